@@ -1,0 +1,27 @@
+"""What an implementation or a family imports: `from harness import …`. Loads no framework."""
+
+from harness.catalog.arrays import Array, Shapes, cast
+from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
+from harness.catalog.family import Family, Semantics
+from harness.catalog.implementation import implementation
+from harness.spec.errors import Unsupported
+from harness.spec.record import Cost
+from harness.spec.workload import axis
+
+__all__ = [
+    "Array",
+    "Contract",
+    "Cost",
+    "Evidence",
+    "Family",
+    "Judgement",
+    "Semantics",
+    "Shapes",
+    "Unsupported",
+    "axis",
+    "cast",
+    "exact",
+    "implementation",
+    "leaves",
+    "tolerance",
+]

@@ -1,0 +1,63 @@
+"""Input arrays: their description without storage, and rounding to a workload's dtype.
+
+numpy and ml_dtypes load when an array is made, not before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "bool": 1, "c64": 8}
+FLOATING = ("f64", "f32", "bf16", "f16")
+
+
+@dataclass(frozen=True)
+class Array:
+    """Shape and dtype (`f64 f32 bf16 f16 i64 i32 bool c64`) of an input that need not exist."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * BYTES[self.dtype]
+
+
+Shapes: TypeAlias = Mapping[str, "Array | Shapes"]
+"""Inputs by name; a value is an array or, for weights, a mapping of arrays."""
+
+
+def nbytes(shapes: Shapes) -> int:
+    """The bytes of all arrays of a tree."""
+    return sum(v.nbytes if isinstance(v, Array) else nbytes(v) for v in shapes.values())
+
+
+def numpy_dtype(name: str) -> Any:
+    """The numpy dtype of a short name; bf16 comes from ml_dtypes."""
+    import numpy as np
+
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    full = {"f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64"}
+    return np.dtype({**full, "i32": "int32", "bool": "bool", "c64": "complex64"}[name])
+
+
+def short_name(dtype: Any) -> str:
+    """`f32` for numpy's float32, and so on. KeyError for a dtype that no input may have."""
+    for name in BYTES:
+        if numpy_dtype(name) == dtype:
+            return name
+    raise KeyError(f"an input of dtype {dtype}; use one of {', '.join(BYTES)}")
+
+
+def cast(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
+    """`array` rounded to nearest in `dtype` (a short name such as `bf16`)."""
+    return array.astype(numpy_dtype(dtype), copy=False)

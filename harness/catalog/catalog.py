@@ -1,0 +1,133 @@
+"""What exists, as plain data: the command line plans with this and imports no implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import Field
+
+
+@dataclass(frozen=True)
+class FamilyInfo:
+    name: str
+    question: str
+    fields: tuple[Field, ...]
+    semantics: tuple[str, ...]
+    modes: tuple[str, ...]
+    file: str
+
+    def field(self, name: str) -> Field:
+        for known in self.fields:
+            if known.name == name:
+                return known
+        raise UsageError(
+            f'unknown workload field "{name}" of family {self.name}'
+            f"{nearest(name, [known.name for known in self.fields])}"
+        )
+
+
+@dataclass(frozen=True)
+class ImplementationInfo:
+    """`module` is what a worker loads (an importable name or a path); `hash` is its source's."""
+
+    id: str
+    framework: str
+    semantics: str
+    options: tuple[Field, ...]
+    sentence: str
+    expects: str | None
+    module: str
+    file: str
+    line: int
+    hash: str
+
+    @property
+    def family(self) -> str:
+        return self.id.split("/", 1)[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.split("/", 1)[1]
+
+    def option(self, name: str) -> Field:
+        for known in self.options:
+            if known.name == name:
+                return known
+        raise UsageError(
+            f'unknown option "{name}" of {self.id}{nearest(name, [known.name for known in self.options])}'
+        )
+
+
+@dataclass(frozen=True)
+class Catalog:
+    families: Mapping[str, FamilyInfo] = field(default_factory=dict)
+    implementations: Mapping[str, ImplementationInfo] = field(default_factory=dict)
+
+    def family(self, name: str) -> FamilyInfo:
+        if name not in self.families:
+            raise UsageError(f'unknown family "{name}"{nearest(name, self.families)}')
+        return self.families[name]
+
+    def of_family(self, name: str) -> list[ImplementationInfo]:
+        """The implementations of a family, sorted by id."""
+        found = [info for info in self.implementations.values() if info.family == name]
+        return sorted(found, key=lambda info: info.id)
+
+    def implementation(self, name: str, family: str | None = None) -> ImplementationInfo:
+        """Look up `family/name`, or `name` when the family is known. UsageError names the nearest."""
+        full = name if "/" in name or family is None else f"{family}/{name}"
+        if full in self.implementations:
+            return self.implementations[full]
+        if family is None and "/" not in name:
+            known = [info.id for info in self.implementations.values() if info.name == name]
+            if len(known) == 1:
+                return self.implementations[known[0]]
+            if known:
+                raise UsageError(f'"{name}" is in several families: {", ".join(sorted(known))}')
+        pool = [i.name for i in self.of_family(family)] if family else list(self.implementations)
+        where = f" of family {family}" if family else ""
+        raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool)}')
+
+    def merged(self, other: Catalog) -> Catalog:
+        """Both catalogs; UsageError when one id has two meanings."""
+        for name, info in other.implementations.items():
+            mine = self.implementations.get(name)
+            if mine and mine.file != info.file:
+                raise UsageError(f"{name} is defined twice: {mine.file} and {info.file}; rename one")
+        for name, family in other.families.items():
+            own = self.families.get(name)
+            if own and own.file != family.file:
+                raise UsageError(f"family {name} is defined twice: {own.file} and {family.file}")
+        return Catalog({**self.families, **other.families}, {**self.implementations, **other.implementations})
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "families": [asdict(info) for info in self.families.values()],
+            "implementations": [asdict(info) for info in self.implementations.values()],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+        families = [
+            FamilyInfo(
+                **{
+                    **entry,
+                    "fields": _fields(entry["fields"]),
+                    "semantics": tuple(entry["semantics"]),
+                    "modes": tuple(entry["modes"]),
+                }
+            )
+            for entry in data["families"]
+        ]
+        implementations = [
+            ImplementationInfo(**{**entry, "options": _fields(entry["options"])})
+            for entry in data["implementations"]
+        ]
+        return cls({f.name: f for f in families}, {i.id: i for i in implementations})
+
+
+def _fields(entries: list[dict[str, Any]]) -> tuple[Field, ...]:
+    return tuple(Field(**{**entry, "choices": tuple(entry["choices"])}) for entry in entries)

@@ -1,0 +1,59 @@
+"""A family: one question, with one workload type and one set of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.catalog.arrays import Shapes
+from harness.catalog.contract import Contract
+from harness.spec.record import Cost
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """One meaning of the answer, with its only reference and its only contract.
+
+    `reference(w, rows)` is a builder like an implementation's: it returns a callable that takes the
+    inputs it names (floating inputs arrive as f64) and gives the result; when `rows` (an integer
+    array) is not None, only those rows of axis 1. It is written in numpy, or in torch where
+    gradients are judged (`framework`); it must be plain and precise, not fast.
+    `gradient` is the contract of every gradient under one seeded cotangent; None where the
+    semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
+    arithmetic error alone may decide (see :class:`Evidence`).
+    """
+
+    name: str
+    reference: Callable[[Any, Any], Callable[..., Any]]
+    contract: Contract
+    gradient: Contract | None = None
+    framework: str = "numpy"
+    ambiguous: Callable[[Any, Any], Callable[..., Any]] | None = None
+    sentence: str = ""
+
+
+def _no_cost(_: Any) -> Cost:
+    return Cost()
+
+
+@dataclass(frozen=True)
+class Family:
+    """`shapes(w)` describes the inputs by name without allocating; `inputs(w, rng)` draws them.
+
+    Both agree in names, shapes and dtypes. A workload that makes no sense raises
+    :class:`Unsupported` from `shapes`. `rows(w)` is the length of axis 1 of every result, for
+    references that can be evaluated on some rows; None where only the whole result can be judged.
+    `tile(w)` is the block size whose edges sampled rows must include.
+    """
+
+    name: str
+    question: str
+    workload: type
+    shapes: Callable[[Any], Shapes]
+    inputs: Callable[[Any, Any], Mapping[str, Any]]
+    semantics: Mapping[str, Semantics]
+    cost: Callable[[Any], Cost] = _no_cost
+    modes: tuple[str, ...] = ("fwd",)
+    rows: Callable[[Any], int] | None = None
+    tile: Callable[[Any], int] = field(default=lambda _: 1)

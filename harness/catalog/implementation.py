@@ -1,0 +1,109 @@
+"""The decorator that registers one way to compute a family's answer."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import Field, kind_of
+
+FRAMEWORKS = ("jax", "torch", "numpy")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """An implementation that is meant to fail its contract, and on which workloads it must."""
+
+    reason: str
+    when: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """A registered builder. Calling it with a workload and options gives the timed callable."""
+
+    name: str
+    framework: str
+    semantics: str
+    builder: Callable[..., Callable[..., Any]]
+    options: tuple[Field, ...]
+    expect: Expectation | None
+
+    def __call__(self, workload: Any, **options: Any) -> Callable[..., Any]:
+        return self.builder(workload, **options)
+
+    def workload_type(self) -> type:
+        """The workload that the builder's first parameter is annotated with; it names the family."""
+        first = next(iter(inspect.signature(self.builder).parameters), None)
+        annotation = typing.get_type_hints(self.builder).get(first or "")
+        if not isinstance(annotation, type):
+            raise UsageError(
+                f"{self.name}: annotate the builder's first parameter with its family's workload, "
+                "for example (w: MaskWorkload)"
+            )
+        return annotation
+
+
+def implementation(
+    *,
+    framework: str,
+    semantics: str,
+    name: str | None = None,
+    expect: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., Callable[..., Any]]], Implementation]:
+    """Register the decorated builder under its own name (or `name`) in its workload's family.
+
+    The builder runs once, untimed. What it returns is timed and receives the family's inputs by
+    name. Keyword-only parameters of the builder are options. `expect={"incorrect": why,
+    "when": predicate}` registers a claim that is meant to fail where the predicate holds.
+    """
+    if framework not in FRAMEWORKS:
+        raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
+
+    def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
+        return Implementation(
+            name=name or builder.__name__,
+            framework=framework,
+            semantics=semantics,
+            builder=builder,
+            options=_options(builder),
+            expect=_expectation(expect),
+        )
+
+    return register
+
+
+def _expectation(expect: Mapping[str, Any] | None) -> Expectation | None:
+    if expect is None:
+        return None
+    unknown = set(expect) - {"incorrect", "when"}
+    if unknown or not expect.get("incorrect"):
+        raise UsageError('expect takes {"incorrect": "why", "when": predicate}; "when" may be left out')
+    return Expectation(str(expect["incorrect"]), expect.get("when") or (lambda _: True))
+
+
+def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
+    hints = typing.get_type_hints(builder) if hasattr(builder, "__annotations__") else {}
+    found = []
+    for parameter in inspect.signature(builder).parameters.values():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        required = parameter.default is inspect.Parameter.empty
+        annotation = hints.get(parameter.name, int if required else type(parameter.default))
+        kind, optional, choices = kind_of(annotation)
+        found.append(
+            Field(
+                name=parameter.name,
+                kind=kind,
+                required=required,
+                default=None if required else parameter.default,
+                choices=choices,
+                minimum=0,
+                optional=optional,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,47 @@
+"""The distribution-free interval of a median, used where samples are judged and where shown.
+
+The interval runs between two order statistics; its coverage follows from the binomial
+distribution alone, whatever the shape of the timings.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from functools import lru_cache
+
+
+@lru_cache(maxsize=4096)
+def median_ranks(count: int, level: float = 0.95) -> tuple[int, int] | None:
+    """0-based ranks of the narrowest symmetric interval that covers the median at `level`.
+
+    None when `count` samples cannot reach the level (fewer than 6 at 95 %).
+    """
+    allowed = (1 - level) / 2
+    tail = 0.0
+    low = -1
+    for rank in range(count // 2):
+        tail += math.comb(count, rank) / 2**count
+        if tail > allowed:
+            break
+        low = rank
+    return None if low < 0 else (low, count - 1 - low)
+
+
+def median_interval(
+    samples: Sequence[float], level: float = 0.95
+) -> tuple[float, float | None, float | None]:
+    """(median, low, high); the bounds are None with too few samples for the level."""
+    ordered = sorted(samples)
+    ranks = median_ranks(len(ordered), level)
+    middle = statistics.median(ordered)
+    if ranks is None:
+        return middle, None, None
+    return middle, ordered[ranks[0]], ordered[ranks[1]]
+
+
+def samples_needed(level: float = 0.95) -> int:
+    """The fewest samples that give an interval at `level`."""
+    count = 1
+    while median_ranks(count, level) is None:
+        count += 1
+    return count
