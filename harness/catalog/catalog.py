@@ -12,12 +12,15 @@ from harness.spec.workload import Field
 
 @dataclass(frozen=True)
 class FamilyInfo:
+    """`desk` is the framework that the family's references need: numpy, or torch."""
+
     name: str
     question: str
     fields: tuple[Field, ...]
     semantics: tuple[str, ...]
     modes: tuple[str, ...]
     file: str
+    desk: str = "numpy"
 
     def field(self, name: str) -> Field:
         for known in self.fields:

@@ -44,6 +44,7 @@ def describe_family(family: Family) -> FamilyInfo:
         semantics=tuple(family.semantics),
         modes=family.modes,
         file=str(file_of(family)),
+        desk=next((s.framework for s in family.semantics.values() if s.framework != "numpy"), "numpy"),
     )
 
 

@@ -90,6 +90,8 @@ def split_label(text: str) -> tuple[str, dict[str, str]]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ValueError(f'option "{pair}" in "{text}" has no value; write {pair}=…')
+        if name.strip() in options:
+            raise ValueError(f'option "{name.strip()}" stands twice in "{text}"; give it one value')
         options[name.strip()] = value.strip()
     return match[1].strip(), options
 

@@ -30,6 +30,20 @@ class Unsupported(Exception):  # noqa: N818 - a statement by an implementation, 
     """Raised by an implementation or a workload that cannot take a point; names what is refused."""
 
 
+OOM_WORDS = (
+    "resource_exhausted",
+    "out of memory",
+    "allocate memory",
+    "bad_alloc",
+    "unable to allocate",
+)
+
+
+def speaks_of_oom(text: str) -> bool:
+    """Whether a message is one of the forms in which exhausted memory is reported."""
+    return any(word in text.lower() for word in OOM_WORDS)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; nearest: "scatter"` for a typo, or the known words when nothing is near."""
     words = sorted(known)

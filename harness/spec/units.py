@@ -12,7 +12,10 @@ def _split(text: object, example: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
-    return float(match[1].replace("_", "")), match[2]
+    number = float(match[1].replace("_", ""))
+    if math.isinf(number):
+        raise ValueError(f'"{text}" is too large')
+    return number, match[2]
 
 
 def parse_count(text: object) -> int:

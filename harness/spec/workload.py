@@ -5,6 +5,7 @@ the command line can plan a plugin's family without importing the plugin.
 """
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -76,9 +77,12 @@ class Field:
 
 def _parse_float(name: str, raw: object) -> float:
     try:
-        return float(str(raw))
+        value = float(str(raw))
     except ValueError:
         raise ValueError(f'{name} must be a number, not "{raw}"') from None
+    if not math.isfinite(value):
+        raise ValueError(f'{name} must be a finite number, not "{raw}"')
+    return value
 
 
 def _parse_bool(name: str, raw: object) -> bool:

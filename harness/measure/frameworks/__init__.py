@@ -1,0 +1,73 @@
+"""The frameworks, each behind the same few verbs; only the one a process serves is imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.catalog.arrays import Shapes
+from harness.spec.record import Static
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case ready to be called.
+
+    `bind(inputs, cotangent)` takes device arrays and returns a call without arguments: the whole of
+    it is timed. In `bwd`, binding computes the residuals, which is not. A result is the forward's own tree
+    in `fwd`, `{"gradients": …}` in `bwd` and both (`{"result": …, "gradients": …}`) in `fwd_bwd`;
+    gradients stand under the names of the floating inputs.
+    """
+
+    bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
+    static: Static
+
+
+class Framework(Protocol):
+    """One framework on one device."""
+
+    def start(self, device: str, threads: int, *, wide: bool) -> None:
+        """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
+        ...
+
+    def prepare(
+        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str, limit: int
+    ) -> Prepared:
+        """Compile or trace `function` over inputs that need not exist yet."""
+        ...
+
+    def put(self, tree: Any) -> Any:
+        """Copy numpy arrays to the device."""
+        ...
+
+    def refill(self, target: Any, source: Any) -> Any:
+        """`source`'s values in `target`'s own storage where arrays are mutable, else new arrays."""
+        ...
+
+    def get(self, tree: Any) -> Any:
+        """Device arrays as numpy arrays on the host."""
+        ...
+
+    def sync(self, result: Any) -> None:
+        """Return when `result` is computed."""
+        ...
+
+    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+        """(method, cache, read): `read(call, inner)` gives seconds for `inner` synchronised calls."""
+        ...
+
+    def high_water(self) -> int | None:
+        """The allocator's own peak in bytes since start; None where the host's is the measure."""
+        ...
+
+
+def get(name: str) -> Framework:
+    return importlib.import_module(f"harness.measure.frameworks.{name}_").FRAMEWORK
+
+
+def preload(name: str) -> None:
+    """Import what every case of a framework needs, without touching a device or starting a thread."""
+    importlib.import_module("harness.measure.serve")
+    importlib.import_module(f"harness.measure.frameworks.{name}_").preload()

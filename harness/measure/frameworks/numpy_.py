@@ -1,0 +1,71 @@
+"""numpy on the host: nothing is compiled, so most static figures are unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.catalog.arrays import Shapes, nbytes
+from harness.measure import timers, trees
+from harness.measure.frameworks import Prepared
+from harness.spec.errors import Unsupported
+from harness.spec.record import STATIC_FIGURES, Static
+
+REASON = "numpy has no compiler; memory.high_water_bytes is measured"
+
+
+def preload() -> None:
+    """Numpy is imported with this module; nothing else is needed."""
+
+
+class Numpy:
+    def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002
+        if device != "cpu":
+            raise Unsupported(f"numpy runs on the cpu, not on {device}")
+
+    def prepare(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        limit: int,  # noqa: ARG002
+    ) -> Prepared:
+        if mode != "fwd":
+            raise Unsupported(f"numpy has no {mode}; use mode fwd")
+
+        def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
+            arguments = {name: inputs[name] for name in names}
+            return lambda: function(**arguments)
+
+        missing = [name for name in STATIC_FIGURES if name != "argument_bytes"]
+        static = Static(
+            argument_bytes=nbytes({name: shapes[name] for name in names}),
+            unavailable=dict.fromkeys((*missing, "program"), REASON),
+        )
+        return Prepared(bind, static)
+
+    def put(self, tree: Any) -> Any:
+        return trees.map_leaves(tree, np.array)
+
+    def refill(self, target: Any, source: Any) -> Any:
+        for mine, theirs in zip(trees.leaves(target), trees.leaves(source), strict=True):
+            np.copyto(mine, theirs)
+        return target
+
+    def get(self, tree: Any) -> Any:
+        return trees.map_leaves(tree, np.asarray)
+
+    def sync(self, result: Any) -> None:
+        """A numpy call has finished when it returns."""
+
+    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+        return "wall", "rotated", timers.wall(self.sync)
+
+    def high_water(self) -> int | None:
+        return None
+
+
+FRAMEWORK = Numpy()

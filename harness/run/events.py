@@ -1,0 +1,55 @@
+"""What a run tells whoever watches it. The runner draws nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from harness.spec.record import Record
+
+
+class Listener(Protocol):
+    """Progress of a run; every method may do nothing."""
+
+    def group_started(
+        self, index: int, key: str, cases: Sequence[str], remaining_s: float | None
+    ) -> None: ...
+
+    def case_state(self, case: str, state: str) -> None: ...
+
+    def pause(self) -> None:
+        """A clock is being read: draw nothing."""
+        ...
+
+    def resume(self) -> None: ...
+
+    def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None: ...
+
+    def message(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """A listener that listens to nothing."""
+
+    def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
+        """Nothing."""
+
+    def case_state(self, case: str, state: str) -> None:
+        """Nothing."""
+
+    def pause(self) -> None:
+        """Nothing."""
+
+    def resume(self) -> None:
+        """Nothing."""
+
+    def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
+        """Nothing."""
+
+    def message(self, text: str) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""

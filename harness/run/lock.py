@@ -1,0 +1,54 @@
+"""One benchmark per device at a time: two at once measure each other."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.spec.errors import MachineError
+from harness.spec.units import format_seconds
+
+
+def lock_path(device: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"seqsweep-{device}.lock"
+
+
+@contextmanager
+def device_lock(device: str, command: str, path: Path | None = None) -> Iterator[None]:
+    """Hold `device` for this process; MachineError names who holds it and since when.
+
+    The kernel releases the lock when the holder dies, however it dies.
+    """
+    where = path or lock_path(device)
+    try:
+        descriptor = os.open(where, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise MachineError(f"{where} cannot be opened ({error.strerror}); remove it or make it writable") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MachineError(_held(device, where)) from None
+        os.ftruncate(descriptor, 0)
+        holder = {"pid": os.getpid(), "command": command, "since": time.time()}
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        yield
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _held(device: str, where: Path) -> str:
+    try:
+        holder = json.loads(where.read_text())
+        age = format_seconds(time.time() - holder["since"], 2)
+        who = f'process {holder["pid"]} ("{holder["command"]}") for {age}'
+    except (OSError, ValueError, KeyError):
+        who = "another process, which has not said its name"
+    return f"device {device} is held by {who}; wait for it, or end it: two benchmarks at once measure each other"

@@ -1,0 +1,80 @@
+"""When enough has been measured: fed one round at a time, asked whether a case is finished."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+
+from harness.spec.order import median_interval, samples_needed
+
+MAX_ROUNDS = 100
+
+
+class Stopping:
+    """Decides per case by the interval of its ratio to its baseline, else of its own median.
+
+    `baselines` maps a case to the cases its speedup is relative to (itself for a baseline).
+    """
+
+    def __init__(self, baselines: dict[str, Sequence[str]], precision: float, budget_s: float) -> None:
+        self.baselines = baselines
+        self.precision = precision
+        self.budget_s = budget_s
+        self.level: dict[str, dict[int, float]] = defaultdict(dict)
+        self.spent: dict[str, float] = defaultdict(float)
+
+    def feed(self, case: str, round_: int, samples: Sequence[float], seconds: float) -> None:
+        """One turn of a case: its readings, and the seconds the turn took."""
+        self.level[case][round_] = statistics.median(samples)
+        self.spent[case] += seconds
+
+    def narrow(self, case: str) -> bool:
+        """The interval is at most the precision wide on either side of its median.
+
+        A baseline that will never have rounds enough for an interval (absent, or out of budget)
+        cannot keep a case waiting: then the case's own interval decides.
+        """
+        ratios = [
+            self._ratio(case, baseline)
+            for baseline in self.baselines.get(case, ())
+            if baseline != case and self._can_bound(baseline)
+        ]
+        return all(_is_narrow(values, self.precision) for values in ratios or [self._own(case)])
+
+    def _can_bound(self, baseline: str) -> bool:
+        rounds = len(self.level[baseline])
+        return rounds >= samples_needed() or (rounds > 0 and self.affordable(baseline))
+
+    def affordable(self, case: str) -> bool:
+        """Another turn, if it takes as long as the ones before, stays within the budget."""
+        turns = len(self.level[case])
+        if turns == 0:
+            return True
+        return turns < MAX_ROUNDS and self.spent[case] * (1 + 1 / turns) <= self.budget_s
+
+    def active(self, alive: Sequence[str]) -> list[str]:
+        """The cases that need another round: those not finished, and the baselines they need."""
+        wanted = {case for case in alive if self.affordable(case) and not self.narrow(case)}
+        needed = {b for case in wanted for b in self.baselines.get(case, ()) if b in alive}
+        return [case for case in alive if case in wanted or (case in needed and self.affordable(case))]
+
+    def stopped(self, case: str) -> str:
+        return "interval" if self.narrow(case) else "budget"
+
+    def _own(self, case: str) -> list[float]:
+        return [math.log(value) for value in self.level[case].values()]
+
+    def _ratio(self, case: str, baseline: str) -> list[float]:
+        mine, theirs = self.level[case], self.level[baseline]
+        return [math.log(theirs[round_] / mine[round_]) for round_ in mine if round_ in theirs]
+
+
+def _is_narrow(logs: Sequence[float], precision: float) -> bool:
+    if len(logs) == 0:
+        return False
+    middle, low, high = median_interval(logs)
+    if low is None or high is None:
+        return False
+    return max(high - middle, middle - low) <= math.log1p(precision)

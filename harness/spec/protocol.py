@@ -1,0 +1,69 @@
+"""What the runner and its processes say to each other: one JSON object per packet.
+
+The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
+an answer is `{"ok": …}`, `{"unsupported": reason}` or `{"failed": {"kind", "reason"}}`.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+PACKET = 1 << 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """All a process needs to know, given at its fork.
+
+    `role` is `case` (measures one case) or `desk` (draws a group's inputs, computes references and
+    judges results). `folder` holds the group's arrays. `module` is where the implementation is
+    loaded from; a desk finds its family through it.
+    """
+
+    role: str
+    framework: str
+    implementation: str
+    module: str
+    options: Mapping[str, Any]
+    workload: Mapping[str, Any]
+    mode: str
+    device: str
+    group: str
+    folder: str
+    seed: int
+    threads: int
+    memory_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected ends that keep packets whole."""
+    left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    for end in (left, right):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PACKET)
+    return left, right
+
+
+def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()) -> None:
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    end.sendmsg([json.dumps(message).encode()], ancillary)
+
+
+def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """(message, descriptors); the message is None when the other end is gone."""
+    fds = array.array("i")
+    try:
+        data, ancillary, _, _ = end.recvmsg(PACKET, socket.CMSG_LEN(4 * fds.itemsize))
+    except ConnectionResetError:
+        return None, []
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
+    return (json.loads(data) if data else None), list(fds)
