@@ -1,0 +1,50 @@
+"""Which stored run a name means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.spec.errors import UsageError, nearest
+from harness.store.runs import RunFolder, is_run
+
+LATEST = "latest"
+_SHOWN = 5
+
+
+def all_runs(results: Path) -> list[RunFolder]:
+    """The runs under `results`/runs, oldest first: ids begin with their time."""
+    folder = results / "runs"
+    if not folder.is_dir():
+        return []
+    return [RunFolder(path) for path in sorted(folder.iterdir()) if is_run(path)]
+
+
+def _run_at(name: str) -> Path | None:
+    """The run whose folder, or a file in it, `name` is the path of."""
+    try:
+        path = Path(name).resolve()
+        folder = path.parent if path.is_file() else path
+        return folder if is_run(folder) else None
+    except OSError:
+        return None  # no path of this machine: too long, or not ours to look at
+
+
+def find(results: Path, name: str = LATEST) -> RunFolder:
+    """A run by id, by unique beginning of its id, by path, or the latest. UsageError names the nearest."""
+    runs = all_runs(results)
+    beginning = [run for run in runs if run.id.startswith(name)]
+    exact = [run for run in beginning if run.id == name]
+    if exact or len(beginning) == 1:
+        return (exact or beginning)[0]
+    if beginning and name:
+        shown = ", ".join(run.id for run in beginning[-_SHOWN:])
+        raise UsageError(f'"{name}" begins {len(beginning)} runs; write more of one: {shown}')
+    path = _run_at(name) if name else None
+    if path:
+        return RunFolder(path)
+    if not runs:
+        raise UsageError(f"no runs in {results / 'runs'}; make one with: seqsweep run")
+    if name == LATEST:
+        return runs[-1]
+    near = nearest(name, [run.id for run in runs[-_SHOWN:]])
+    raise UsageError(f'no run "{name}" in {results / "runs"}{near}')

@@ -1,0 +1,213 @@
+"""A run's folder: run.json, records.jsonl, and the fingerprints and environments records point to.
+
+Records are only ever appended, a group at a time. What a crash leaves of a group is still readable;
+`repair` sets it aside before a run goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.spec.errors import MachineError, UsageError
+from harness.spec.record import Record
+from harness.store.codec import encode
+from harness.store.files import refused, replace, write_all
+from harness.store.lines import Line, lines, split_whole
+
+INFO = "run.json"
+RECORDS = "records.jsonl"
+DAMAGED = "records.damaged.jsonl"
+FINGERPRINTS = "fingerprints.json"
+ENVIRONMENTS = "environments.json"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a run's folder holds. `problems` are sentences about what could not be read."""
+
+    info: Mapping[str, Any]
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+
+
+def new_run_id(now: datetime, salt: str) -> str:
+    """`20261120T113000Z-1a2b3c4`: ids sort by time; the salt keeps two of one second apart."""
+    utc = now.astimezone(UTC)
+    digest = hashlib.sha256(f"{utc.isoformat()}{salt}".encode()).hexdigest()
+    return f"{utc:%Y%m%dT%H%M%SZ}-{digest[:7]}"
+
+
+def is_run(path: Path) -> bool:
+    return any((path / name).is_file() for name in (INFO, RECORDS))
+
+
+class RunFolder:
+    """One run on disk. Raises MachineError when the machine does not let it write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @classmethod
+    def create(cls, results: Path, run_id: str, info: Mapping[str, Any]) -> RunFolder:
+        """A new folder under `results`/runs, which is made if missing. Fails before anything has run."""
+        folder = cls(results / "runs" / run_id)
+        try:
+            folder.path.parent.mkdir(parents=True, exist_ok=True)
+            folder.path.mkdir()
+        except FileExistsError:
+            raise MachineError(f"{folder.path} exists already; run the command again") from None
+        except OSError as error:
+            raise refused(folder.path, error) from None
+        folder.write_info(info)
+        folder.append(())
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        if not is_run(path):
+            raise UsageError(f"{path} holds no run: neither {INFO} nor {RECORDS} lies there")
+        return cls(path)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """run.json. UsageError when it is missing or damaged."""
+        return _object(self.path / INFO)
+
+    def write_info(self, info: Mapping[str, Any]) -> None:
+        replace(self.path / INFO, _pretty(info))
+
+    def update_info(self, **changed: Any) -> None:
+        self.write_info({**self.info, **changed})
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Add the records of one group in one flushed write; when it fails the file is as before."""
+        path = self.path / RECORDS
+        data = b"".join(
+            encode(record, (index, len(records))) for index, record in enumerate(records, start=1)
+        )
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise refused(path, error) from None
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                raise MachineError(f"{path} ends in a torn line; go on with run --resume, which mends it")
+            try:
+                write_all(descriptor, data)
+            except BaseException:  # also Ctrl-C between two partial writes
+                os.ftruncate(descriptor, size)
+                raise
+        except OSError as error:
+            raise refused(path, error) from None
+        finally:
+            os.close(descriptor)
+
+    def write_fingerprint(self, facts: Mapping[str, Any]) -> str:
+        """Keep what must be equal for two timings to be compared; returns its `sha256:…`."""
+        return self._keep(FINGERPRINTS, facts)
+
+    def write_environment(self, facts: Mapping[str, Any]) -> str:
+        """Keep what was merely so; returns its `sha256:…`."""
+        return self._keep(ENVIRONMENTS, facts)
+
+    def fingerprints(self) -> dict[str, Any]:
+        """All fingerprints of the run, by their hash."""
+        return self._kept(FINGERPRINTS)
+
+    def environments(self) -> dict[str, Any]:
+        """All environments of the run, by their hash."""
+        return self._kept(ENVIRONMENTS)
+
+    def _kept(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        return _object(path) if path.exists() else {}
+
+    def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
+        digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        key = f"sha256:{digest}"
+        kept = self._kept(name)
+        if key not in kept:
+            replace(self.path / name, _pretty({**kept, key: facts}))
+        return key
+
+    def read(self) -> Stored:
+        """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
+        records: dict[tuple[str, int, str | None], Record] = {}
+        problems: list[str] = []
+        try:
+            info = self.info
+        except UsageError as error:
+            info = {}
+            problems.append(str(error))
+        for line in self._lines():
+            if line.record is None:
+                problems.append(
+                    f"{RECORDS}:{line.number}: {line.problem}; its case is measured again by run --resume"
+                )
+            elif line.record.key in records:
+                problems.append(
+                    f"{RECORDS}:{line.number}: {line.record.case} is stored twice; the first one counts"
+                )
+            else:
+                records[line.record.key] = line.record
+        return Stored(info, tuple(records.values()), tuple(problems))
+
+    def repair(self) -> tuple[str, ...]:
+        """Make the file one of complete groups, so that a run can go on; says what was set aside.
+
+        Lines of incomplete groups move to records.damaged.jsonl: nothing is lost, and a group is
+        never compared across two sittings.
+        """
+        whole, rest = split_whole(self._lines())
+        path = self.path / RECORDS
+        mended = b"".join(line.data + b"\n" for line in whole)
+        if not rest and (not path.exists() or path.stat().st_size == len(mended)):
+            return ()
+        aside = self.path / DAMAGED
+        before = aside.read_bytes() if aside.exists() else b""
+        if rest:
+            replace(aside, before + b"".join(line.data + b"\n" for line in rest))
+        replace(path, mended)
+        return tuple(
+            f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
+            f"moved to {DAMAGED}, and measured again"
+            for line in rest
+        )
+
+    def _lines(self) -> Iterator[Line]:
+        path = self.path / RECORDS
+        if not path.exists():
+            return
+        try:
+            with path.open("rb") as file:
+                yield from lines(file)
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
+
+
+def _pretty(data: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        data = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not JSON"
+        raise UsageError(f"{path}: cannot be read ({why}); restore it, or name another run") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: not a JSON object; restore it, or name another run")
+    return data

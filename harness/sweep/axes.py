@@ -1,0 +1,54 @@
+"""The grid of a suite: lists of workload values, and their product."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+
+from harness.catalog.catalog import FamilyInfo
+from harness.spec.errors import UsageError
+from harness.spec.workload import Field, Value, canonical, shown
+from harness.sweep.nodes import Scalar, at
+
+_LARGEST = 2**63 - 1  # what a record can store
+
+
+def parse(field: Field, raw: Scalar) -> Value:
+    """The value of a workload field or an option, judged where it stands."""
+    with at(raw.where):
+        value = field.parse(raw.value if raw.value is None or field.kind == "bool" else raw.text)
+        if isinstance(value, int) and value > _LARGEST:
+            raise ValueError(f"{field.name} is too large: {raw.text}")
+    return value
+
+
+def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
+    """The values of one axis in the order written; naming one twice is a slip that would stay unseen."""
+    found: list[Value] = []
+    for raw in values:
+        value = parse(field, raw)
+        if value in found:
+            raise UsageError(f"{raw.where}: {field.name} lists {canonical(value)} twice; name it once")
+        found.append(value)
+    return found
+
+
+def missing(family: FamilyInfo, given: Collection[str]) -> list[str]:
+    """The fields that have neither a value nor a default."""
+    return [field.name for field in family.fields if field.required and field.name not in given]
+
+
+def complete(family: FamilyInfo, given: Mapping[str, list[Value]]) -> dict[str, list[Value]]:
+    """Every field of the family with its values, in the family's order; lengths ascend."""
+    full = {field.name: given.get(field.name, [field.default]) for field in family.fields}
+    full["seq"] = sorted(full["seq"], key=lambda value: int(value or 0))
+    return full
+
+
+def points(family: FamilyInfo, axes: Mapping[str, list[Value]]) -> list[dict[str, Value]]:
+    """The product of complete axes, as the workloads that case ids show; the length varies fastest."""
+    names = [name for name in axes if name != "seq"] + ["seq"]
+    return [
+        shown(family.fields, dict(zip(names, values, strict=True)))
+        for values in itertools.product(*(axes[name] for name in names))
+    ]

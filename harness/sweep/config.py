@@ -1,0 +1,160 @@
+"""bench.yaml as data. What needs the catalog (families, implementations, fields) is judged by `plan`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import DEVICES, MODES
+from harness.sweep import settings as known_settings
+from harness.sweep.nodes import Entry, Node, Scalar, Table, at, items, scalar, scalars, table, words
+from harness.sweep.settings import Settings
+from harness.sweep.yaml_lines import read
+
+TOP_KEYS = ("default", "defaults", "plugins", "suites")
+LATER_KEYS = ("delta", "layers", "accept")
+SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", *LATER_KEYS, *known_settings.NAMES)
+
+_SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class SuiteConfig:
+    """One suite as written. `impls` None: all of the family. `axes` holds every key that is no suite key.
+
+    `later` keeps `delta`, `layers` and `accept` for the commands that read them. `where` is the suite's
+    place; a suite that exists only because of a flag stands at that flag.
+    """
+
+    name: str
+    where: str
+    family: Scalar
+    baseline: Node | None = None
+    impls: tuple[Node, ...] | None = None
+    axes: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    modes: tuple[str, ...] = MODES[:1]
+    devices: tuple[str, ...] = DEVICES[:1]
+    overrides: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    later: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+
+
+@dataclass(frozen=True)
+class Config:
+    """`home` is the folder of results/ and charts/. `plugins` are module names or absolute paths."""
+
+    path: Path
+    home: Path
+    default: tuple[str, ...]
+    settings: Settings
+    plugins: tuple[str, ...]
+    suites: Mapping[str, SuiteConfig]
+
+
+def load(path: Path, home: Path | None = None) -> Config:
+    """Read a bench.yaml; `home` is its own folder unless given. UsageError: `bench.yaml:LINE: …`."""
+    root = table(read(path), path.name)
+    root.refuse_unknown(TOP_KEYS, "at the top level")
+    suites = _suites(root)
+    return Config(
+        path=path.absolute(),
+        home=(home or path.parent).absolute(),
+        default=_default(root, suites),
+        settings=_defaults(root),
+        plugins=_plugins(root, path),
+        suites=suites,
+    )
+
+
+def _suites(root: Table) -> dict[str, SuiteConfig]:
+    if "suites" not in root.entries:
+        return {}
+    written = table(root.entries["suites"].node, "suites")
+    return {name: _suite(name, entry) for name, entry in written.entries.items()}
+
+
+def _suite(name: str, entry: Entry) -> SuiteConfig:
+    if not _SUITE_NAME.fullmatch(name):
+        raise UsageError(
+            f'{entry.where}: "{name}" cannot name a suite, because files are named after it; '
+            "use letters, digits, _, - and ."
+        )
+    keys = table(entry.node, f"suite {name}").entries
+    if "family" not in keys:
+        raise UsageError(_without_family(name, entry.where, keys))
+
+    modes = words(keys["mode"].node, "mode", MODES) if "mode" in keys else MODES[:1]
+    devices = words(keys["device"].node, "device", DEVICES) if "device" in keys else DEVICES[:1]
+    return SuiteConfig(
+        name=name,
+        where=entry.where,
+        family=scalar(keys["family"].node, "family"),
+        baseline=keys["baseline"].node if "baseline" in keys else None,
+        impls=items(keys["impls"].node, "impls") if "impls" in keys else None,
+        axes={key: axis for key, axis in keys.items() if key not in SUITE_KEYS},
+        modes=tuple(sorted(modes, key=MODES.index)),
+        devices=devices,
+        overrides=_settings_in(keys),
+        later={key: keys[key] for key in LATER_KEYS if key in keys},
+    )
+
+
+def _without_family(name: str, where: str, keys: Mapping[str, Entry]) -> str:
+    typo = difflib.get_close_matches("family", [key for key in keys if key not in SUITE_KEYS], n=1)
+    if typo:
+        return f'{keys[typo[0]].where}: unknown key "{typo[0]}" of suite {name}; nearest: "family"'
+    return f"{where}: suite {name} names no family; add family: …"
+
+
+def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
+    """The settings among these keys, each checked where it stands."""
+    found = {name: scalar(keys[name].node, name) for name in known_settings.NAMES if name in keys}
+    for name, raw in found.items():
+        with at(raw.where):
+            Settings().with_overrides({name: raw.text})
+    return found
+
+
+def _defaults(root: Table) -> Settings:
+    if "defaults" not in root.entries:
+        return Settings()
+    written = table(root.entries["defaults"].node, "defaults")
+    written.refuse_unknown(known_settings.NAMES, "under defaults")
+    values = _settings_in(written.entries)
+    return Settings().with_overrides({name: raw.text for name, raw in values.items()})
+
+
+def _default(root: Table, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
+    """The suites of a bare `run`: those listed under `default`, or all."""
+    if "default" not in root.entries:
+        return tuple(suites)
+    found: list[str] = []
+    for item in scalars(root.entries["default"].node, "default"):
+        if item.text not in suites:
+            raise UsageError(
+                f'{item.where}: unknown suite "{item.text}" in default{nearest(item.text, suites)}'
+            )
+        if item.text in found:
+            raise UsageError(f"{item.where}: default lists {item.text} twice; name it once")
+        found.append(item.text)
+    return tuple(found)
+
+
+def _plugins(root: Table, path: Path) -> tuple[str, ...]:
+    if "plugins" not in root.entries:
+        return ()
+    found: list[str] = []
+    for item in scalars(root.entries["plugins"].node, "plugins"):
+        if not item.text.endswith(".py"):
+            found.append(item.text)
+            continue
+        file = (path.parent / item.text).resolve()
+        if not file.is_file():
+            raise UsageError(
+                f"{item.where}: plugin {item.text}: no such file; paths start at {path.name}'s folder"
+            )
+        found.append(str(file))
+    return tuple(dict.fromkeys(found))

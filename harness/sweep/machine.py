@@ -1,0 +1,51 @@
+"""What this machine offers a run: memory and cores, as far as this process may use them."""
+
+import os
+from pathlib import Path
+
+
+def usable_memory() -> int:
+    """Bytes of RAM, or of the control group's limit where that is lower."""
+    import psutil
+
+    total = int(psutil.virtual_memory().total)
+    limit = control_group_limit()
+    return total if limit is None else min(total, limit)
+
+
+def usable_cores() -> int:
+    """The cores this process may be scheduled on."""
+    return len(os.sched_getaffinity(0))
+
+
+def control_group_limit(
+    root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
+) -> int | None:
+    """The tightest memory limit of this process's control groups (v1 or v2) and their parents.
+
+    Inside a container the listed group may lie outside the mounted tree; its root then holds the limit.
+    """
+    limits: list[int] = []
+    for line in _read(membership).splitlines():
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            base, name = root, "memory.max"
+        elif "memory" in controllers.split(","):
+            base, name = root / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        folder = base / group.lstrip("/")
+        for place in (folder, *folder.parents):
+            written = _read(place / name).strip()
+            if written.isdigit():
+                limits.append(int(written))
+            if place == base:
+                break
+    return min(limits, default=None)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""  # no such group, or no control groups at all: no limit

@@ -1,0 +1,54 @@
+"""What the command line says on top of bench.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import DEVICES, MODES
+from harness.sweep.nodes import Scalar
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Values as typed. Lists replace bench.yaml's; naming a value twice is the same as naming it once.
+
+    `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
+    `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files brought: they join every
+    selected suite of their family. `quick`: the two smallest lengths and a tenth of bench.yaml's budget.
+    """
+
+    families: tuple[str, ...] = ()
+    impls: tuple[str, ...] = ()
+    seqs: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    baseline: str | None = None
+    quick: bool = False
+    replicates: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    plugins: tuple[str, ...] = ()
+
+    def axes(self) -> dict[str, tuple[Scalar, ...]]:
+        """The workload fields given by --seq and --set, by name."""
+        found = {name: _given(f"--set {name}", values) for name, values in self.fields.items()}
+        if self.seqs:
+            if "seq" in found:
+                raise UsageError("--set seq: --seq says it already; give one of the two")
+            found["seq"] = _given("--seq", self.seqs)
+        return found
+
+    def check(self) -> None:
+        """UsageError for words that no suite could understand."""
+        for flag, values, known in (("--mode", self.modes, MODES), ("--device", self.devices, DEVICES)):
+            for value in values:
+                if value not in known:
+                    raise UsageError(f'{flag}: unknown {flag[2:]} "{value}"{nearest(value, known)}')
+        if self.replicates < 1:
+            raise UsageError(f"--replicates: must be at least 1, not {self.replicates}")
+
+
+def _given(flag: str, values: Sequence[str]) -> tuple[Scalar, ...]:
+    return tuple(Scalar.given(flag, text) for text in dict.fromkeys(values))

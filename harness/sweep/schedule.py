@@ -1,0 +1,120 @@
+"""The ordered groups of a run, and the cases that cannot run, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.spec.case import Case
+from harness.spec.errors import UsageError
+from harness.sweep.config import Config
+from harness.sweep.overrides import Overrides
+from harness.sweep.select import select
+from harness.sweep.settings import Settings
+from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
+
+    A case in several suites may have several baselines, and none where the baseline is not measured;
+    a baseline is its own.
+    """
+
+    key: str
+    cases: tuple[Case, ...]
+    baselines: Mapping[str, tuple[str, ...]]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Schedule:
+    suites: tuple[Suite, ...]
+    groups: tuple[Group, ...]
+    skips: tuple[Skip, ...]
+    implementations: Mapping[str, ImplementationInfo]
+    replicates: int = 1
+
+
+def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> Schedule:
+    """The schedule of the named suites (of the default ones when none is named) under the overrides.
+
+    Groups follow the suites; within a suite: devices, modes, other axes, and ascending lengths, so
+    that what a length costs is known before the next longer one. UsageError for anything unknown.
+    """
+    overrides.check()
+    grids = select(config, catalog, names, overrides)
+    refuse_unknown_fields([grid.family for grid in grids], overrides)
+    built = [build(grid, config.settings, overrides) for grid in grids]
+    suites = tuple(suite for suite, _ in built)
+    skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
+    used = {one.info.id: one.info for grid in grids for one in grid.variants}
+    return Schedule(suites, _groups(suites, skips), tuple(skips.values()), used, overrides.replicates)
+
+
+def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
+    """What run.json keeps of each suite, as plain data."""
+    return {
+        suite.name: {
+            "family": suite.family,
+            "axes": {name: list(values) for name, values in suite.axes.items()},
+            "modes": list(suite.modes),
+            "devices": list(suite.devices),
+            "baseline": suite.baseline,
+            "implementations": list(suite.implementations),
+            "cases": [case.id for case in suite.cases],
+        }
+        for suite in schedule.suites
+    }
+
+
+@dataclass
+class _Open:
+    """A group while suites still add to it."""
+
+    suite: Suite
+    settings: Settings
+    cases: dict[str, Case] = field(default_factory=dict[str, Case])
+    baselines: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+
+    def share(self, suite: Suite, key: str) -> None:
+        try:
+            self.settings = self.settings.shared_with(suite.settings)
+        except ValueError as error:
+            raise UsageError(
+                f"suites {self.suite.name} and {suite.name} both measure {key}, but {error}; "
+                "run them one at a time"
+            ) from None
+
+    def closed(self, key: str) -> Group:
+        baselines = {case: tuple(found) for case, found in self.baselines.items()}
+        return Group(key, tuple(self.cases.values()), baselines, self.settings)
+
+
+def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, ...]:
+    """Groups in the order of their first suite; where suites share a series, its lengths still ascend."""
+    opened: dict[str, _Open] = {}
+    rows: dict[tuple[object, ...], dict[str, int]] = {}
+    for suite in suites:
+        cases = [case for case in suite.cases if case.id not in skipped]
+        baselines = {case.group: case.id for case in cases if case.label == suite.baseline}
+        for key in dict.fromkeys(case.group for case in cases):
+            opened.setdefault(key, _Open(suite, suite.settings)).share(suite, key)
+        for case in cases:
+            rows.setdefault(_row(case), {})[case.group] = case.seq
+            group = opened[case.group]
+            group.cases.setdefault(case.id, case)
+            found = group.baselines.setdefault(case.id, {})
+            if case.group in baselines:
+                found[baselines[case.group]] = None
+    ordered = (key for row in rows.values() for key in sorted(row, key=row.__getitem__))
+    return tuple(opened[key].closed(key) for key in ordered)
+
+
+def _row(case: Case) -> tuple[object, ...]:
+    """Equal for the groups that differ in their sequence length only."""
+    rest = tuple(pair for pair in case.workload if pair[0] != "seq")
+    return (case.family, rest, case.mode, case.device)

@@ -1,0 +1,102 @@
+"""How long, how much and how exactly a suite is measured."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from harness.spec.errors import UsageError, nearest
+from harness.spec.units import parse_bytes, parse_count, parse_seconds, parse_share
+from harness.sweep.machine import usable_cores, usable_memory
+
+_MEMORY_SHARE = 0.75
+
+
+def _default_memory() -> int:
+    return int(usable_memory() * _MEMORY_SHARE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`budget_s` of sampling and `timeout_s` of a worker's own turns are per case; `memory_bytes` bounds a
+    measuring process; `precision` is the relative half-width of the speedup's interval that is enough.
+    """
+
+    budget_s: float = 4.0
+    timeout_s: float = 60.0
+    memory_bytes: int = field(default_factory=_default_memory)
+    threads: int = field(default_factory=usable_cores)
+    precision: float = 0.05
+    seed: int = 0
+
+    def with_overrides(self, values: Mapping[str, object]) -> Settings:
+        """These settings with, for example, `{"budget": "4s", "memory": "75%"}` put over them."""
+        changed: dict[str, float | int] = {}
+        for name, raw in values.items():
+            if name not in _PARSERS:
+                raise UsageError(f'unknown setting "{name}"{nearest(name, _PARSERS)}')
+            attribute, parse = _PARSERS[name]
+            try:
+                changed[attribute] = parse(raw)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from None
+        return dataclasses.replace(self, **changed)
+
+    def shared_with(self, other: Settings) -> Settings:
+        """The settings of cases that two suites share: the more generous limit, the tighter precision.
+
+        ValueError when they disagree on what changes the figures themselves.
+        """
+        for name in ("threads", "seed"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ValueError(f"{name} is {mine} in one and {theirs} in the other")
+        return dataclasses.replace(
+            self,
+            budget_s=max(self.budget_s, other.budget_s),
+            timeout_s=max(self.timeout_s, other.timeout_s),
+            memory_bytes=max(self.memory_bytes, other.memory_bytes),
+            precision=min(self.precision, other.precision),
+        )
+
+
+def _seconds(raw: object) -> float:
+    seconds = parse_seconds(raw)
+    if seconds <= 0:
+        raise ValueError("must be longer than 0 s")
+    return seconds
+
+
+def _memory(raw: object) -> int:
+    share = str(raw).strip().endswith("%")
+    count = int(parse_share(raw) * usable_memory()) if share else parse_bytes(raw)
+    if count <= 0:
+        raise ValueError("must be more than 0 bytes")
+    return count
+
+
+def _threads(raw: object) -> int:
+    count = parse_count(raw)
+    if count < 1:
+        raise ValueError("must be at least 1")
+    return count
+
+
+def _seed(raw: object) -> int:
+    seed = parse_count(raw)
+    if seed >= 2**63:
+        raise ValueError("must fit in 63 bits")
+    return seed
+
+
+_PARSERS: dict[str, tuple[str, Callable[[object], float | int]]] = {
+    "budget": ("budget_s", _seconds),
+    "timeout": ("timeout_s", _seconds),
+    "memory": ("memory_bytes", _memory),
+    "threads": ("threads", _threads),
+    "precision": ("precision", parse_share),
+    "seed": ("seed", _seed),
+}
+
+NAMES = tuple(_PARSERS)

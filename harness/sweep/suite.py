@@ -1,0 +1,140 @@
+"""A suite with all its cases, after bench.yaml and the command line have both been heard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harness.catalog.catalog import FamilyInfo
+from harness.spec.case import Case
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import MODES, Value
+from harness.sweep.axes import complete, missing, parse, points
+from harness.sweep.grid import Grid
+from harness.sweep.overrides import Overrides
+from harness.sweep.settings import Settings
+from harness.sweep.variants import Variant
+
+QUICK_LENGTHS = 2
+QUICK_BUDGET = 0.1
+
+FRAMEWORK_DEVICES = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda", "tpu")}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """`axes` has every workload field with its values; `baseline` and `implementations` are labels.
+
+    `cases` are in measuring order and include those that cannot run.
+    """
+
+    name: str
+    family: str
+    axes: dict[str, list[Value]]
+    modes: tuple[str, ...]
+    devices: tuple[str, ...]
+    baseline: str
+    implementations: tuple[str, ...]
+    cases: tuple[Case, ...]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A case known to be unsupported before anything runs."""
+
+    case: Case
+    reason: str
+
+
+def build(grid: Grid, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:
+    """The suite, and those of its cases that its family or their framework cannot run."""
+    axes = _axes(grid, overrides)
+    modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
+    devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
+    cases: list[Case] = []
+    skips: list[Skip] = []
+    for device in devices:
+        for mode in modes:
+            for point in points(grid.family, axes):
+                for one in grid.variants:
+                    case = Case.of(one.info.id, dict(one.options), point, mode, device)
+                    cases.append(case)
+                    reason = _impossible(grid.family, one, mode, device)
+                    if reason:
+                        skips.append(Skip(case, reason))
+    suite = Suite(
+        name=grid.suite.name,
+        family=grid.family.name,
+        axes=axes,
+        modes=modes,
+        devices=devices,
+        baseline=grid.baseline.label,
+        implementations=tuple(one.label for one in grid.variants),
+        cases=tuple(cases),
+        settings=_settings(grid, base, overrides),
+    )
+    return suite, skips
+
+
+def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) -> None:
+    """UsageError for a field that none of the selected families has."""
+    known = {family.name: {field.name for field in family.fields} for family in families}
+    everything = set[str]().union(*known.values())
+    for name, values in overrides.axes().items():
+        if name not in everything:
+            where = f"family {next(iter(known))}" if len(known) == 1 else "any selected family"
+            raise UsageError(
+                f'{values[0].where}: unknown workload field "{name}" of {where}{nearest(name, everything)}'
+            )
+
+
+def _axes(grid: Grid, overrides: Overrides) -> dict[str, list[Value]]:
+    names = {field.name for field in grid.family.fields}
+    given = {
+        name: list(dict.fromkeys(parse(grid.family.field(name), raw) for raw in values))
+        for name, values in overrides.axes().items()
+        if name in names
+    }
+    absent = missing(grid.family, {**grid.axes, **given})
+    if absent:
+        raise UsageError(_absent(grid, absent))
+    axes = complete(grid.family, {**grid.axes, **given})
+    if overrides.quick:
+        axes["seq"] = axes["seq"][:QUICK_LENGTHS]
+    return axes
+
+
+def _absent(grid: Grid, fields: Sequence[str]) -> str:
+    flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in fields)
+    names = " and ".join(fields)
+    if grid.suite.where.startswith("--"):
+        family = grid.family.name
+        return (
+            f"{grid.suite.where}: family {family} has no suite in bench.yaml and needs {names}; add {flags}"
+        )
+    return f"{grid.suite.where}: suite {grid.suite.name} has no {names}; add it there, or {flags}"
+
+
+def _settings(grid: Grid, base: Settings, overrides: Overrides) -> Settings:
+    """The file's defaults, then the suite's own, then flags. --quick shortens what the file says."""
+    settings = base.with_overrides({name: raw.text for name, raw in grid.suite.overrides.items()})
+    if overrides.quick:
+        settings = replace(settings, budget_s=settings.budget_s * QUICK_BUDGET)
+    try:
+        return settings.with_overrides(overrides.settings)
+    except UsageError as error:
+        raise UsageError(f"--{error}") from None
+
+
+def _impossible(family: FamilyInfo, one: Variant, mode: str, device: str) -> str | None:
+    """Why a case cannot run anywhere, if so."""
+    if mode not in family.modes:
+        has = ", ".join(family.modes)
+        return f"family {family.name} has no {mode}; use --mode with one of: {has}"
+    devices = FRAMEWORK_DEVICES.get(one.info.framework, ())
+    if device not in devices:
+        return (
+            f"{one.info.framework} does not run on {device}; use --device with one of: {', '.join(devices)}"
+        )
+    return None

@@ -1,0 +1,144 @@
+"""Implementations with their options, as bench.yaml and flags list them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.spec.case import label, split_label
+from harness.spec.errors import UsageError
+from harness.spec.workload import Value
+from harness.sweep.axes import axis
+from harness.sweep.nodes import Node, Scalar, Table, at, scalar, scalars
+
+Spelt = tuple[ImplementationInfo, dict[str, list[Value]]]  # an implementation and the values of its options
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An implementation with a value for each of its options, sorted by name."""
+
+    info: ImplementationInfo
+    options: tuple[tuple[str, Value], ...]
+
+    @property
+    def label(self) -> str:
+        return label(self.info.id, self.options)
+
+    @property
+    def is_default(self) -> bool:
+        options = {option.name: option for option in self.info.options}
+        return all(not options[n].required and value == options[n].default for n, value in self.options)
+
+
+def variant(info: ImplementationInfo, given: Mapping[str, Value]) -> Variant:
+    """The given options, completed with defaults. ValueError when one has none."""
+    values: dict[str, Value] = {}
+    for option in info.options:
+        if option.required and option.name not in given:
+            raise ValueError(
+                f"{info.id} needs a value for its option {option.name}; "
+                f'write "{info.name}[{option.name}=…]", in quotes in bench.yaml'
+            )
+        values[option.name] = given.get(option.name, option.default)
+    return Variant(info, tuple(sorted(values.items())))
+
+
+def lookup(catalog: Catalog, family: str, name: str) -> ImplementationInfo:
+    """`name` or `family/name` within one family."""
+    info = catalog.implementation(name, family)
+    if info.family != family:
+        raise UsageError(f"{info.id} is not of family {family}; it belongs in another suite")
+    return info
+
+
+def from_label(catalog: Catalog, family: str, raw: Scalar) -> Spelt:
+    """The implementation and the options that `two_stage[buckets=4096,keep=2]` spells out."""
+    with at(raw.where):
+        name, written = split_label(raw.text)
+        info = lookup(catalog, family, name)
+        fields = {option: info.option(option) for option in written}
+    options = {
+        option: axis(fields[option], [Scalar.given(raw.where, text)]) for option, text in written.items()
+    }
+    return info, options
+
+
+def _from_table(catalog: Catalog, family: str, node: Table) -> Spelt:
+    """`{two_stage: {buckets: [1024, 4096], keep: 2}}`: lists of option values, swept."""
+    if len(node.entries) != 1:
+        raise UsageError(
+            f"{node.where}: an entry of impls names one implementation, written {{name: {{option: value}}}}"
+        )
+    name, entry = next(iter(node.entries.items()))
+    with at(entry.where):
+        info = lookup(catalog, family, name)
+    if isinstance(entry.node, Scalar) and entry.node.value is None:
+        return info, {}
+    if not isinstance(entry.node, Table):
+        raise UsageError(f"{entry.node.where}: options of {name} are written {{option: value}}")
+
+    options: dict[str, list[Value]] = {}
+    for option, values in entry.node.entries.items():
+        with at(values.where):
+            field = info.option(option)
+        options[option] = axis(field, scalars(values.node, option))
+    return info, options
+
+
+def expand(catalog: Catalog, family: str, node: Node) -> list[Variant]:
+    """All variants that one entry stands for: the product of its options' values."""
+    if isinstance(node, Table):
+        info, options = _from_table(catalog, family, node)
+    else:
+        info, options = from_label(catalog, family, scalar(node, "an entry of impls"))
+    with at(node.where):
+        return [
+            variant(info, dict(zip(options, values, strict=True)))
+            for values in itertools.product(*options.values())
+        ]
+
+
+def listed(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
+    """The variants of a suite in the order written; two entries for one are an error."""
+    found: list[Variant] = []
+    for node in nodes:
+        for one in expand(catalog, family, node):
+            if one in found:
+                raise UsageError(f"{node.where}: impls lists {one.label} twice; name it once")
+            found.append(one)
+    return tuple(found)
+
+
+def all_of(catalog: Catalog, family: str, where: str) -> tuple[Variant, ...]:
+    """Every implementation of the family with its default options."""
+    found = catalog.of_family(family)
+    if not found:
+        raise UsageError(f"{where}: family {family} has no implementations; add one with --plugin")
+    with at(where):
+        return tuple(variant(info, {}) for info in found)
+
+
+def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]) -> Variant:
+    """The variant that `node` means: a bare name is the listed variant of it, or its default options.
+
+    UsageError when several listed variants answer to the name.
+    """
+    if isinstance(node, Table):
+        swept = expand(catalog, family, node)
+        if len(swept) > 1:
+            raise UsageError(f"{node.where}: a baseline is one variant; give each option one value")
+        return swept[0]
+    raw = scalar(node, "baseline")
+    info, options = from_label(catalog, family, raw)
+    same = [] if options else [one for one in among if one.info.id == info.id]
+    plain = same if len(same) == 1 else [one for one in same if one.is_default]
+    if plain:
+        return plain[0]
+    if same:
+        either = " or ".join(one.label for one in same)
+        raise UsageError(f"{raw.where}: baseline {raw.text} could be {either}; name one")
+    with at(raw.where):
+        return variant(info, {name: values[0] for name, values in options.items()})

@@ -1,0 +1,69 @@
+import pytest
+
+from harness.spec.errors import UsageError
+from harness.store.find import all_runs, find
+from harness.store.runs import RunFolder
+
+IDS = ("20261120T113000Z-aaaaaaa", "20261120T113000Z-bbbbbbb", "20261121T080000Z-ccccccc")
+
+
+@pytest.fixture
+def results(tmp_path):
+    for run in (IDS[2], IDS[0], IDS[1]):
+        RunFolder.create(tmp_path / "results", run, {"run": run})
+    (tmp_path / "results" / "runs" / "99999999-not-a-run").mkdir()
+    return tmp_path / "results"
+
+
+def test_runs_are_listed_by_time(results):
+    assert [run.id for run in all_runs(results)] == list(IDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("latest", IDS[2]),
+        (IDS[0], IDS[0]),
+        ("20261121", IDS[2]),
+        ("20261120T113000Z-b", IDS[1]),
+    ],
+)
+def test_names_of_a_run(results, name, expected):
+    assert find(results, name).id == expected
+
+
+def test_the_latest_is_what_no_name_means(results):
+    assert find(results).id == IDS[2]
+
+
+def test_paths_of_a_run(results, tmp_path, monkeypatch):
+    kept = results / "reference"
+    (results / "runs" / IDS[0]).rename(kept)
+    assert find(results, str(kept)).path == kept
+    assert find(results, str(kept / "records.jsonl")).path == kept
+    monkeypatch.chdir(results)
+    assert find(results, "reference").path == kept
+    assert find(tmp_path / "elsewhere", "reference").path == kept
+
+
+def test_an_ambiguous_beginning_lists_what_it_could_be(results):
+    with pytest.raises(UsageError, match=f"begins 2 runs; write more of one: {IDS[0]}, {IDS[1]}"):
+        find(results, "20261120")
+
+
+def test_an_unknown_name_tells_the_nearest(results):
+    with pytest.raises(UsageError, match=f'no run "20261121T080000Z-cccccce".*nearest: "{IDS[2]}"'):
+        find(results, "20261121T080000Z-cccccce")
+    with pytest.raises(UsageError, match='no run ""'):
+        find(results, "")
+
+
+def test_a_name_too_long_for_a_path_is_only_unknown(results):
+    with pytest.raises(UsageError, match="no run"):
+        find(results, "x" * 5000)
+
+
+def test_without_runs_the_remedy_is_to_make_one(tmp_path):
+    for name in ("latest", "20261120"):
+        with pytest.raises(UsageError, match=r"no runs in .*; make one with: seqsweep run"):
+            find(tmp_path / "none", name)

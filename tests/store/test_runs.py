@@ -1,0 +1,287 @@
+import errno
+import os
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from harness.spec.errors import MachineError, UsageError
+from harness.store import files
+from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder, new_run_id
+
+
+def test_run_ids_sort_by_time():
+    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+    first = new_run_id(moment, "a")
+    assert first.startswith("20261120T113000Z-")
+    assert len(first) == len("20261120T113000Z-1a2b3c4")
+    assert new_run_id(moment, "b") != first
+    assert new_run_id(moment + timedelta(seconds=1), "a") > first
+    east = moment.astimezone(timezone(timedelta(hours=5)))
+    assert new_run_id(east, "a") == first
+
+
+def test_a_new_run_makes_its_folders(tmp_path):
+    folder = RunFolder.create(tmp_path / "deep" / "results", "one", {"schema": 1})
+    assert folder.path == tmp_path / "deep" / "results" / "runs" / "one"
+    assert folder.id == "one"
+    assert sorted(path.name for path in folder.path.iterdir()) == [RECORDS, INFO]
+    stored = RunFolder.open(folder.path).read()
+    assert (stored.info, stored.records, stored.problems) == ({"schema": 1}, (), ())
+
+
+def test_a_run_is_never_written_over(tmp_path):
+    RunFolder.create(tmp_path, "one", {})
+    with pytest.raises(MachineError, match="exists already; run the command again"):
+        RunFolder.create(tmp_path, "one", {})
+
+
+def test_results_that_cannot_be_written_are_told_before_anything_runs(tmp_path):
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(MachineError, match="--results") as caught:
+        RunFolder.create(tmp_path / "results", "one", {})
+    assert caught.value.exit_code == 5
+    assert str(tmp_path / "results") in str(caught.value)
+
+
+def test_opening_what_is_no_run(tmp_path):
+    with pytest.raises(UsageError, match=r"holds no run: neither run\.json nor records\.jsonl"):
+        RunFolder.open(tmp_path)
+
+
+def test_run_json_changes_as_a_whole(folder):
+    folder.update_info(finished="now", replicates=2)
+    assert folder.info == {"schema": 1, "run": folder.id, "finished": "now", "replicates": 2}
+    assert not list(folder.path.glob(".run.json*"))
+
+
+def test_a_failed_rewrite_leaves_the_old_file(folder, monkeypatch):
+    monkeypatch.setattr(files.os, "fsync", full_disk)
+    with pytest.raises(MachineError, match=r"run\.json: cannot be written \(No space left on device\)"):
+        folder.update_info(finished="now")
+    monkeypatch.undo()
+    assert "finished" not in folder.info
+    assert not list(folder.path.glob(".run.json*"))
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_groups_are_appended_in_order(folder, record):
+    folder.append([record(1), record(2)])
+    folder.append([record(3)])
+    stored = folder.read()
+    assert [one.seq for one in stored.records] == [1, 2, 3]
+    assert stored.records[0] == record(1)
+    assert stored.problems == ()
+
+
+def test_fingerprints_and_environments_are_kept_once_by_hash(folder):
+    one = folder.write_fingerprint({"device": "cpu", "threads": 2})
+    same = folder.write_fingerprint({"threads": 2, "device": "cpu"})
+    other = folder.write_fingerprint({"device": "cpu", "threads": 1})
+    assert one == same != other
+    assert one.startswith("sha256:")
+    assert folder.fingerprints() == {
+        one: {"device": "cpu", "threads": 2},
+        other: {"device": "cpu", "threads": 1},
+    }
+    assert folder.environments() == {}
+    load = folder.write_environment({"load": 0.5})
+    assert folder.environments() == {load: {"load": 0.5}}
+
+
+# Disks that fail
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_group_loses_only_that_group(folder, record, monkeypatch):
+    folder.append([record(1)])
+    before = (folder.path / RECORDS).read_bytes()
+    write, calls = os.write, []
+
+    def half(descriptor, data):
+        calls.append(len(data))
+        if len(calls) > 1:
+            full_disk()
+        return write(descriptor, data[: len(data) // 2])
+
+    monkeypatch.setattr(files.os, "write", half)
+    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be written \(No space left") as caught:
+        folder.append([record(2), record(3)])
+    monkeypatch.undo()
+    assert "free space" in str(caught.value)
+    assert (folder.path / RECORDS).read_bytes() == before
+    folder.append([record(2)])
+    assert [one.seq for one in folder.read().records] == [1, 2]
+
+
+def test_a_disk_that_takes_a_few_bytes_at_a_time(folder, record, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(files.os, "write", lambda descriptor, data: write(descriptor, data[:100]))
+    folder.append([record(1), record(2)])
+    assert folder.read().records == (record(1), record(2))
+
+
+def test_a_failing_flush_takes_the_group_back(folder, record, monkeypatch):
+    monkeypatch.setattr(files.os, "fsync", full_disk)
+    with pytest.raises(MachineError):
+        folder.append([record(1)])
+    assert (folder.path / RECORDS).read_bytes() == b""
+
+
+def test_ctrl_c_between_two_writes_takes_the_group_back(folder, record, monkeypatch):
+    write = os.write
+
+    def interrupted(descriptor, data):
+        write(descriptor, data[:50])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        folder.append([record(1)])
+    assert (folder.path / RECORDS).read_bytes() == b""
+
+
+def test_a_vanished_folder(folder, record):
+    (folder.path / RECORDS).unlink()
+    (folder.path / INFO).unlink()
+    folder.path.rmdir()
+    with pytest.raises(MachineError, match="No such file or directory"):
+        folder.append([record(1)])
+
+
+def test_a_full_device_at_the_probe(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.os, "write", full_disk)
+    with pytest.raises(MachineError, match="No space left"):
+        RunFolder.create(tmp_path, "one", {})
+
+
+# Damage
+
+
+def test_every_cut_of_the_last_append_keeps_all_before_it(folder, record, monkeypatch):
+    monkeypatch.setattr(files.os, "fsync", lambda _: None)  # thousands of cuts; the disk is not the subject
+    path = folder.path / RECORDS
+    one, two, three, four = (
+        record(seq, timing=None, static={}, status="skipped", reason="brief") for seq in (1, 2, 3, 4)
+    )
+    folder.append([one, two])
+    kept = path.read_bytes()
+    folder.append([three, four])
+    whole = path.read_bytes()
+    ends = [index + 1 for index, byte in enumerate(whole) if byte == ord("\n")]
+    for end in range(len(kept), len(whole)):
+        path.write_bytes(whole[:end])
+        (folder.path / DAMAGED).unlink(missing_ok=True)
+
+        readable = [one.seq for one in folder.read().records]
+        complete = sum(1 for line_end in ends if line_end - 1 <= end)
+        assert readable == [1, 2, 3, 4][:complete]
+
+        problems = folder.repair()
+        after = [one.seq for one in folder.read().records]
+        if complete == 4:  # only the last newline is missing
+            assert (after, problems, path.read_bytes()) == ([1, 2, 3, 4], (), whole)
+            continue
+        assert after == [1, 2]
+        assert path.read_bytes() == kept
+        cut_off = whole[len(kept) : end]
+        if cut_off:
+            assert problems
+            assert (folder.path / DAMAGED).read_bytes().rstrip(b"\n") == cut_off.rstrip(b"\n")
+        folder.append([three, four])
+        assert path.read_bytes() == whole
+
+
+def test_a_torn_line_is_a_problem_with_its_number(folder, record):
+    folder.append([record(1)])
+    with (folder.path / RECORDS).open("ab") as file:
+        file.write(b'{"schema": 1, "ru')
+    stored = folder.read()
+    assert [one.seq for one in stored.records] == [1]
+    assert stored.problems == (
+        "records.jsonl:2: the line is torn or no JSON; its case is measured again by run --resume",
+    )
+    with pytest.raises(MachineError, match="run --resume"):
+        folder.append([record(2)])
+    assert folder.repair() == (
+        "records.jsonl:2: the line is torn or no JSON; moved to records.damaged.jsonl, and measured again",
+    )
+    folder.append([record(2)])
+    assert [one.seq for one in folder.read().records] == [1, 2]
+
+
+def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
+    folder.append([record(1)])
+    folder.append([record(2), record(3), record(4)])
+    folder.append([record(5)])
+    path = folder.path / RECORDS
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"exact", b"exalt")
+    path.write_bytes(b"".join(lines))
+
+    stored = folder.read()
+    assert [one.seq for one in stored.records] == [1, 2, 4, 5]
+    assert [problem.split(":")[1] for problem in stored.problems] == ["3"]
+    assert "checksum does not fit" in stored.problems[0]
+
+    assert [problem.split(": ")[:2] for problem in folder.repair()] == [
+        ["records.jsonl:2", "its group is incomplete; moved to records.damaged.jsonl, and measured again"],
+        [
+            "records.jsonl:3",
+            "the checksum does not fit",
+        ],
+        ["records.jsonl:4", "its group is incomplete; moved to records.damaged.jsonl, and measured again"],
+    ]
+    assert [one.seq for one in folder.read().records] == [1, 5]
+    assert (folder.path / DAMAGED).read_bytes() == b"".join(lines[1:4])
+    assert folder.repair() == ()
+
+
+def test_records_that_cannot_be_opened(folder):
+    (folder.path / RECORDS).unlink()
+    (folder.path / RECORDS).mkdir()
+    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(Is a directory\)"):
+        folder.read()
+
+
+def test_repairs_add_to_what_was_set_aside(folder):
+    path = folder.path / RECORDS
+    for torn in (b"{one\n", b"{two\n"):
+        path.write_bytes(torn)
+        folder.repair()
+    assert (folder.path / DAMAGED).read_bytes() == b"{one\n{two\n"
+
+
+def test_a_whole_file_is_left_alone(folder, record):
+    folder.append([record(1)])
+    before = (folder.path / RECORDS).stat()
+    assert folder.repair() == ()
+    assert (folder.path / RECORDS).stat().st_ino == before.st_ino
+    (folder.path / RECORDS).unlink()
+    assert folder.repair() == ()
+
+
+def test_a_record_stored_twice_counts_once(folder, record):
+    folder.append([record(1, wall_s=1.0)])
+    folder.append([record(1, wall_s=2.0), record(1, replicate=1), record(1, side="base")])
+    stored = folder.read()
+    assert [(one.replicate, one.side, one.wall_s) for one in stored.records] == [
+        (0, None, 1.0),
+        (1, None, 0.8),
+        (0, "base", 0.8),
+    ]
+    assert stored.problems == (f"records.jsonl:2: {record(1).case} is stored twice; the first one counts",)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff"])
+def test_a_damaged_run_json_does_not_hide_the_records(folder, record, content):
+    folder.append([record(1)])
+    (folder.path / INFO).write_bytes(content)
+    stored = folder.read()
+    assert stored.info == {}
+    assert [one.seq for one in stored.records] == [1]
+    assert len(stored.problems) == 1
+    assert "run.json" in stored.problems[0]
+    with pytest.raises(UsageError, match=r"run\.json.*another run"):
+        folder.update_info(a=1)

@@ -1,0 +1,172 @@
+from pathlib import Path
+
+import pytest
+
+from harness.spec.errors import UsageError
+from harness.sweep import locate
+from harness.sweep.config import load
+from harness.sweep.locate import configuration, find
+from harness.sweep.settings import Settings
+
+WHOLE = """\
+default: mask
+defaults: {budget: 2s, threads: 1}
+plugins: [own/mine.py, some.module]
+suites:
+  mask:
+    family: mask
+    seq: [4Ki, 128Ki]
+    mode: [bwd, fwd]
+    device: cpu
+    baseline: broadcast
+    impls: [broadcast, {two_stage: {buckets: [1, 2]}}]
+    timeout: 5s
+    delta: 5%
+    layers: 58
+    accept: [x]
+  other: {family: topk}
+"""
+
+
+def test_a_whole_file(bench, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text("")
+    config = bench(WHOLE)
+    assert config.path == tmp_path / "bench.yaml"
+    assert config.home == tmp_path
+    assert config.default == ("mask",)
+    assert config.settings == Settings(budget_s=2.0, threads=1)
+    assert config.plugins == (str(tmp_path / "own" / "mine.py"), "some.module")
+
+    suite = config.suites["mask"]
+    assert (suite.where, suite.family.text, suite.modes, suite.devices) == (
+        "bench.yaml:5",
+        "mask",
+        ("fwd", "bwd"),
+        ("cpu",),
+    )
+    assert list(suite.axes) == ["seq"]
+    assert suite.axes["seq"].where == "bench.yaml:7"
+    assert {name: raw.text for name, raw in suite.overrides.items()} == {"timeout": "5s"}
+    assert list(suite.later) == ["delta", "layers", "accept"]
+    assert config.suites["other"].impls is None
+
+
+def test_without_default_all_suites_run(bench):
+    assert bench("suites:\n  a: {family: x}\n  b: {family: y}\n").default == ("a", "b")
+
+
+def test_defaults_alone_are_enough_of_a_file(bench):
+    config = bench("defaults: {budget: 1s}\n")
+    assert (config.default, dict(config.suites)) == ((), {})
+
+
+TYPOS = [
+    ("defualt: mask", 1, 'unknown key "defualt" at the top level; nearest: "default"'),
+    ("default: [mask, maks]", 1, 'unknown suite "maks" in default; nearest: "mask"'),
+    ("default: [mask, mask]", 1, "default lists mask twice"),
+    ("default: []", 1, "default is an empty list"),
+    ("default: {mask: 1}", 1, "default takes a value or a list of values"),
+    ("defaults:\n  budgets: 2s", 2, 'unknown key "budgets" under defaults; nearest: "budget"'),
+    ("defaults:\n  budget: 2s\n  memory: 3GB2", 3, 'memory: "3GB2" is not a quantity'),
+    ("defaults:\n  threads: on", 2, 'threads: "on" is not a quantity'),
+    ("defaults:\n  budget:", 2, "budget needs one value"),
+    ("defaults:\n  budget: [1s, 2s]", 2, "budget needs one value"),
+    ("defaults: 4s", 1, "defaults must be a mapping"),
+    ("plugins: missing.py", 1, "plugin missing.py: no such file"),
+    ("plugins: [[a]]", 1, "plugins takes a value or a list of values"),
+    ("suite: {}", 1, 'unknown key "suite" at the top level; nearest: "suites"'),
+]
+
+
+@pytest.mark.parametrize(("line", "number", "message"), TYPOS)
+def test_slips_at_the_top(bench, line, number, message):
+    with pytest.raises(UsageError) as caught:
+        bench(f"{line}\nsuites:\n  mask: {{family: mask}}\n")
+    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
+
+
+SUITE_TYPOS = [
+    ("famly: mask", 3, 'unknown key "famly" of suite mask; nearest: "family"'),
+    ("seq: 4Ki", 2, "suite mask names no family"),
+    ("family: [mask, topk]", 3, "family needs one value"),
+    ("family:", 3, "family needs one value"),
+    (
+        "family: mask\n    mode: [fwd,\n      backward]",
+        5,
+        'unknown mode "backward"; known: bwd, fwd, fwd_bwd',
+    ),
+    ("family: mask\n    mode: fwd_bdw", 4, 'unknown mode "fwd_bdw"; nearest: "fwd_bwd"'),
+    ("family: mask\n    mode: [fwd, fwd]", 4, "mode lists fwd twice"),
+    ("family: mask\n    device: cudda", 4, 'unknown device "cudda"; nearest: "cuda"'),
+    ("family: mask\n    timeout: 5 sec", 4, 'timeout: unknown unit "sec"'),
+    ("family: mask\n    impls: []", 4, "impls is an empty list"),
+    ("family: mask\n    seq: 1\n    family: topk", 5, 'duplicate key "family"'),
+]
+
+
+@pytest.mark.parametrize(("lines", "number", "message"), SUITE_TYPOS)
+def test_slips_in_a_suite(bench, lines, number, message):
+    with pytest.raises(UsageError) as caught:
+        bench(f"suites:\n  mask:\n    {lines}\n")
+    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a\n- b\n", "bench.yaml:1: bench.yaml must be a mapping"),
+        ("mask\n", "bench.yaml:1: bench.yaml must be a mapping"),
+        ("suites:\n  mask:\n", "bench.yaml:2: suite mask must be a mapping"),
+        ("suites: [mask]\n", "bench.yaml:1: suites must be a mapping"),
+        ("suites:\n  a/b: {family: x}\n", 'bench.yaml:2: "a/b" cannot name a suite'),
+    ],
+)
+def test_wrong_shapes(bench, text, message):
+    with pytest.raises(UsageError) as caught:
+        bench(text)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_nearest_file_upward_is_found(bench, tmp_path, monkeypatch):
+    bench("suites: {a: {family: x}}\n")
+    deep = tmp_path / "one" / "two"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    assert find() == tmp_path / "bench.yaml"
+    assert configuration().home == tmp_path
+
+
+def test_a_named_file_keeps_its_own_folder(bench, tmp_path, monkeypatch):
+    bench("suites: {a: {family: x}}\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert configuration(Path("../bench.yaml")).home.resolve() == tmp_path
+
+
+def test_without_any_file_the_packaged_one_serves_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = configuration()
+    assert config.path == locate.packaged()
+    assert config.home == tmp_path
+    assert find(tmp_path) == locate.packaged()
+
+
+def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
+    package = tmp_path / "site" / "harness"
+    (package / "sweep").mkdir(parents=True)
+    monkeypatch.setattr(locate, "__file__", str(package / "sweep" / "locate.py"))
+    with pytest.raises(UsageError, match="--config"):
+        locate.packaged()
+    (package / "bench.yaml").write_text("suites: {}\n")
+    assert locate.packaged() == package / "bench.yaml"
+
+
+def test_errors_name_the_file_as_it_can_be_opened_from_here(bench, tmp_path, monkeypatch):
+    with pytest.raises(UsageError):
+        bench("suites: 1\n")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    with pytest.raises(UsageError, match=r"^\.\./bench\.yaml:1: "):
+        load(tmp_path / "bench.yaml")

@@ -1,0 +1,330 @@
+"""What bench.yaml alone makes of a catalog: suites, cases, order, and errors with their lines."""
+
+import dataclasses
+
+import pytest
+
+from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.spec.errors import UsageError
+from harness.spec.workload import Field
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import plan, suite_info
+
+NONE = Overrides()
+
+
+def test_the_default_suites_in_order(config, catalog):
+    schedule = plan(config, catalog, [], NONE)
+    assert [suite.name for suite in schedule.suites] == ["mask", "topk"]
+    assert [len(suite.cases) for suite in schedule.suites] == [3 * 2, 2 * 2 * 3]
+    assert set(schedule.implementations) == {"mask/broadcast", "mask/scatter", "topk/exact", "topk/two_stage"}
+    assert schedule.skips == ()
+    assert schedule.replicates == 1
+
+
+def test_case_ids_are_complete_but_for_later_fields(config, catalog):
+    mask, topk = plan(config, catalog, [], NONE).suites
+    assert mask.cases[0].id == "mask/broadcast@batch=1,dtype=f32,rows=64,seq=1024,topk=2048:fwd:cpu"
+    assert topk.cases[1].id == (
+        "topk/two_stage[buckets=64,keep=2]@k=8,recall=0.95,seq=4096,sorted=true,window=none:fwd:cpu"
+    )
+
+
+def test_a_later_field_shows_where_it_differs(bench, catalog):
+    config = bench("suites:\n  m: {family: mask, seq: 1Ki, rows: 1, tile: [128, 256], impls: broadcast}\n")
+    points = [case.point for case in plan(config, catalog, [], NONE).suites[0].cases]
+    assert points == [
+        "batch=1,dtype=f32,rows=1,seq=1024,topk=2048",
+        "batch=1,dtype=f32,rows=1,seq=1024,tile=256,topk=2048",
+    ]
+
+
+def test_suites_carry_labels_axes_and_settings(config, catalog):
+    mask, topk = plan(config, catalog, [], NONE).suites
+    assert mask.baseline == "mask/broadcast"
+    assert topk.implementations == (
+        "topk/exact",
+        "topk/two_stage[buckets=64,keep=2]",
+        "topk/two_stage[buckets=128,keep=2]",
+    )
+    assert topk.axes == {
+        "seq": [4096, 8192],
+        "k": [8, 64],
+        "recall": [0.95],
+        "sorted": [True],
+        "window": [None],
+    }
+    assert (mask.settings.budget_s, topk.settings.budget_s) == (2.0, 8.0)
+
+
+def test_groups_ascend_in_length_within_a_series(config, catalog):
+    schedule = plan(config, catalog, [], NONE)
+    assert [group.key for group in schedule.groups] == [
+        *(f"mask@batch=1,dtype=f32,rows=64,seq={seq},topk=2048:fwd:cpu" for seq in (1024, 4096, 16384)),
+        *(
+            f"topk@k={k},recall=0.95,seq={seq},sorted=true,window=none:fwd:cpu"
+            for k in (8, 64)
+            for seq in (4096, 8192)
+        ),
+    ]
+
+
+def test_lengths_ascend_however_they_are_written(bench, catalog):
+    config = bench("suites:\n  t: {family: topk, seq: [64, 16, 32], k: 8, impls: exact}\n")
+    schedule = plan(config, catalog, [], NONE)
+    assert schedule.suites[0].axes["seq"] == [16, 32, 64]
+    assert [group.cases[0].seq for group in schedule.groups] == [16, 32, 64]
+
+
+def test_modes_run_forward_first(bench, catalog):
+    config = bench(
+        "suites:\n  t: {family: topk, seq: [16, 8], k: 8, impls: exact, mode: [fwd_bwd, bwd, fwd]}\n"
+    )
+    cases = plan(config, catalog, [], NONE).suites[0].cases
+    assert [(case.mode, case.seq) for case in cases] == [
+        (mode, seq) for mode in ("fwd", "bwd", "fwd_bwd") for seq in (8, 16)
+    ]
+
+
+def test_a_group_knows_the_baseline_of_each_case(config, catalog):
+    group = plan(config, catalog, ["mask"], NONE).groups[0]
+    baseline, other = (case.id for case in group.cases)
+    assert group.baselines == {baseline: (baseline,), other: (baseline,)}
+
+
+def test_without_impls_all_of_the_family_with_the_first_as_baseline(config, catalog):
+    (suite,) = plan(config, catalog, ["topk_small"], NONE).suites
+    assert suite.implementations == ("topk/exact", "topk/sort", "topk/two_stage[buckets=4096,keep=2]")
+    assert suite.baseline == "topk/exact"
+
+
+def test_a_baseline_that_is_not_listed_is_measured_too(bench, catalog):
+    config = bench("suites:\n  m: {family: mask, seq: 1Ki, rows: 1, baseline: broadcast, impls: [scatter]}\n")
+    (suite,) = plan(config, catalog, [], NONE).suites
+    assert suite.implementations == ("mask/broadcast", "mask/scatter")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "impls", "label"),
+    [
+        ("two_stage", "[exact, 'two_stage[buckets=64]']", "topk/two_stage[buckets=64,keep=2]"),
+        ("two_stage", "[two_stage, 'two_stage[keep=3]']", "topk/two_stage[buckets=4096,keep=2]"),
+        ("two_stage", "[exact]", "topk/two_stage[buckets=4096,keep=2]"),
+        ("'topk/two_stage[keep=3]'", "[exact]", "topk/two_stage[buckets=4096,keep=3]"),
+        ("{two_stage: {keep: 4}}", "[exact]", "topk/two_stage[buckets=4096,keep=4]"),
+    ],
+)
+def test_which_variant_a_baseline_means(bench, catalog, baseline, impls, label):
+    config = bench(f"suites:\n  t: {{family: topk, seq: 8, k: 8, baseline: {baseline}, impls: {impls}}}\n")
+    (suite,) = plan(config, catalog, [], NONE).suites
+    assert suite.baseline == label
+    assert label in suite.implementations
+
+
+def test_swept_options_are_combined(bench, catalog):
+    config = bench(
+        "suites:\n  t: {family: topk, seq: 8, k: 8, impls: {two_stage: {buckets: [8, 1Ki], keep: [1, 2]}}}\n"
+    )
+    (suite,) = plan(config, catalog, [], NONE).suites
+    assert suite.implementations == tuple(
+        f"topk/two_stage[buckets={buckets},keep={keep}]" for buckets in (8, 1024) for keep in (1, 2)
+    )
+
+
+def test_yaml_words_become_field_values(bench, catalog):
+    config = bench(
+        "suites:\n  t: {family: topk, seq: 131_072, k: 8, sorted: [on, false], window: [null, 4Ki], "
+        "recall: .9, impls: exact}\n"
+    )
+    (suite,) = plan(config, catalog, [], NONE).suites
+    assert suite.axes == {
+        "seq": [131072],
+        "k": [8],
+        "recall": [0.9],
+        "sorted": [True, False],
+        "window": [None, 4096],
+    }
+
+
+def test_cases_that_cannot_run_are_skips_and_stay_in_their_suite(bench, catalog):
+    config = bench(
+        "suites:\n  m: {family: mask, seq: 1Ki, rows: 1, mode: [fwd, bwd], device: [cpu, cuda],"
+        " impls: [scatter, rowwise]}\n"
+    )
+    schedule = plan(config, catalog, [], NONE)
+    assert len(schedule.suites[0].cases) == 8
+    reasons = {
+        f"{skip.case.label}:{skip.case.mode}:{skip.case.device}": skip.reason for skip in schedule.skips
+    }
+    assert set(reasons) == {
+        "mask/scatter:bwd:cpu",
+        "mask/rowwise:bwd:cpu",
+        "mask/rowwise:fwd:cuda",
+        "mask/scatter:bwd:cuda",
+        "mask/rowwise:bwd:cuda",
+    }
+    assert reasons["mask/scatter:bwd:cpu"] == "family mask has no bwd; use --mode with one of: fwd"
+    assert reasons["mask/rowwise:fwd:cuda"] == "numpy does not run on cuda; use --device with one of: cpu"
+    assert [[case.label for case in group.cases] for group in schedule.groups] == [
+        ["mask/scatter", "mask/rowwise"],
+        ["mask/scatter"],
+    ]
+
+
+def test_an_option_without_default_must_be_given(bench, catalog):
+    needy = implementation_with_required_option(catalog)
+    text = "suites:\n  m:\n    family: mask\n    seq: 1Ki\n    rows: 1\n    impls:\n      - {}\n"
+    with pytest.raises(UsageError, match=r'^bench.yaml:7: mask/tiled needs .*write "tiled\[size=…\]"'):
+        plan(bench(text.format("tiled")), needy, [], NONE)
+    (suite,) = plan(bench(text.format("tiled[size=0]")), needy, [], NONE).suites
+    assert suite.implementations == ("mask/tiled[size=0]",)
+
+
+def implementation_with_required_option(catalog):
+    size = Field("size", "int", required=True, minimum=0)
+    tiled = dataclasses.replace(catalog.implementations["mask/scatter"], id="mask/tiled", options=(size,))
+    return Catalog(catalog.families, {**catalog.implementations, "mask/tiled": tiled})
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (
+            FamilyInfo("odd", "?", (), ("exact",), ("fwd",), "odd.py"),
+            "bench.yaml:2: family odd has no field seq",
+        ),
+        (
+            FamilyInfo("odd", "?", (Field("seq", "int", required=True),), ("exact",), ("fwd",), "odd.py"),
+            "bench.yaml:2: family odd has no implementations",
+        ),
+    ],
+)
+def test_families_with_nothing_to_run(bench, catalog, family, message):
+    config = bench("suites:\n  o: {family: odd}\n")
+    with pytest.raises(UsageError) as caught:
+        plan(config, Catalog({**catalog.families, "odd": family}, catalog.implementations), [], NONE)
+    assert str(caught.value).startswith(message)
+
+
+SHARED = """\
+suites:
+  one: {family: mask, seq: [2Ki, 8Ki], rows: 1, impls: [broadcast, scatter], budget: 1s, timeout: 9s}
+  two: {family: mask, seq: [1Ki, 8Ki], rows: 1, impls: [scatter, rowwise], budget: 3s, timeout: 5s}
+"""
+
+
+def test_a_case_of_two_suites_is_measured_once(bench, catalog):
+    schedule = plan(bench(SHARED), catalog, [], NONE)
+    assert [[(c.label, c.seq) for c in group.cases] for group in schedule.groups] == [
+        [("mask/scatter", 1024), ("mask/rowwise", 1024)],
+        [("mask/broadcast", 2048), ("mask/scatter", 2048)],
+        [("mask/broadcast", 8192), ("mask/scatter", 8192), ("mask/rowwise", 8192)],
+    ]
+    shared = schedule.groups[2]
+    assert (shared.settings.budget_s, shared.settings.timeout_s) == (3.0, 9.0)
+    broadcast, scatter, rowwise = (case.id for case in shared.cases)
+    assert shared.baselines == {
+        broadcast: (broadcast,),
+        scatter: (broadcast, scatter),
+        rowwise: (scatter,),
+    }
+
+
+def test_suites_that_share_cases_must_agree_on_threads(bench, catalog):
+    config = bench(SHARED.replace("budget: 1s", "threads: 1").replace("budget: 3s", "threads: 2"))
+    with pytest.raises(UsageError, match=r"suites one and two both measure .*threads is 1 in one and 2"):
+        plan(config, catalog, [], NONE)
+    assert plan(config, catalog, ["two"], NONE).suites[0].settings.threads == 2
+
+
+def test_run_json_lists_suites_as_plain_data(config, catalog):
+    info = suite_info(plan(config, catalog, ["topk_small"], NONE))
+    assert list(info) == ["topk_small"]
+    assert info["topk_small"]["baseline"] == "topk/exact"
+    assert info["topk_small"]["modes"] == ["fwd"]
+    assert info["topk_small"]["axes"]["seq"] == [512]
+    assert info["topk_small"]["cases"][0] == (
+        "topk/exact@k=8,recall=0.95,seq=512,sorted=true,window=none:fwd:cpu"
+    )
+
+
+SLIPS = [
+    ("family: msk", 3, 'unknown family "msk"; nearest: "mask"'),
+    ("family: mask\n    rowz: 4", 4, 'unknown key "rowz" of suite s; nearest: "rows"'),
+    ("family: mask\n    basline: scatter", 4, 'unknown key "basline" of suite s; nearest: "baseline"'),
+    ("family: mask\n    budgt: 1s", 4, 'unknown key "budgt" of suite s; nearest: "budget"'),
+    (
+        "family: mask\n    baseline: scater",
+        4,
+        'unknown implementation "scater" of family mask; nearest: "scatter"',
+    ),
+    (
+        "family: mask\n    impls: [scatter,\n      brodcast]",
+        5,
+        'unknown implementation "brodcast" of family mask',
+    ),
+    ("family: mask\n    impls: [scatter, mask/scatter]", 4, "impls lists mask/scatter twice"),
+    ("family: mask\n    impls: [topk/exact]", 4, "topk/exact is not of family mask"),
+    (
+        "family: mask\n    impls: [{scatter: {}, broadcast: {}}]",
+        4,
+        "an entry of impls names one implementation",
+    ),
+    ("family: mask\n    impls: [[scatter]]", 4, "an entry of impls needs one value"),
+    ("family: mask\n    impls: ['scatter[']", 4, '"scatter[" is not an implementation'),
+    ("family: mask\n    impls: ['scatter[a=1]']", 4, 'unknown option "a" of mask/scatter'),
+    ("family: mask\n    seq: [4Ki,\n      4Kx]", 5, 'unknown unit "Kx" in "4Kx"'),
+    ("family: mask\n    seq: [4Ki, 4096]", 4, "seq lists 4096 twice"),
+    ("family: mask\n    seq: []", 4, "seq is an empty list"),
+    ("family: mask\n    seq:", 4, "seq needs a value"),
+    ("family: mask\n    seq: 0", 4, "seq must be at least 1, not 0"),
+    ("family: mask\n    seq: 1e30", 4, "seq is too large: 1e30"),
+    ("family: mask\n    seq: on", 4, '"on" is not a quantity'),
+    ("family: mask\n    seq: {from: 1}", 4, "seq takes a value or a list of values"),
+    ("family: mask\n    dtype: f31", 4, 'unknown dtype "f31"; nearest: "f32"'),
+    ("family: topk\n    sorted: maybe", 4, 'sorted must be true or false, not "maybe"'),
+    ("family: topk\n    recall: high", 4, 'recall must be a number, not "high"'),
+    ("family: topk\n    recall: .nan", 4, 'recall must be a number, not ".nan"'),
+    ("family: topk\n    recall: nan", 4, "recall must be a finite number"),
+    (
+        "family: topk\n    impls:\n      - two_stage:\n          bucketz: 4",
+        6,
+        'unknown option "bucketz" of topk',
+    ),
+    (
+        "family: topk\n    impls:\n      - two_stage:\n          keep: [1,\n            1]",
+        7,
+        "keep lists 1 twice",
+    ),
+    ("family: topk\n    impls: [{two_stage: 4}]", 4, "options of two_stage are written"),
+    ("family: topk\n    impls: ['two_stage[keep=1,keep=2]']", 4, 'option "keep" stands twice'),
+    ("family: topk\n    impls: ['two_stage[keep]']", 4, 'option "keep" in "two_stage[keep]" has no value'),
+    (
+        "family: topk\n    impls: ['two_stage[keep=1]', 'two_stage[keep=3]']\n    baseline: two_stage",
+        5,
+        "baseline two_stage could be topk/two_stage[buckets=4096,keep=1] or topk/two_stage[buckets=4096",
+    ),
+    ("family: topk\n    baseline: {two_stage: {keep: [1, 2]}}", 4, "a baseline is one variant"),
+    ("family: topk\n    baseline: [exact]", 4, "baseline needs one value"),
+]
+
+
+@pytest.mark.parametrize(("lines", "number", "message"), SLIPS)
+def test_slips_are_told_with_line_and_nearest_name(bench, catalog, lines, number, message):
+    """Also in a suite that is not run."""
+    config = bench(f"suites:\n  s:\n    {lines}\n  fine: {{family: mask, seq: 1, rows: 1}}\ndefault: fine\n")
+    with pytest.raises(UsageError) as caught:
+        plan(config, catalog, [], NONE)
+    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
+    assert caught.value.exit_code == 2
+
+
+def test_a_required_field_without_value(bench, catalog):
+    config = bench("suites:\n  s: {family: mask, topk: 1}\n")
+    with pytest.raises(UsageError) as caught:
+        plan(config, catalog, [], NONE)
+    assert str(caught.value) == (
+        "bench.yaml:2: suite s has no rows and seq; add it there, or --set rows=VALUE --seq N"
+    )
+    given = Overrides(seqs=("1Ki",), fields={"rows": ("4",)})
+    assert plan(config, catalog, [], given).suites[0].cases[0].seq == 1024

@@ -1,0 +1,298 @@
+"""What the command line changes about a schedule."""
+
+import pytest
+
+from harness.spec.errors import UsageError
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import plan
+
+
+def suites(config, catalog, *names, **overrides):
+    return {suite.name: suite for suite in plan(config, catalog, names, Overrides(**overrides)).suites}
+
+
+def refusal(config, catalog, *names, **overrides):
+    with pytest.raises(UsageError) as caught:
+        plan(config, catalog, names, Overrides(**overrides))
+    return str(caught.value)
+
+
+def test_named_suites_run_in_the_order_named(config, catalog):
+    assert list(suites(config, catalog, "topk_small", "mask", "topk_small")) == ["topk_small", "mask"]
+
+
+def test_an_unknown_suite(config, catalog):
+    assert refusal(config, catalog, "topk_smal") == 'unknown suite "topk_smal"; nearest: "topk_small"'
+
+
+# --family
+
+
+def test_family_filters_the_default_suites(config, catalog):
+    assert list(suites(config, catalog, families=("topk",))) == ["topk"]
+
+
+def test_family_without_a_default_suite_takes_all_its_suites(bench, catalog):
+    config = bench(
+        "default: m\nsuites:\n  m: {family: mask, seq: 1, rows: 1}\n"
+        "  t1: {family: topk, seq: 1, k: 1}\n  t2: {family: topk, seq: 2, k: 1}\n"
+    )
+    assert list(suites(config, catalog, families=("topk",))) == ["t1", "t2"]
+    assert list(suites(config, catalog, families=("topk", "mask"))) == ["m", "t1", "t2"]
+
+
+def test_family_without_any_suite_is_made_from_flags(bench, catalog):
+    config = bench("suites:\n  m: {family: mask, seq: 1, rows: 1}\n")
+    found = suites(config, catalog, families=("topk",), seqs=("1Ki",), fields={"k": ("8", "16")})
+    assert list(found) == ["topk"]
+    assert found["topk"].baseline == "topk/exact"
+    assert found["topk"].axes["k"] == [8, 16]
+    assert refusal(config, catalog, families=("topk",)) == (
+        "--family: family topk has no suite in bench.yaml and needs seq and k; add --seq N --set k=VALUE"
+    )
+
+
+def test_a_made_suite_does_not_take_the_name_of_another(bench, catalog):
+    config = bench("suites:\n  topk: {family: mask, seq: 1, rows: 1}\n")
+    found = suites(
+        config, catalog, families=("mask", "topk"), seqs=("8",), fields={"k": ("8",), "rows": ("1",)}
+    )
+    assert {name: suite.family for name, suite in found.items()} == {"topk": "mask", "topk_family": "topk"}
+
+
+def test_family_that_none_of_the_named_suites_has(config, catalog):
+    assert refusal(config, catalog, "mask", families=("topk",)) == (
+        "--family: none of the suites mask is of family topk"
+    )
+    assert refusal(config, catalog, families=("msk",)) == '--family: unknown family "msk"; nearest: "mask"'
+
+
+# --impl
+
+
+def test_impl_restricts_exactly(config, catalog):
+    found = suites(config, catalog, "mask", impls=("scatter",))
+    assert found["mask"].implementations == ("mask/scatter",)
+    assert found["mask"].baseline == "mask/broadcast"
+
+
+def test_without_its_baseline_a_group_has_none(config, catalog):
+    (first, *_) = plan(config, catalog, ["mask"], Overrides(impls=("scatter",))).groups
+    assert first.baselines == {first.cases[0].id: ()}
+
+
+def test_impl_adds_what_the_suite_does_not_list(config, catalog):
+    found = suites(config, catalog, "mask", impls=("rowwise", "mask/broadcast"))
+    assert found["mask"].implementations == ("mask/broadcast", "mask/rowwise")
+
+
+def test_a_bare_name_keeps_the_listed_variants(config, catalog):
+    found = suites(config, catalog, "topk", "topk_small", impls=("two_stage",))
+    assert found["topk"].implementations == (
+        "topk/two_stage[buckets=64,keep=2]",
+        "topk/two_stage[buckets=128,keep=2]",
+    )
+    assert found["topk_small"].implementations == ("topk/two_stage[buckets=4096,keep=2]",)
+
+
+def test_options_name_one_variant(config, catalog):
+    found = suites(config, catalog, "topk", impls=("two_stage[keep=3,buckets=1Ki]",))
+    assert found["topk"].implementations == ("topk/two_stage[buckets=1024,keep=3]",)
+
+
+def test_without_suites_impl_picks_those_it_is_in(config, catalog):
+    assert list(suites(config, catalog, impls=("scatter",))) == ["mask"]
+
+
+def test_an_impl_outside_the_default_suites_brings_its_own(bench, catalog):
+    config = bench(
+        "default: m\nsuites:\n  m: {family: mask, seq: 1, rows: 1}\n  t: {family: topk, seq: 1, k: 1}\n"
+    )
+    assert list(suites(config, catalog, impls=("sort",))) == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("names", "overrides", "message"),
+    [
+        (
+            ["mask"],
+            {"impls": ("scater",)},
+            '--impl: unknown implementation "scater" of family mask; nearest: "scatter"',
+        ),
+        ([], {"impls": ("scater",)}, '--impl: unknown implementation "scater"; nearest: "scatter"'),
+        (
+            [],
+            {"impls": ("mask/scater",)},
+            '--impl: unknown implementation "mask/scater"; nearest: "mask/scatter"',
+        ),
+        (
+            [],
+            {"impls": ("scater",), "families": ("mask",)},
+            '--impl: unknown implementation "scater" of family mask; nearest: "scatter"',
+        ),
+        (
+            ["topk"],
+            {"impls": ("scatter",)},
+            "--impl: scatter is of family mask, and no selected suite is; select one of that family",
+        ),
+        (
+            ["topk"],
+            {"impls": ("two_stage[keeps=1]",)},
+            '--impl: unknown option "keeps" of topk/two_stage; nearest: "keep"',
+        ),
+        (
+            ["topk"],
+            {"impls": ("two_stage[keep=x]",)},
+            '--impl: "x" is not a quantity; write it like 4096 or 128Ki',
+        ),
+        (["topk"], {"impls": ("two_stage[keep",)}, '--impl: "two_stage[keep" is not an implementation'),
+        (
+            ["mask"],
+            {"baseline": "scater"},
+            '--baseline: unknown implementation "scater" of family mask; nearest: "scatter"',
+        ),
+        (["mask"], {"baseline": "exact"}, "--baseline: exact is of family topk, and no selected suite is"),
+        (
+            ["topk"],
+            {"baseline": "two_stage"},
+            "--baseline: baseline two_stage could be topk/two_stage[buckets=64,keep=2] or",
+        ),
+    ],
+)
+def test_implementations_that_do_not_exist(config, catalog, names, overrides, message):
+    assert refusal(config, catalog, *names, **overrides).startswith(message)
+
+
+# --baseline
+
+
+def test_baseline_is_measured_even_if_not_listed(config, catalog):
+    found = suites(config, catalog, baseline="mask/rowwise")
+    assert found["mask"].baseline == "mask/rowwise"
+    assert found["mask"].implementations == ("mask/broadcast", "mask/scatter", "mask/rowwise")
+    assert found["topk"].baseline == "topk/exact"
+
+
+def test_baseline_joins_a_restricted_suite(config, catalog):
+    found = suites(config, catalog, "mask", impls=("scatter",), baseline="broadcast")
+    assert found["mask"].implementations == ("mask/scatter", "mask/broadcast")
+
+
+# --plugin
+
+
+def test_plugin_implementations_join_every_suite_of_their_family(config, with_plugin):
+    found = suites(config, with_plugin, plugins=("mask/mine",))
+    assert found["mask"].implementations == ("mask/broadcast", "mask/scatter", "mask/mine")
+    assert found["mask"].baseline == "mask/broadcast"
+    assert "mask/mine" not in found["topk"].implementations
+
+
+def test_impl_restricts_plugins_too(config, with_plugin):
+    found = suites(config, with_plugin, "mask", plugins=("mask/mine",), impls=("scatter",))
+    assert found["mask"].implementations == ("mask/scatter",)
+
+
+def test_a_plugin_family_gets_a_suite_of_its_own(config, with_plugin):
+    found = suites(config, with_plugin, plugins=("scan/loop", "scan/tree"), seqs=("1Ki",))
+    assert list(found) == ["mask", "topk", "scan"]
+    assert found["scan"].implementations == ("scan/loop", "scan/tree")
+    assert found["scan"].baseline == "scan/loop"
+    again = suites(
+        config, with_plugin, families=("scan",), plugins=("scan/loop",), seqs=("8",), baseline="tree"
+    )
+    assert again["scan"].baseline == "scan/tree"
+
+
+def test_a_plugin_family_with_required_fields_asks_for_them(config, with_plugin):
+    assert refusal(config, with_plugin, plugins=("sort/bitonic",), seqs=("8",)) == (
+        "--plugin: family sort has no suite in bench.yaml and needs depth; add --set depth=VALUE"
+    )
+    found = suites(config, with_plugin, plugins=("sort/bitonic",), seqs=("8",), fields={"depth": ("2",)})
+    assert found["sort"].axes["depth"] == [2]
+
+
+def test_named_suites_are_all_that_runs_beside_a_plugin(config, with_plugin):
+    assert list(suites(config, with_plugin, "mask", plugins=("scan/loop",))) == ["mask"]
+
+
+# --seq, --set, --mode, --device
+
+
+def test_seq_and_set_replace_axes(config, catalog):
+    found = suites(config, catalog, seqs=("8Ki", "2048", "8192"), fields={"rows": ("1", "2")})
+    assert found["mask"].axes["seq"] == found["topk"].axes["seq"] == [2048, 8192]
+    assert found["mask"].axes["rows"] == [1, 2]
+    assert "rows" not in found["topk"].axes
+
+
+@pytest.mark.parametrize(
+    ("names", "overrides", "message"),
+    [
+        (
+            ["mask"],
+            {"fields": {"rowz": ("1",)}},
+            '--set rowz: unknown workload field "rowz" of family mask; nearest: "rows"',
+        ),
+        (
+            [],
+            {"fields": {"rowz": ("1",)}},
+            '--set rowz: unknown workload field "rowz" of any selected family; nearest',
+        ),
+        ([], {"fields": {"rows": ("0",)}}, "--set rows: rows must be at least 1, not 0"),
+        ([], {"seqs": ("128Kb",)}, '--seq: unknown unit "Kb" in "128Kb"'),
+        ([], {"seqs": ("1",), "fields": {"seq": ("2",)}}, "--set seq: --seq says it already"),
+        ([], {"fields": {"sorted": ("perhaps",)}}, "--set sorted: sorted must be true or false"),
+        ([], {"modes": ("backward",)}, '--mode: unknown mode "backward"; known: bwd, fwd, fwd_bwd'),
+        ([], {"devices": ("gpu",)}, '--device: unknown device "gpu"'),
+        ([], {"settings": {"budget": "4 parsecs"}}, '--budget: unknown unit "parsecs"'),
+        ([], {"settings": {"threads": "0"}}, "--threads: must be at least 1"),
+        ([], {"replicates": 0}, "--replicates: must be at least 1, not 0"),
+    ],
+)
+def test_values_that_make_no_sense(config, catalog, names, overrides, message):
+    assert refusal(config, catalog, *names, **overrides).startswith(message)
+
+
+def test_flags_speak_of_none_as_bench_yaml_does(config, catalog):
+    found = suites(config, catalog, "topk_small", fields={"window": ("none", "64"), "sorted": ("false",)})
+    assert found["topk_small"].axes["window"] == [None, 64]
+    assert found["topk_small"].axes["sorted"] == [False]
+
+
+def test_mode_and_device_replace(config, catalog):
+    found = suites(config, catalog, "topk_small", modes=("bwd", "fwd", "bwd"), devices=("cuda",))
+    assert found["topk_small"].modes == ("fwd", "bwd")
+    assert found["topk_small"].devices == ("cuda",)
+
+
+def test_a_mode_the_family_lacks_leaves_skips_and_no_groups(config, catalog):
+    schedule = plan(config, catalog, ["mask"], Overrides(modes=("bwd",)))
+    assert schedule.groups == ()
+    assert len(schedule.skips) == len(schedule.suites[0].cases) == 6
+
+
+# --quick, settings, --replicates
+
+
+def test_quick_takes_the_two_smallest_lengths_and_a_tenth_of_the_budget(config, catalog):
+    found = suites(config, catalog, quick=True)
+    assert found["mask"].axes["seq"] == [1024, 4096]
+    assert found["mask"].settings.budget_s == pytest.approx(0.2)
+    assert found["topk"].settings.budget_s == pytest.approx(0.8)
+
+
+def test_an_explicit_budget_is_taken_as_said(config, catalog):
+    found = suites(config, catalog, quick=True, settings={"budget": "1s", "threads": "1"})
+    assert {suite.settings.budget_s for suite in found.values()} == {1.0}
+    assert {suite.settings.threads for suite in found.values()} == {1}
+
+
+def test_replicates_travel_on_the_schedule(config, catalog):
+    assert plan(config, catalog, [], Overrides(replicates=4)).replicates == 4
+
+
+def test_a_file_without_suites_needs_a_family(bench, catalog):
+    assert refusal(bench("defaults: {budget: 1s}\n"), catalog) == (
+        "bench.yaml has no suite to run; name a family with --family"
+    )

@@ -1,0 +1,32 @@
+"""The bench.yaml that is shipped names nothing that does not exist."""
+
+import pytest
+
+from harness.catalog.describe import builtin
+from harness.sweep.config import load
+from harness.sweep.locate import packaged
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import plan
+
+FAMILIES = {"mask", "topk", "offsets", "mla", "attention"}
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load(packaged())
+
+
+def test_the_default_sweep_covers_all_families(shipped):
+    assert {shipped.suites[name].family.text for name in shipped.default} == FAMILIES
+
+
+def test_the_production_shape_of_the_mask_is_there(shipped):
+    axes = shipped.suites["mask_production"].axes
+    assert {name: axes[name].node.text for name in ("rows", "topk")} == {"rows": "1024", "topk": "2048"}
+
+
+def test_every_suite_is_understood(shipped):
+    schedule = plan(shipped, builtin(), list(shipped.suites), Overrides())
+    assert {suite.name for suite in schedule.suites} == set(shipped.suites)
+    assert schedule.skips == ()
+    assert all(suite.baseline in suite.implementations for suite in schedule.suites)
