@@ -1,0 +1,152 @@
+"""Every case beside the baseline of its group: speedup with interval, ratios of static figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.analysis.query import (
+    HOST,
+    SuiteRecords,
+    by_case,
+    label_of,
+    panel_of,
+    representative,
+    static_of,
+)
+from harness.analysis.stats import Estimate, ratio
+from harness.spec.record import Record, Static
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case against its baseline; `case` is an id, `baseline` and `implementation` are labels.
+
+    `speedup` is the baseline's time over the case's: above 1 the case is faster. `low` and `high`
+    bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
+    are the case's static figure over the baseline's: below 1 the case needs less. What is None
+    has its cause in `reason` (speedup and interval) or `unavailable` (a ratio, by its name).
+    """
+
+    suite: str
+    case: str
+    baseline: str | None
+    speedup: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    unit: str
+    samples: int
+    bytes_ratio: float | None
+    flops_ratio: float | None
+    notes: tuple[str, ...]
+    temp_ratio: float | None = None
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    implementation: str = ""
+    panel: str = ""
+    seq: int = 0
+
+
+def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
+    """Every case that is not the baseline's own, in the order of the suite's records."""
+    cases = by_case(suite.records)
+    bases = {own[0].as_case.group: own for own in cases.values() if label_of(own[0]) == suite.baseline}
+    return [
+        _compare(suite, own, bases.get(own[0].as_case.group, ()), target)
+        for own in cases.values()
+        if label_of(own[0]) != suite.baseline
+    ]
+
+
+def _compare(
+    suite: SuiteRecords, own: tuple[Record, ...], base: tuple[Record, ...], target: str
+) -> Comparison:
+    speedup = _speedup(suite, own, base)
+    figures: dict[str, float | None] = {}
+    unavailable: dict[str, str] = {}
+    for name in ("bytes_accessed", "temp_bytes", "flops"):
+        figures[name], missing = _figure_ratio(name, static_of(own, target), static_of(base, target))
+        if missing:
+            unavailable[name] = missing
+    return Comparison(
+        suite=suite.name,
+        case=own[0].case,
+        baseline=suite.baseline or None,
+        speedup=speedup.value,
+        low=speedup.low,
+        high=speedup.high,
+        reason=speedup.reason,
+        unit=speedup.unit,
+        samples=speedup.samples,
+        bytes_ratio=figures["bytes_accessed"],
+        temp_ratio=figures["temp_bytes"],
+        flops_ratio=figures["flops"],
+        unavailable=unavailable,
+        notes=(*_notes(own, base, target), *speedup.warnings) if base else (),
+        implementation=label_of(own[0]),
+        panel=panel_of(own[0]),
+        seq=own[0].seq,
+    )
+
+
+def _speedup(suite: SuiteRecords, own: Sequence[Record], base: Sequence[Record]) -> Estimate:
+    reason = _why_none(suite, own, base)
+    return Estimate(None, reason=reason) if reason else ratio(base, own)
+
+
+def _why_none(suite: SuiteRecords, own: Sequence[Record], base: Sequence[Record]) -> str | None:
+    if not suite.baseline:
+        return "n/a (no baseline)"
+    mine = representative(own)
+    if mine.timing is None:
+        return f"n/a ({_outcome(mine)})"
+    if not base:
+        return "n/a (no baseline at this workload)"
+    theirs = representative(base)
+    if theirs.timing is None:
+        return f"n/a (baseline {_outcome(theirs)})"
+    if not {record.run for record in own} & {record.run for record in base}:
+        return "n/a (baseline in another run)"
+    if mine.timing.method != theirs.timing.method:
+        return f"n/a (timed by {mine.timing.method}, the baseline by {theirs.timing.method})"
+    return None
+
+
+def _outcome(record: Record) -> str:
+    return "not timed" if record.status == "ok" else record.status
+
+
+def _figure_ratio(name: str, mine: Static | None, theirs: Static | None) -> tuple[float | None, str | None]:
+    """(case over baseline, None) or (None, why there is no such figure)."""
+    if mine is None:
+        return None, "not compiled"
+    if theirs is None:
+        return None, "baseline not compiled"
+    own, other = getattr(mine, name), getattr(theirs, name)
+    if own is None:
+        return None, mine.unavailable[name]
+    if other is None:
+        return None, f"baseline: {theirs.unavailable[name]}"
+    if name == "flops" and mine.flops_source != theirs.flops_source:
+        return None, f"counted differently: {mine.flops_source}, the baseline's {theirs.flops_source}"
+    if not other:
+        return None, "the baseline's is 0"
+    return own / other, None
+
+
+def _notes(own: Sequence[Record], base: Sequence[Record], target: str) -> tuple[str, ...]:
+    """What a reader must know before believing the speedup."""
+    mine, theirs = representative(own), representative(base)
+    notes: list[str] = []
+    if mine.semantics != theirs.semantics:
+        notes.append(
+            f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: "
+            "another mathematics, not only another speed"
+        )
+    program, other = static_of(own, target), static_of(base, target)
+    if program and other and program.program and program.program == other.program:
+        short = program.program.removeprefix("sha256:")[:8]
+        notes.append(
+            f"same program as the baseline ({mine.mode} hash {short}): a difference in time is noise"
+        )
+    if mine.timing and theirs.timing and mine.timing.cache != theirs.timing.cache:
+        notes.append(f"timed with inputs {mine.timing.cache}, the baseline's {theirs.timing.cache}")
+    return tuple(notes)

@@ -1,0 +1,197 @@
+"""How a figure grows with the length, and from which length on an implementation wins."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.power import bends, fit
+from harness.analysis.query import HOST, SuiteRecords, by_case, label_of, panel_of, points, static_of, targets
+from harness.analysis.stats import time_of
+from harness.spec.record import Record
+from harness.spec.units import format_count
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """metric ∝ seq^exponent, fitted by least squares on logarithms over `points` lengths.
+
+    `metric` is `time`, `temp_bytes` or `flops`; the latter two are `target`'s static figures.
+    """
+
+    suite: str
+    implementation: str
+    panel: str
+    metric: str
+    exponent: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    points: int
+    target: str = "host"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """From `first_grid` on the implementation beats its baseline at every length both were timed at.
+
+    `interpolated` is the length where the log of the speedup, drawn straight between the grid
+    points, changes sign for the last time. What is None has its cause in `reason`.
+    """
+
+    suite: str
+    implementation: str
+    panel: str
+    first_grid: int | None
+    interpolated: float | None
+    reason: str | None
+
+
+def scalings(suite: SuiteRecords) -> list[Scaling]:
+    """Per panel and implementation: time, then the figures of every target, the host's first.
+
+    Compile-time figures exist for cases that could not run, so their fit may reach further.
+    """
+    found: list[Scaling] = []
+    series = _series(suite)
+    for panel in points(suite):
+        for label in suite.implementations:
+            own = series.get((panel, label), ())
+            if not own:
+                continue
+            lengths = {records[0].seq: records for records in own}
+            blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
+            times = {seq: time_of(records).value for seq, records in lengths.items()}
+            failed = (records[0].status for records in own if records[0].status != "ok")
+            found.append(_fitted(blank, times, next(failed, "")))
+            for target in targets(suite) or [HOST]:
+                for metric in ("temp_bytes", "flops"):
+                    values, why = _static_values(lengths, metric, target)
+                    found.append(_fitted(replace(blank, metric=metric, target=target), values, why))
+    return found
+
+
+def _series(suite: SuiteRecords) -> dict[tuple[str, str], list[tuple[Record, ...]]]:
+    """(panel, label) → its cases, shortest first, each with its replicates."""
+    found: dict[tuple[str, str], list[tuple[Record, ...]]] = {}
+    for own in sorted(by_case(suite.records).values(), key=lambda own: own[0].seq):
+        found.setdefault((panel_of(own[0]), label_of(own[0])), []).append(own)
+    return found
+
+
+def near(length: float) -> str:
+    """A length between grid points: `≈ 9.81Ki`."""
+    return f"≈ {length / 1024:.3g}Ki" if length >= 1024 else f"≈ {length:.3g}"
+
+
+def _static_values(
+    lengths: Mapping[int, Sequence[Record]], metric: str, target: str
+) -> tuple[dict[int, float | None], str]:
+    """Length → figure, and why figures are missing (empty when none is)."""
+    figures = {seq: static_of(own, target) for seq, own in lengths.items()}
+    known = [figure for figure in figures.values() if figure is not None]
+    if metric == "flops" and len({figure.flops_source for figure in known if figure.flops}) > 1:
+        return dict.fromkeys(lengths), "counted differently at different lengths"
+    why = next((f.unavailable[metric] for f in known if getattr(f, metric) is None), "")
+    values = {seq: getattr(figure, metric) if figure else None for seq, figure in figures.items()}
+    return values, why or ("" if known else "not compiled")
+
+
+def _fitted(blank: Scaling, values: Mapping[int, float | None], why: str) -> Scaling:
+    known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
+    count = len(known)
+    if count < 2:
+        reason = f"needs ≥ 2 lengths; has {count}{f' ({why})' if why else ''}"
+        return replace(blank, reason=reason, points=count)
+    if not all(known.values()):
+        zero = next(seq for seq, value in known.items() if not value)
+        return replace(blank, reason=f"0 at {format_count(zero)}: no power of the length", points=count)
+    exponent, low, high = fit(known)
+    reason = None if low is not None else f"needs ≥ 3 lengths for an interval; has {count}"
+    return replace(
+        blank, exponent=exponent, low=low, high=high, reason=reason, points=count, notes=bends(known)
+    )
+
+
+def crossovers(suite: SuiteRecords) -> list[Crossover]:
+    """Per panel, every implementation but the baseline; none where the suite has no baseline."""
+    if not suite.baseline:
+        return []
+    series: dict[tuple[str, str], list[Comparison]] = {}
+    for found in sorted(comparisons(suite), key=lambda found: found.seq):
+        series.setdefault((found.panel, found.implementation), []).append(found)
+    return [
+        _crossover(suite, label, panel, series[panel, label])
+        for panel in points(suite)
+        for label in suite.implementations
+        if (panel, label) in series
+    ]
+
+
+def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[Comparison]) -> Crossover:
+    timed = [(c.seq, math.log(c.speedup), c) for c in compared if c.speedup is not None]
+    gap = _gap(compared)
+    if not timed:
+        return Crossover(suite.name, label, panel, None, None, gap)
+    lead = len(timed)
+    while lead and timed[lead - 1][1] >= 0:
+        lead -= 1
+    won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)
+    crossings = [
+        _between(timed[i - 1][0], timed[i - 1][1], timed[i][0], timed[i][1])
+        for i in range(1, len(timed))
+        if (timed[i - 1][1] < 0) != (timed[i][1] < 0)
+    ]
+    reasons = [_verdict(timed, lead, won)]
+    if len(crossings) > 1:
+        reasons.append(f"crosses {len(crossings)} times: {', '.join(map(near, crossings))}")
+    if won is not None and timed[won][2].low is None:
+        reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
+    reasons.append(gap)
+    return Crossover(
+        suite.name,
+        label,
+        panel,
+        None if won is None else timed[won][0],
+        crossings[-1] if won is not None and lead > 0 else None,
+        "; ".join(filter(None, reasons)) or None,
+    )
+
+
+def _wins(compared: Comparison) -> bool:
+    """Faster beyond its interval; where there is none, faster by its value."""
+    return (compared.low if compared.low is not None else compared.speedup or 0) > 1
+
+
+def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:
+    if won is None:
+        if lead == len(timed):
+            ever = any(log >= 0 for _, log, _ in timed)
+            return f"none in range: {'slower again at the end' if ever else 'not faster at any length'}"
+        return "none in range: every interval contains 1 at the end"
+    if won > lead:
+        return f"its interval leaves 1 from {format_count(timed[won][0])} on"
+    return "faster at every length" if lead == 0 else None
+
+
+def _between(short: int, below: float, long: int, above: float) -> float:
+    """Where the straight line through both points, in logarithms, meets a speedup of 1."""
+    share = below / (below - above)
+    return 2 ** (math.log2(short) + share * math.log2(long / short))
+
+
+def _gap(compared: Sequence[Comparison]) -> str | None:
+    """What keeps the longest lengths out of the comparison."""
+    missing: Comparison | None = None
+    for comparison in reversed(compared):
+        if comparison.speedup is not None:
+            break
+        missing = comparison
+    if missing is None or missing.reason is None:
+        return None
+    cause = missing.reason.removeprefix("n/a (").removesuffix(")")
+    at = format_count(missing.seq)
+    if cause.startswith("baseline "):
+        return f"baseline absent from {at} ({cause.removeprefix('baseline ')})"
+    return f"{cause} from {at}"

@@ -1,0 +1,133 @@
+"""Estimates with intervals at 95 %, for one process and for several.
+
+Over the rounds of one process nothing is assumed of the timings' distribution: the interval of a
+median lies between two order statistics. From four processes on the process is the sampling unit:
+one effect per process, their mean on the log scale, and Student's t. Rounds of different processes
+are never pooled: that would claim far more certainty than there is.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.spec.order import median_interval, samples_needed
+from harness.spec.record import Record, Timing
+
+LEVEL = 0.95
+PROCESSES = 4
+
+ROUNDS = "rounds"
+BY_PROCESS = "processes"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval; what is missing is None and `reason` says why.
+
+    `unit` is what `samples` counts and the interval is over: `rounds`, `processes`, or nothing.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    samples: int = 0
+    unit: str = ""
+    reason: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return {ROUNDS: "within one process", BY_PROCESS: "by process"}.get(self.unit, "")
+
+
+def student_t(probability: float, freedom: int) -> float:
+    """The quantile of Student's t with so many degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, probability))
+
+
+def time_of(records: Sequence[Record]) -> Estimate:
+    """Seconds per call of one case, from its replicates.
+
+    One process: the recorded median over its rounds. Several: the processes' medians, averaged on
+    the log scale.
+    """
+    timings = [record.timing for record in records if record.timing is not None]
+    if not timings:
+        return Estimate(None, reason="not timed")
+    warnings = _warnings(timings)
+    if len(timings) == 1:
+        only = timings[0]
+        rounds = len(set(only.round))
+        reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
+        return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
+    return _exp(_over_processes([math.log(timing.median_s) for timing in timings]), warnings)
+
+
+def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
+    """Time of `of` in units of the time of `to`, from replicates that ran in the same rounds.
+
+    Per round the median of each side and the logarithm of their quotient; per process the median
+    of these over the rounds both sides have.
+    """
+    theirs = {(record.run, record.replicate): record.timing for record in to}
+    pairs = [
+        (record.timing, other)
+        for record in of
+        if record.timing is not None and (other := theirs.get((record.run, record.replicate))) is not None
+    ]
+    if not pairs:
+        return Estimate(None, reason="no process timed both")
+    effects = [logs for mine, other in pairs if (logs := round_log_ratios(mine, other))]
+    if not effects:
+        return Estimate(None, reason="no round has both")
+    warnings = _warnings([timing for pair in pairs for timing in pair])
+    if len(effects) == 1:
+        return _exp(_over_rounds(effects[0]), warnings)
+    return _exp(_over_processes([statistics.median(logs) for logs in effects]), warnings)
+
+
+def round_log_ratios(of: Timing, to: Timing) -> list[float]:
+    """log(median of / median to) for every round that both timings have, in order."""
+    mine, theirs = round_medians(of), round_medians(to)
+    return [math.log(mine[r] / theirs[r]) for r in sorted(mine.keys() & theirs.keys())]
+
+
+def round_medians(timing: Timing) -> dict[int, float]:
+    """Round → median of its samples, in seconds."""
+    rounds: dict[int, list[float]] = {}
+    for sample, number in zip(timing.samples_s, timing.round, strict=True):
+        rounds.setdefault(number, []).append(sample)
+    return {number: statistics.median(samples) for number, samples in rounds.items()}
+
+
+def too_few(has: int, unit: str) -> str:
+    """`needs ≥ 6 rounds; has 3`."""
+    needed = PROCESSES if unit == BY_PROCESS else samples_needed(LEVEL)
+    return f"needs ≥ {needed} {unit}; has {has}"
+
+
+def _over_rounds(logs: Sequence[float]) -> Estimate:
+    middle, low, high = median_interval(logs, LEVEL)
+    reason = too_few(len(logs), ROUNDS) if low is None else None
+    return Estimate(middle, low, high, len(logs), ROUNDS, reason)
+
+
+def _over_processes(effects: Sequence[float]) -> Estimate:
+    count = len(effects)
+    mean = statistics.fmean(effects)
+    if count < PROCESSES:
+        return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS))
+    half = student_t((1 + LEVEL) / 2, count - 1) * statistics.stdev(effects) / math.sqrt(count)
+    return Estimate(mean, mean - half, mean + half, count, BY_PROCESS)
+
+
+def _exp(log: Estimate, warnings: tuple[str, ...]) -> Estimate:
+    value, low, high = (None if x is None else math.exp(x) for x in (log.value, log.low, log.high))
+    return Estimate(value, low, high, log.samples, log.unit, log.reason, warnings)
+
+
+def _warnings(timings: Sequence[Timing]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(warning for timing in timings for warning in timing.warnings))

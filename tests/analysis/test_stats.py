@@ -1,0 +1,100 @@
+import math
+import statistics
+
+import pytest
+
+from harness.analysis.stats import ratio, round_log_ratios, student_t, time_of
+
+
+def test_one_process_shows_its_recorded_median(record):
+    found = time_of([record("base", 4096, [4.0, 1.0, 3.0, 2.0, 5.0, 6.0, 7.0])])
+    assert (found.value, found.low, found.high) == (4.0, 1.0, 7.0)
+    assert (found.unit, found.samples, found.label) == ("rounds", 7, "within one process")
+    assert found.reason is None
+
+
+def test_too_few_rounds_have_a_value_but_no_bounds(record):
+    found = time_of([record("base", 4096, [1.0, 2.0, 3.0])])
+    assert (found.value, found.low, found.high) == (2.0, None, None)
+    assert found.reason == "needs ≥ 6 rounds; has 3"
+
+
+def test_samples_of_one_round_count_once(record, timing):
+    twice = timing([1.0, 1.2, 2.0, 2.2], [0, 0, 1, 1])
+    assert time_of([record("base", 4096, timing=twice)]).reason == "needs ≥ 6 rounds; has 2"
+
+
+def test_nothing_timed_is_no_value(record):
+    found = time_of([record("base", 4096, status="oom")])
+    assert (found.value, found.reason) == (None, "not timed")
+
+
+def test_drift_common_to_both_sides_cancels(record):
+    drift = [1.0, 1.5, 0.7, 2.0, 1.1, 0.9, 3.0]
+    found = ratio([record("base", 4096, [2 * d for d in drift])], [record("x", 4096, drift)])
+    assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
+    assert (found.unit, found.samples) == ("rounds", 7)
+
+
+def test_swapping_the_sides_inverts_the_ratio(record):
+    a, b = [1.0, 1.1, 0.9, 1.3, 1.0, 1.2, 1.05, 0.8], [2.0, 2.5, 1.9, 2.2, 2.1, 1.8, 2.6, 2.4]
+    one = ratio([record("a", 1, a)], [record("b", 1, b)])
+    other = ratio([record("b", 1, b)], [record("a", 1, a)])
+    assert one.value == pytest.approx(1 / other.value)
+    assert (one.low, one.high) == pytest.approx((1 / other.high, 1 / other.low))
+
+
+def test_only_rounds_that_both_have_are_paired(timing):
+    mine, theirs = timing([2.0, 4.0, 9.0], [0, 2, 3]), timing([1.0, 7.0, 1.0, 1.0], [0, 1, 2, 2])
+    assert round_log_ratios(mine, theirs) == pytest.approx([math.log(2), math.log(4)])
+
+
+def test_sides_without_a_common_round_have_no_ratio(record, timing):
+    one = record("a", 1, timing=timing([1.0], [0]))
+    other = record("b", 1, timing=timing([1.0], [5]))
+    assert ratio([one], [other]).reason == "no round has both"
+
+
+def by_process(record, name, factors):
+    """One record per process; within each every round agrees exactly."""
+    return [record(name, 4096, [factor] * 8, replicate=i) for i, factor in enumerate(factors)]
+
+
+def test_four_processes_give_a_t_interval_over_processes(record):
+    factors = [2.0, 2.2, 1.9, 2.1]
+    found = ratio(by_process(record, "base", factors), by_process(record, "x", [1.0] * 4))
+    logs = [math.log(factor) for factor in factors]
+    half = 3.182446305284263 * statistics.stdev(logs) / 2  # t, 97.5 %, 3 degrees of freedom
+    assert found.value == pytest.approx(math.exp(statistics.fmean(logs)))
+    assert found.low == pytest.approx(math.exp(statistics.fmean(logs) - half))
+    assert found.high == pytest.approx(math.exp(statistics.fmean(logs) + half))
+    assert (found.unit, found.samples, found.label) == ("processes", 4, "by process")
+
+
+def test_three_processes_are_not_pooled_into_many_rounds(record):
+    found = ratio(by_process(record, "base", [2.0] * 3), by_process(record, "x", [1.0] * 3))
+    assert found.value == pytest.approx(2.0)
+    assert (found.low, found.high) == (None, None)
+    assert found.reason == "needs ≥ 4 processes; has 3"
+
+
+def test_processes_that_agree_have_an_interval_of_no_width(record):
+    found = time_of(by_process(record, "x", [0.5] * 4))
+    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_processes_are_paired_by_replicate_and_run(record):
+    base = record("base", 4096, [1.0] * 6, replicate=1)
+    assert ratio([base], [record("x", 4096, [1.0] * 6)]).reason == "no process timed both"
+    assert ratio([base], [record("x", 4096, [1.0] * 6, replicate=1, run="r2")]).value is None
+
+
+def test_warnings_of_both_sides_travel_with_the_ratio(record, timing):
+    one = record("a", 1, timing=timing([1.0], warnings=("throttled",)))
+    other = record("b", 1, timing=timing([1.0], warnings=("throttled", "not interleaved")))
+    assert ratio([one], [other]).warnings == ("throttled", "not interleaved")
+
+
+@pytest.mark.parametrize(("freedom", "expected"), [(1, 12.706), (5, 2.571), (30, 2.042)])
+def test_quantiles_of_t_are_those_of_the_tables(freedom, expected):
+    assert student_t(0.975, freedom) == pytest.approx(expected, abs=5e-4)
