@@ -1,0 +1,65 @@
+"""The three charts of a suite."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from harness.analysis.query import SuiteRecords, by_suite
+from harness.report.plots.chart import Chart
+from harness.report.plots.grid import Grid
+from harness.report.plots.latency import latency
+from harness.report.plots.memory import memory
+from harness.report.plots.page import Sheet, draw_page
+from harness.report.plots.provenance import provenance
+from harness.report.plots.speedup import speedup
+from harness.report.plots.style import looks, style
+from harness.spec.errors import UsageError
+from harness.spec.record import Record
+
+
+def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]:
+    """`latency`, `speedup` and `memory`, each as the bytes of an SVG; `info` is the run's run.json.
+
+    UsageError when the suite has no record. Cases that failed, and suites in which all did, are
+    drawn like others: by their symbols.
+    """
+    grid = Grid.of(suite)
+    if not grid.cells:
+        raise UsageError(f"suite {suite.name} has no records to draw; run `seqsweep run {suite.name}` first")
+    described = (info.get("suites") or {}).get(suite.name) or {}
+    subtitle = [words for words in (described.get("question"), grid.constants) if words]
+    sheet = Sheet(subtitle, provenance(suite.records, info), suite.baseline)
+    charts = {"latency": latency(grid), "speedup": speedup(grid), "memory": memory(grid, info)}
+    with style():
+        dressed = looks(grid.labels, suite.baseline)
+        return {name: _svg(chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
+
+
+def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
+    """The charts of every suite of a run, by file name: `mask-latency.svg`."""
+    return {
+        f"{suite.name}-{kind}.svg": data
+        for suite in by_suite(info, records)
+        if suite.records
+        for kind, data in draw_suite(suite, info).items()
+    }
+
+
+def _svg(chart: Chart, figure: Figure) -> bytes:
+    """No date and no version in it: both would differ between two drawings of the same records."""
+    FigureCanvasSVG(figure)
+    buffer = io.BytesIO()
+    figure.savefig(
+        buffer,
+        format="svg",
+        metadata={
+            "Date": None,
+            "Creator": "seqsweep",
+            "Title": chart.title,
+            "Description": "\n".join(chart.notes),
+        },
+    )
+    return buffer.getvalue()

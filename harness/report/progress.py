@@ -1,0 +1,109 @@
+"""How far a run is, on standard error, drawn only when the runner calls.
+
+No thread refreshes the display: a parent that draws while a child is timed would be measured with
+it. On a terminal one block is redrawn in place; elsewhere every finished group is one plain line.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from harness.report.figures import duration
+from harness.spec.record import Record
+
+MIN_REDRAW_S = 0.1
+
+
+class Progress:
+    """Fed by the runner's events; `clock` gives seconds and only limits how often is drawn."""
+
+    def __init__(
+        self, total_groups: int, console: Console, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._total = total_groups
+        self._console = console
+        self._clock = clock
+        self._live: Live | None = None
+        self._heading = ""
+        self._states: dict[str, str] = {}
+        self._finished = 0
+        self._paused = False
+        self._stale = False
+        self._drawn_at = float("-inf")
+        if console.is_terminal:
+            self._live = Live(console=console, auto_refresh=False, transient=True)
+            self._live.start()
+
+    def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
+        """Group `index` (from 0) begins with these cases."""
+        self._heading = f"{_position(index + 1, self._total)} {key}{_remaining(remaining_s)}"
+        self._states = dict.fromkeys(cases, "waiting")
+        self._redraw(now=True)
+
+    def case_state(self, case: str, state: str) -> None:
+        """What a case is doing: `compile`, `contract`, `round 3`, `ok 1.42 ms`."""
+        self._states[case] = state
+        self._redraw()
+
+    def pause(self) -> None:
+        """A sample begins: draw nothing until :meth:`resume`."""
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        if self._stale:
+            self._redraw()
+
+    def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
+        """The group's records are written: one line where nothing is redrawn in place."""
+        self._finished += 1
+        self._states = {}
+        if self._live is None and records:
+            counts = Counter(record.status for record in records)
+            became = ", ".join(f"{count} {status}" for status, count in counts.items())
+            where = _position(self._finished, self._total)
+            group = records[0].as_case.group
+            self._print(Text(f"{where} {group}: {became}{_remaining(remaining_s)}"))
+        self._redraw(now=True)
+
+    def message(self, text: str) -> None:
+        """A line that stays, above the live block."""
+        self._print(Text(text))
+
+    def close(self) -> None:
+        """Remove the live block; safe to call twice."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _print(self, text: Text) -> None:
+        self._console.print(text, soft_wrap=True)
+
+    def _redraw(self, *, now: bool = False) -> None:
+        if self._live is None:
+            return
+        self._stale = True
+        if self._paused or (not now and self._clock() - self._drawn_at < MIN_REDRAW_S):
+            return
+        self._stale = False
+        self._drawn_at = self._clock()
+        lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in self._states.items()]
+        block = Group(Text(self._heading, style="bold"), *lines)
+        self._live.update(block, refresh=True)
+
+
+def _short(case: str) -> str:
+    """The case without the workload that its group's heading shows."""
+    return case.split("@", 1)[0]
+
+
+def _position(index: int, total: int) -> str:
+    return f"[{index}/{total}]"
+
+
+def _remaining(seconds: float | None) -> str:
+    return "" if seconds is None else f", about {duration(seconds)} left"

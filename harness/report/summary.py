@@ -1,0 +1,52 @@
+"""How a panel's figures grow with the length, and where each implementation begins to win."""
+
+from harness.analysis.query import SuiteRecords
+from harness.analysis.scaling import Crossover, Scaling, crossovers, near, scalings
+from harness.report import figures
+from harness.report.cells import Cell, Footnotes, short_label
+from harness.report.figures import ABSENT
+from harness.spec.units import format_count
+
+METRICS = ("time", "temp_bytes", "flops")
+
+
+def summary_rows(suite: SuiteRecords, panel: str, target: str, notes: Footnotes) -> list[tuple[Cell, ...]]:
+    """Per implementation: its label, the exponents of METRICS, and its crossover."""
+    fitted = {
+        (found.implementation, found.metric): found
+        for found in scalings(suite)
+        if found.panel == panel and (found.target == target or found.metric == "time")
+    }
+    crossed = {found.implementation: found for found in crossovers(suite) if found.panel == panel}
+    return [
+        (
+            Cell(short_label(label)),
+            *(_exponent(fitted[label, metric], notes) for metric in METRICS),
+            _crossover(suite, label, crossed.get(label), notes),
+        )
+        for label in suite.implementations
+        if (label, "time") in fitted
+    ]
+
+
+def _exponent(found: Scaling, notes: Footnotes) -> Cell:
+    if found.exponent is None:
+        return Cell(ABSENT, notes.mark(found.reason))
+    text = figures.exponent(found.exponent, found.low, found.high)
+    return Cell(text, notes.mark(found.reason, *found.notes))
+
+
+def _crossover(suite: SuiteRecords, label: str, found: Crossover | None, notes: Footnotes) -> Cell:
+    if found is None:
+        return Cell("baseline" if label == suite.baseline else ABSENT, style="dim")
+    reason = found.reason or ""
+    if found.first_grid is None:
+        none, _, why = reason.partition(": ")
+        if none == "none in range":
+            return Cell(none, notes.mark(why))
+        return Cell(ABSENT, notes.mark(reason))
+    at = format_count(found.first_grid)
+    if found.interpolated is not None:
+        return Cell(f"{at} ({near(found.interpolated)})", notes.mark(reason))
+    always = reason.startswith("faster at every length")
+    return Cell(f"≤ {at}" if always else at, notes.mark(reason))

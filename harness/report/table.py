@@ -1,0 +1,192 @@
+"""A suite as tables of text: what stands in each cell, and the footnotes. Knows no terminal."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from harness.analysis.compare import comparisons
+from harness.analysis.query import (
+    HOST,
+    SuiteRecords,
+    by_case,
+    label_of,
+    panel_of,
+    points,
+    select,
+    static_of,
+    targets,
+)
+from harness.analysis.stats import ROUNDS, time_of
+from harness.report import cells
+from harness.report.cells import Cell, Footnotes, Row
+from harness.report.summary import summary_rows
+from harness.spec.units import format_count
+from harness.spec.workload import canonical
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
+
+    `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
+    """
+
+    title: str
+    rank: int = 0
+    right: bool = True
+    relative: bool = False
+    folds: bool = False
+
+
+@dataclass(frozen=True)
+class TableData:
+    """`breaks` are the rows that begin a new length; `footnotes` are (number, sentence)."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    footnotes: tuple[tuple[int, str], ...]
+    breaks: tuple[int, ...] = ()
+    caption: str = ""
+
+
+Write = Callable[[Row, Footnotes], Cell]
+
+_NAMES: tuple[tuple[Column, Write], ...] = (
+    (Column("seq"), cells.seq),
+    (Column("implementation", right=False, folds=True), cells.implementation),
+)
+_TIMES: tuple[tuple[Column, Write], ...] = (
+    (Column("time"), cells.time),
+    (Column("95 %", rank=2), cells.interval),
+    (Column("speedup", right=False, relative=True), cells.speedup),
+)
+_CONTRACT: tuple[tuple[Column, Write], ...] = (
+    (Column("contract", rank=1, right=False, folds=True), cells.contract),
+)
+_STATIC: tuple[tuple[Column, Write], ...] = (
+    (Column("temp", rank=1), cells.temp),
+    (Column("peak", rank=4), cells.peak),
+    (Column("FLOPs", rank=3), cells.flops),
+    (Column("temp/base", rank=5, relative=True), cells.temp_ratio),
+    (Column("bytes/base", rank=6, relative=True), cells.bytes_ratio),
+    (Column("FLOPs/base", rank=7, relative=True), cells.flops_ratio),
+)
+_STATUS: tuple[tuple[Column, Write], ...] = ((Column("status", right=False, folds=True), cells.status),)
+_FITS: tuple[tuple[Column, Write], ...] = ((Column("fits", right=False, folds=True), cells.fit),)
+
+_SUMMARY = (
+    Column("", right=False, folds=True),
+    Column("time ∝ seq^", right=False),
+    Column("temp ∝ seq^", rank=2, right=False),
+    Column("FLOPs ∝ seq^", rank=3, right=False),
+    Column("faster from", right=False),
+)
+
+
+def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
+    """Per panel and target: the cases, and how their figures grow. Footnotes count through both."""
+    found: list[tuple[TableData, TableData]] = []
+    for panel in points(suite):
+        own = replace(suite, records=tuple(select(suite, panel=panel)))
+        compiled = targets(own)
+        if HOST not in compiled and (not compiled or any(record.timing for record in own.records)):
+            compiled = [HOST, *compiled]
+        for target in compiled:
+            notes = Footnotes()
+            cases = suite_table(own, panel, target, notes)
+            found.append((cases, summary_table(own, panel, target, notes)))
+    return found
+
+
+def suite_table(
+    suite: SuiteRecords, panel: str, target: str = HOST, notes: Footnotes | None = None
+) -> TableData:
+    """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
+    notes = notes if notes is not None else Footnotes()
+    rows = case_rows(suite, panel, target)
+    entries = [
+        (column, write) for column, write in _entries(rows, target) if suite.baseline or not column.relative
+    ]
+    breaks = [i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq]
+    return TableData(
+        title=_title(suite, panel, target),
+        columns=tuple(column for column, _ in entries),
+        rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
+        footnotes=tuple(notes.since(0)),
+        breaks=tuple(breaks),
+        caption=_caption(rows) if target == HOST else "",
+    )
+
+
+def summary_table(
+    suite: SuiteRecords, panel: str, target: str = HOST, notes: Footnotes | None = None
+) -> TableData:
+    """One line per implementation: exponents of the length, and from where on it wins.
+
+    Without rows where the panel has one length only: nothing grows there.
+    """
+    notes = notes if notes is not None else Footnotes()
+    before = len(notes)
+    rows = case_rows(suite, panel, target)
+    timed = target == HOST and any(row.time.value is not None for row in rows)
+    compiled = any(row.static is not None for row in rows)
+    relevant = (True, timed, compiled, compiled, timed and bool(suite.baseline))
+    kept = [i for i, shown in enumerate(relevant) if shown]
+    grows = len({row.seq for row in rows}) > 1 and len(kept) > 1
+    lines = summary_rows(suite, panel, target, notes) if grows else []
+    return TableData(
+        title="",
+        columns=tuple(_SUMMARY[i] for i in kept),
+        rows=tuple(tuple(line[i] for i in kept) for line in lines),
+        footnotes=tuple(notes.since(before)),
+    )
+
+
+def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[Row]:
+    """What the cells of a panel are written from."""
+    compared = {comparison.case: comparison for comparison in comparisons(suite, target)}
+    order = {name: position for position, name in enumerate(suite.implementations)}
+    cases = list(by_case(select(suite, panel=panel)).values())
+    cases.sort(key=lambda own: (own[0].seq, order.get(label_of(own[0]), len(order))))
+    return [
+        Row(
+            own=own,
+            first=position == 0 or cases[position - 1][0].seq != own[0].seq,
+            time=time_of(own),
+            static=static_of(own, target),
+            compared=compared.get(own[0].case),
+        )
+        for position, own in enumerate(cases)
+    ]
+
+
+def _entries(rows: Sequence[Row], target: str) -> tuple[tuple[Column, Write], ...]:
+    if target != HOST:
+        return (*_NAMES, *_STATIC, *_FITS)
+    if any(row.time.value is not None for row in rows):
+        return (*_NAMES, *_TIMES, *_STATIC, *_STATUS)
+    judged = any(record.correctness is not None for row in rows for record in row.own)
+    compiled = any(row.static is not None for row in rows)
+    return (*_NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *_STATUS)
+
+
+def _title(suite: SuiteRecords, panel: str, target: str) -> str:
+    sample = next(record for record in suite.records if panel_of(record) == panel)
+    fixed = [
+        f"{name}={format_count(value) if type(value) is int else canonical(value)}"
+        for name, value in sorted(sample.workload.items())
+        if name != "seq"
+    ]
+    name = suite.name if suite.name == suite.family else f"{suite.name} ({suite.family})"
+    where = f"{sample.mode} on {sample.device}" if target == HOST else f"{sample.mode} compiled for {target}"
+    return f"{name}: {' '.join(fixed)}, {where}"
+
+
+def _caption(rows: Sequence[Row]) -> str:
+    """What the intervals are over, for the times and the speedups shown."""
+    bounded = [row.time for row in rows if row.time.low is not None]
+    if not bounded:
+        return "No time has an interval." if any(row.time.value is not None for row in rows) else ""
+    labels = " and ".join(dict.fromkeys(time.label for time in bounded))
+    verdict = "for display, not a verdict" if any(t.unit == ROUNDS for t in bounded) else "Student's t"
+    return f"[low, high]: 95 %, {labels} ({verdict}); of exponents: 95 % over the lengths."

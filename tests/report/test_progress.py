@@ -1,0 +1,124 @@
+import io
+import threading
+
+import pytest
+from rich.console import Console
+
+from harness.report.progress import Progress
+
+GROUP = "mask@batch=1,dtype=f32,rows=128,seq=4096,topk=2048:fwd:cpu"
+CASES = ("mask/broadcast@x:fwd:cpu", "mask/scatter@x:fwd:cpu")
+
+
+class Hand:
+    """A clock that moves when told to."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def out():
+    return io.StringIO()
+
+
+@pytest.fixture
+def clock():
+    return Hand()
+
+
+@pytest.fixture
+def terminal(out, clock):
+    progress = Progress(3, Console(file=out, width=100, force_terminal=True), clock)
+    yield progress
+    progress.close()
+
+
+def drawn(out):
+    """What was written since the last call."""
+    text = out.getvalue()
+    out.truncate(0)
+    out.seek(0)
+    return text
+
+
+def test_elsewhere_a_finished_group_is_one_plain_line(out, record):
+    progress = Progress(3, Console(file=out, width=60))
+    progress.group_started(0, GROUP, CASES, 90.0)
+    progress.case_state(CASES[0], "compile")
+    progress.pause()
+    progress.resume()
+    assert out.getvalue() == ""
+    progress.group_finished([record("broadcast", 4096), record("scatter", 4096, "oom")], 80.0)
+    progress.close()
+    assert out.getvalue() == f"[1/3] {GROUP}: 1 ok, 1 oom, about 1 m 20 s left\n"
+
+
+def test_groups_are_counted_as_they_finish(out, record):
+    progress = Progress(2, Console(file=out, width=100))
+    for index in range(2):
+        progress.group_started(index, GROUP, CASES, None)
+        progress.group_finished([record("broadcast", 4096)], None)
+    assert [line.split("]")[0] for line in out.getvalue().splitlines()] == ["[1/2", "[2/2"]
+
+
+def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
+    terminal.group_started(1, GROUP, CASES, 42.0)
+    text = drawn(out)
+    assert f"[2/3] {GROUP}, about 42 s left" in text
+    assert "mask/scatter  waiting" in text
+
+
+def test_nothing_is_drawn_while_a_sample_is_taken(terminal, out, clock):
+    terminal.group_started(0, GROUP, CASES, None)
+    terminal.pause()
+    drawn(out)
+    clock.now = 10.0
+    terminal.case_state(CASES[0], "round 1")
+    assert drawn(out) == ""
+    terminal.resume()
+    assert "mask/broadcast  round 1" in drawn(out)
+
+
+def test_resuming_without_news_draws_nothing(terminal, out, clock):
+    terminal.group_started(0, GROUP, CASES, None)
+    drawn(out)
+    clock.now = 10.0
+    terminal.pause()
+    terminal.resume()
+    assert drawn(out) == ""
+
+
+def test_states_are_drawn_at_most_every_tenth_of_a_second(terminal, out, clock):
+    terminal.group_started(0, GROUP, CASES, None)
+    drawn(out)
+    clock.now = 0.05
+    terminal.case_state(CASES[0], "round 1")
+    assert drawn(out) == ""
+    clock.now = 0.15
+    terminal.case_state(CASES[1], "round 1")
+    assert "mask/broadcast  round 1" in drawn(out)
+
+
+def test_no_thread_draws_behind_the_runners_back(terminal):
+    before = threading.active_count()
+    terminal.group_started(0, GROUP, CASES, None)
+    assert threading.active_count() == before == 1
+
+
+def test_messages_stay_on_the_screen(terminal, out):
+    terminal.group_started(0, GROUP, CASES, None)
+    drawn(out)
+    terminal.message("the lock is [old]")
+    assert "the lock is [old]" in drawn(out)
+
+
+def test_closing_twice_and_events_after_it_are_harmless(out, record):
+    progress = Progress(1, Console(file=out, width=60, force_terminal=True))
+    progress.close()
+    progress.close()
+    drawn(out)
+    progress.case_state(CASES[0], "compile")
+    assert drawn(out) == ""
