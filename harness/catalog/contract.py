@@ -121,8 +121,8 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
     single error is held to the bound times √(2 ln 2N) times the RMS of its row (the last axis of
     the reference): what the largest of N Gaussian errors of the allowed size would reach. A row
     that the reference leaves at exactly zero must be exactly zero. `cancelling` is for gradients,
-    whose rows may cancel (softmax over a single key has none): there a row that is smaller than the
-    whole array's RMS is held to the latter.
+    whose rows may cancel (softmax over a single key has none) while the errors of their terms do
+    not: there every row is held to the RMS of the largest.
     """
 
     def judge(evidence: Evidence) -> Judgement:
@@ -164,7 +164,7 @@ def _deviation(
     rms = float(np.sqrt(np.mean(np.square(error)))) / scale if scale else float(error.max())
     row = np.sqrt(np.mean(np.square(want), axis=-1, keepdims=True)) if want.ndim else np.abs(want)
     if cancelling:
-        row = np.maximum(row, scale)
+        row = np.full_like(row, row.max())
     allowed = bound * math.sqrt(2 * math.log(2 * want.size)) * row
     over = np.where(allowed > 0, error / np.where(allowed > 0, allowed, 1), np.where(error > 0, np.inf, 0))
     share = float(over.max())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import gc
 import inspect
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,11 +18,11 @@ from harness.catalog import source
 from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.implementation import Implementation
 from harness.measure import frameworks, limits, trees
+from harness.measure.frameworks import Patience
 from harness.spec.errors import Unsupported
 from harness.spec.protocol import Job
 
-READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
-SHORT_SECONDS = 0.25  # a first call below this is repeated, for a better idea of a call's time
+SHORT_SECONDS = 0.25  # a first call below this is repeated a while, for a better idea of a call's time
 
 
 class Bench:
@@ -38,8 +37,8 @@ class Bench:
         self.inputs: list[Any] = []
         self.turn = 0
 
-    def do_prepare(self) -> dict[str, Any]:
-        """Load, build and compile; nothing of the workload's size exists yet."""
+    def do_prepare(self, trace_s: float) -> dict[str, Any]:
+        """Load, build and compile or trace; nothing of the workload's size exists yet."""
         job = self.job
         self.framework.start(job.device, job.threads, wide=job.workload.get("dtype") == "f64")
         if job.device == "cpu":
@@ -53,7 +52,9 @@ class Bench:
         startup = time.perf_counter() - self.born
         function = implementation(workload, **job.options)
         self.names = named_inputs(function, shapes)
-        self.prepared = self.framework.prepare(function, self.names, shapes, job.mode, job.memory_bytes)
+        self.prepared = self.framework.prepare(
+            function, self.names, shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
+        )
         expect = implementation.expect
         return {
             "static": dataclasses.asdict(self.prepared.static),
@@ -74,7 +75,8 @@ class Bench:
         before = limits.resident()
         limits.reset_high_water()
         seconds, result = self._timed(call)
-        if seconds < SHORT_SECONDS:
+        until = time.perf_counter() + SHORT_SECONDS / 10
+        while seconds < SHORT_SECONDS and time.perf_counter() < until:
             seconds = min(seconds, self._timed(call)[0])
         allocator = self.framework.high_water()
         high_water = allocator if allocator is not None else max(0, limits.high_water() - before)
@@ -163,8 +165,3 @@ def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...
             offered = ", ".join(shapes)
             raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
     return tuple(names)
-
-
-def inner_calls(seconds: float) -> int:
-    """How many calls make one reading."""
-    return max(1, min(10_000, math.ceil(READING_SECONDS / max(seconds, 1e-7))))

@@ -21,7 +21,14 @@ import cpuinfo
 import psutil
 
 PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
-FLAGS = ("XLA_FLAGS", "JAX_ENABLE_X64", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "LD_PRELOAD")
+FLAGS = (
+    "XLA_FLAGS",
+    "JAX_ENABLE_X64",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",
+    "LD_PRELOAD",
+)
 
 
 def version(package: str) -> str | None:
@@ -42,7 +49,9 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
     facts = {
         "device": device,
         "cpu": cpu.get("brand_raw", platform.processor()),
-        "cpu_flags": [flag for flag in cpu.get("flags", []) if flag.startswith(("avx", "amx", "sve", "neon"))],
+        "cpu_flags": [
+            flag for flag in cpu.get("flags", []) if flag.startswith(("avx", "amx", "sve", "neon"))
+        ],
         "cores": len(os.sched_getaffinity(0)),
         "threads": threads,
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
@@ -81,6 +90,7 @@ def environment() -> dict[str, Any]:
 
 def git() -> dict[str, Any] | None:
     """Commit and cleanliness of the repository around the current folder."""
+
     def ask(*words: str) -> str:
         run = subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True)
         return run.stdout.strip()
@@ -92,4 +102,10 @@ def git() -> dict[str, Any] | None:
 
 
 if __name__ == "__main__":
-    json.dump({"fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])), "environment": environment()}, sys.stdout)
+    everything = {
+        "fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])),
+        "environment": environment(),
+        "gpu": gpu(),
+        "installed": {package: version(package) for package in (*PACKAGES, "jax-cuda13-plugin")},
+    }
+    json.dump(everything, sys.stdout)

@@ -86,16 +86,23 @@ class Desk:
         if self.family.rows is None:
             return None
         count, tile = self.family.rows(self.workload), self.family.tile(self.workload)
-        probe = choose_rows(count, tile, 8, self._random(ROWS))
-        if len(probe) >= count:
+        few, more = (choose_rows(count, tile, wanted, self._random(ROWS)) for wanted in (8, 64))
+        if len(more) >= count:
             return None
-        backward = 3.0 if self.job.mode != "fwd" else 1.0
+        self._seconds(reference, few)  # what the first evaluation loads is no cost of a row
+        fixed, slope = _line(
+            (len(few), self._seconds(reference, few)), (len(more), self._seconds(reference, more))
+        )
+        passes = 1 if self.job.mode == "fwd" else 4  # a gradient costs about three forwards
+        if passes * (fixed + slope * count) <= WHOLE_SECONDS:
+            return None
+        wanted = int(max(0.0, WHOLE_SECONDS / 2 / passes - fixed) / slope)
+        return choose_rows(count, tile, max(len(more), wanted), self._random(ROWS))
+
+    def _seconds(self, reference: Reference, rows: Any) -> float:
         start = time.perf_counter()
-        reference.result(probe)
-        per_row = backward * (time.perf_counter() - start) / len(probe)
-        if per_row * count <= WHOLE_SECONDS:
-            return None
-        return choose_rows(count, tile, int(WHOLE_SECONDS / 2 / per_row), self._random(ROWS))
+        reference.result(rows)
+        return time.perf_counter() - start
 
     def _cotangents(self, semantics: str, result: Any, rows: Any, ambiguous: Any, sets: int) -> Any:
         """Write the cotangents; the contract's is zero wherever nothing is judged.
@@ -155,6 +162,12 @@ class Desk:
         figures = {name: value for part in parts for name, value in part.figures.items()}
         reason = next((part.reason for part in parts if not part.passed), "")
         return Judgement(all(part.passed for part in parts), figures, reason)
+
+
+def _line(small: tuple[int, float], large: tuple[int, float]) -> tuple[float, float]:
+    """(fixed seconds, seconds per row) of the line through two evaluations; neither is negative."""
+    slope = max((large[1] - small[1]) / max(1, large[0] - small[0]), 1e-9)
+    return max(0.0, small[1] - slope * small[0]), slope
 
 
 def _prefixed(judgement: Judgement, prefix: str) -> Judgement:

@@ -9,7 +9,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from harness.sweep.settings import Settings
 
 SETS = 2  # sets of inputs that samples rotate over
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
+TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm caches
 DEPTHS = ("static", "check", "run")
 
@@ -101,7 +102,8 @@ class GroupRun:
     def _records(self) -> list[Record]:
         device = self.group.cases[0].device
         target = "host" if device == "cpu" else device
-        return [member.record(self.context.stamp, target, self.replicate) for member in self.members]
+        stamp = replace(self.context.stamp, seed=self.settings.seed)
+        return [member.record(stamp, target, self.replicate) for member in self.members]
 
     def _cut_short(self) -> None:
         for member in self._living():
@@ -174,7 +176,8 @@ class GroupRun:
         finally:
             fork_s = self.context.clock() - start
             self.context.spent["startup"] += fork_s
-        answer = self._ask(member, "compile", "prepare")
+        trace_s = min(TRACE_SECONDS, self.settings.timeout_s / 4)
+        answer = self._ask(member, "compile", "prepare", trace_s=trace_s)
         if answer is None:
             return
         self.context.spent["compile"] -= answer["startup_s"]
@@ -300,11 +303,7 @@ class GroupRun:
                 member.method, member.cache = answer["method"], answer["cache"]
         baselines = {case: list(ids) for case, ids in self.group.baselines.items()}
         stopping = Stopping(baselines, self.settings.precision, self.settings.budget_s)
-        self.context.listener.pause()
-        try:
-            self._rounds(stopping, members)
-        finally:
-            self.context.listener.resume()
+        self._rounds(stopping, members)
         for member in members:
             member.stopped = stopping.stopped(member.id)
             self._recheck(member)
@@ -322,9 +321,10 @@ class GroupRun:
     def _turn(self, stopping: Stopping, member: Member, round_: int) -> None:
         long = member.call_s > LONG_CALL_SECONDS
         readings = 1 if member.call_s * member.inner > 0.02 else 3
-        answer = self._ask(
-            member, "turns", "sample", readings=readings, inner=member.inner, warm=not long
-        )
+        self.context.listener.case_state(member.id, f"round {round_ + 1}")
+        self.context.listener.pause()
+        answer = self._ask(member, "turns", "sample", readings=readings, inner=member.inner, warm=not long)
+        self.context.listener.resume()
         if answer is None:
             member.samples.clear()
             return

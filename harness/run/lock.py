@@ -29,12 +29,17 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Iterator
     try:
         descriptor = os.open(where, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise MachineError(f"{where} cannot be opened ({error.strerror}); remove it or make it writable") from None
+        raise MachineError(
+            f"{where} cannot be opened ({error.strerror}); remove it or make it writable"
+        ) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise MachineError(_held(device, where)) from None
+            raise MachineError(
+                f"device {device} is held by {_holder(where)}; wait for it, or end it: "
+                "two benchmarks at once measure each other"
+            ) from None
         os.ftruncate(descriptor, 0)
         holder = {"pid": os.getpid(), "command": command, "since": time.time()}
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
@@ -44,11 +49,23 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Iterator
         os.close(descriptor)
 
 
-def _held(device: str, where: Path) -> str:
+def held_by(device: str, path: Path | None = None) -> str | None:
+    """Who holds the lock and since when; None when it is free."""
+    where = path or lock_path(device)
+    if not where.exists():
+        return None
+    with where.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _holder(where)
+    return None
+
+
+def _holder(where: Path) -> str:
     try:
         holder = json.loads(where.read_text())
         age = format_seconds(time.time() - holder["since"], 2)
-        who = f'process {holder["pid"]} ("{holder["command"]}") for {age}'
     except (OSError, ValueError, KeyError):
-        who = "another process, which has not said its name"
-    return f"device {device} is held by {who}; wait for it, or end it: two benchmarks at once measure each other"
+        return "another process, which has not said its name"
+    return f'process {holder["pid"]} ("{holder["command"]}") for {age}'

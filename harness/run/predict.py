@@ -30,7 +30,9 @@ class Prediction:
         known = self.stops.get(case.series)
         if known is None or case.seq <= known[0]:
             return None
-        return f"inferred from the {known[1]} at seq {format_count(known[0])}; --seq {case.seq} alone tries it"
+        return (
+            f"inferred from the {known[1]} at seq {format_count(known[0])}; --seq {case.seq} alone tries it"
+        )
 
     def call_seconds(self, case: Case) -> tuple[float, float] | None:
         """(predicted seconds of one call, exponent) from the two longest shorter lengths."""
@@ -48,6 +50,6 @@ class Prediction:
             return None
         seconds, exponent = predicted
         return (
-            f"predicted {format_seconds(seconds, 2)} per call (exponent {exponent:.2f} from shorter lengths); "
+            f"predicted {format_seconds(seconds, 2)} a call (exponent {exponent:.2f}, from shorter lengths); "
             f"the budget is {format_seconds(budget_s, 2)}: raise --budget"
         )

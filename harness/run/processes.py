@@ -51,7 +51,14 @@ class Server:
         self.log = Path(folder / f"server-{framework}.log")
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "harness.measure.server", framework, str(theirs.fileno()), str(folder)],
+                [
+                    sys.executable,
+                    "-m",
+                    "harness.measure.server",
+                    framework,
+                    str(theirs.fileno()),
+                    str(folder),
+                ],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -76,7 +83,9 @@ class Server:
             ) from None
         if message is None:
             lines = self.log.read_text(errors="replace").strip().splitlines()
-            raise MachineError(f"the {self.framework} server did not start: {lines[-1] if lines else 'no word'}")
+            raise MachineError(
+                f"the {self.framework} server did not start: {lines[-1] if lines else 'no word'}"
+            )
         self.missing = message.get("missing")
         self.ready = True
 
@@ -149,10 +158,10 @@ class Process:
                 self.close()
                 raise Ended("oom", over)
             if time.monotonic() > deadline:
-                near = self.watch.near_limit(self.pid)
+                near = self.watch.near_limit(self.pid) or self.watch.growing(self.pid)
                 self.close()
                 if near:
-                    raise Ended("oom", f"it hung {near}; raise --memory")
+                    raise Ended("oom", f"no answer within {seconds:.0f} s, {near}; raise --memory")
                 raise Ended("timeout", f"no answer within {seconds:.0f} s of its own turn; raise --timeout")
         return protocol.receive(self.end)[0]
 
@@ -211,4 +220,3 @@ class Processes:
         for server in self.servers.values():
             server.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-

@@ -37,6 +37,7 @@ def run(
     schedule: Schedule,
     context: Context,
     sink: Sink,
+    *,
     done: Sequence[Record] = (),
     fingerprint: Callable[[Group], str] | None = None,
     known_s: Mapping[str, float] | None = None,
@@ -141,15 +142,17 @@ def overhead(context: Context, wall_s: float) -> dict[str, Any]:
     spent["other"] = round(max(0.0, wall_s - sum(spent.values())), 3)
     startups = context.startups_s
     return {
-        "wall_s": wall_s,
-        "work_s": work_s,
+        "wall_s": round(wall_s, 3),
+        "work_s": round(work_s, 3),
         "share": work_s / wall_s if wall_s > 0 else None,
-        "spent_s": spent,
+        **{f"{name}_s": seconds for name, seconds in spent.items()},
         "startup_per_case_s": statistics.median(startups) if startups else None,
     }
 
 
-def lacks(done: Sequence[Record], schedule: Schedule, catalog: Catalog, fingerprints: Collection[str]) -> str | None:
+def lacks(
+    done: Sequence[Record], schedule: Schedule, catalog: Catalog, fingerprints: Collection[str]
+) -> str | None:
     """Why a stored run cannot be continued with this schedule; None when it can."""
     known = {case.id for suite in schedule.suites for case in suite.cases}
     strange = [record.case for record in done if record.case not in known]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+from collections import deque
 from pathlib import Path
 
 import psutil
@@ -12,6 +14,7 @@ from harness.spec.errors import speaks_of_oom
 from harness.spec.units import format_bytes
 
 NEAR = 0.9
+LOOKS = 10
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -23,12 +26,14 @@ class Watch:
         self.start: dict[int, tuple[int, int]] = {}
         self.allowed: dict[int, int] = {}
         self.taken: dict[int, int] = {}
+        self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
         self.start[pid], self.allowed[pid], self.taken[pid] = _pages(pid), allowed, 0
+        self.seen[pid] = deque(maxlen=LOOKS)
 
     def remove(self, pid: int) -> None:
-        for table in (self.start, self.allowed, self.taken):
+        for table in (self.start, self.allowed, self.taken, self.seen):
             table.pop(pid, None)
 
     def look(self, turn: int) -> str | None:
@@ -38,6 +43,8 @@ class Watch:
             mapped, private = _pages(pid)
             total += max(0, private - private_before)
             self.taken[pid] = max(self.taken[pid], mapped - mapped_before, private - private_before)
+            if pid == turn:
+                self.seen[pid].append(private - private_before)
         if total <= self.limit_bytes or turn not in self.start:
             return None
         return (
@@ -51,6 +58,17 @@ class Watch:
         if not allowed or taken < NEAR * allowed:
             return None
         return f"with {format_bytes(taken)} taken of the {format_bytes(allowed)} allowed"
+
+    def growing(self, pid: int) -> str | None:
+        """A sentence when a process that ran out of time was on its way out of memory.
+
+        It was, when it never stopped growing over the last looks, and as much again would not fit.
+        """
+        seen, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
+        rising = len(seen) == LOOKS and all(a < b for a, b in itertools.pairwise(seen))
+        if not rising or 2 * seen[-1] < allowed:
+            return None
+        return f"still growing, with {format_bytes(seen[-1])} taken of the {format_bytes(allowed)} allowed"
 
 
 def _pages(pid: int) -> tuple[int, int]:

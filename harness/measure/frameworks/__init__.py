@@ -25,6 +25,14 @@ class Prepared:
     static: Static
 
 
+@dataclass(frozen=True)
+class Patience:
+    """When a trace is abandoned: after so many seconds, or at so many live bytes."""
+
+    seconds: float
+    live_bytes: int
+
+
 class Framework(Protocol):
     """One framework on one device."""
 
@@ -33,7 +41,12 @@ class Framework(Protocol):
         ...
 
     def prepare(
-        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str, limit: int
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,
     ) -> Prepared:
         """Compile or trace `function` over inputs that need not exist yet."""
         ...

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes, numpy_dtype
 from harness.measure import timers, trees
-from harness.measure.frameworks import Prepared
+from harness.measure.frameworks import Patience, Prepared
 from harness.spec.errors import Unsupported
 from harness.spec.record import Static
 
@@ -49,7 +49,7 @@ class Jax:
         names: tuple[str, ...],
         shapes: Shapes,
         mode: str,
-        limit: int,  # noqa: ARG002 - XLA plans without allocating
+        patience: Patience,  # noqa: ARG002 - XLA plans without allocating
     ) -> Prepared:
         structs = {name: _structs(shapes[name]) for name in names}
         if mode == "fwd":

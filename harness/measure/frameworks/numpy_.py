@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.measure import timers, trees
-from harness.measure.frameworks import Prepared
+from harness.measure.frameworks import Patience, Prepared
 from harness.spec.errors import Unsupported
 from harness.spec.record import STATIC_FIGURES, Static
 
@@ -31,7 +31,7 @@ class Numpy:
         names: tuple[str, ...],
         shapes: Shapes,
         mode: str,
-        limit: int,  # noqa: ARG002
+        patience: Patience,  # noqa: ARG002
     ) -> Prepared:
         if mode != "fwd":
             raise Unsupported(f"numpy has no {mode}; use mode fwd")

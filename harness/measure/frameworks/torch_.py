@@ -11,7 +11,7 @@ import torch
 
 from harness.catalog.arrays import Array, Shapes
 from harness.measure import timers, trees
-from harness.measure.frameworks import Prepared, torch_trace
+from harness.measure.frameworks import Patience, Prepared, torch_trace
 from harness.spec.errors import Unsupported
 
 DTYPES = {
@@ -48,7 +48,12 @@ class Torch:
             torch.cuda.init()
 
     def prepare(
-        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str, limit: int
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,
     ) -> Prepared:
         torch.set_grad_enabled(mode != "fwd")
 
@@ -58,7 +63,7 @@ class Torch:
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             return self.bind(function, names, mode, inputs, cotangent)
 
-        return Prepared(bind, torch_trace.figures(bind, fake, mode, limit))
+        return Prepared(bind, torch_trace.figures(bind, fake, patience))
 
     def bind(
         self,

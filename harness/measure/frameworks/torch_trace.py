@@ -19,9 +19,10 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from harness.measure.frameworks import Patience
 from harness.spec.record import STATIC_FIGURES, Static
+from harness.spec.units import format_bytes
 
-SECONDS = 10.0
 EAGER = "eager torch has no compiler that counts it"
 
 
@@ -32,13 +33,13 @@ class Stopped(BaseException):
 class Ledger(TorchDispatchMode):
     """Live bytes over a trace, and the operators it ran."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, patience: Patience) -> None:
         super().__init__()
         self.live: dict[int, int] = {}
         self.now = self.peak = 0
         self.digest = sha256()
-        self.deadline = time.monotonic() + SECONDS
-        self.limit = limit
+        self.patience = patience
+        self.deadline = time.monotonic() + patience.seconds
 
     def hold(self, tree: Any) -> None:
         for tensor in pytree.tree_leaves(tree):
@@ -59,9 +60,11 @@ class Ledger(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         if time.monotonic() > self.deadline:
-            raise Stopped(f"tracing it took more than {SECONDS:.0f} s; loop over fewer, larger tiles")
-        if self.now > self.limit:
-            raise Stopped("tracing it stopped at 1000 times the memory limit")
+            raise Stopped(
+                f"tracing it took more than {self.patience.seconds:.2g} s; loop over fewer, larger tiles"
+            )
+        if self.now > self.patience.live_bytes:
+            raise Stopped(f"tracing it stopped with {format_bytes(self.now)} live")
         result = func(*args, **(kwargs or {}))
         if func is not torch.ops.prim.device.default:
             self.digest.update(f"{func} {pytree.tree_map(_spell, (args, kwargs or {}))}\n".encode())
@@ -75,36 +78,27 @@ def _spell(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float, bool, str, type(None))) else str(type(value))
 
 
-def _attention_flops(query: Any, key: Any, value: Any, *args: Any, causal: bool, backward: bool) -> int:
-    """Two products per visible pair forward, five backward (the scores are computed again)."""
+def _pairs(rows: int, columns: int, *, causal: bool) -> int:
+    """Pairs of a query and a key it sees; causal attention aligns both at position 0."""
+    if not causal:
+        return rows * columns
+    square = min(rows, columns)
+    return square * (square + 1) // 2 + (rows - square) * columns
+
+
+def _forward(query: Any, key: Any, value: Any, _: float = 0.0, is_causal: bool = False, **__: Any) -> int:
+    """Two products per visible pair. Arguments are the operator's, tensors as shapes."""
     batch, heads, rows, width = query
-    columns, depth = key[-2], value[-1]
-    pairs = rows * columns
-    if causal:
-        pairs = sum(min(row + 1, columns) for row in range(rows))
-    products = (width * 3 + depth * 2) if backward else (width + depth)
-    return 2 * batch * heads * pairs * products
+    pairs = _pairs(rows, key[-2], causal=is_causal)
+    return 2 * batch * heads * pairs * (width + value[-1])
 
 
-def _forward(
-    query: Any, key: Any, value: Any, dropout: float = 0.0, is_causal: bool = False, *_: Any, **__: Any
-) -> int:  # noqa: ARG001
-    return _attention_flops(query, key, value, causal=is_causal, backward=False)
-
-
-def _backward(
-    _: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    out: Any,
-    lse: Any,
-    dropout: float,
-    is_causal: bool,
-    *__: Any,
-    **___: Any,
-) -> int:  # noqa: ARG001
-    return _attention_flops(query, key, value, causal=is_causal, backward=True)
+def _backward(_: Any, query: Any, key: Any, value: Any, *rest: Any, **__: Any) -> int:
+    """Five products per visible pair: the scores are computed again."""
+    _, _, _, is_causal, *_ = rest
+    batch, heads, rows, width = query
+    pairs = _pairs(rows, key[-2], causal=is_causal)
+    return 2 * batch * heads * pairs * (3 * width + 2 * value[-1])
 
 
 def _mapping() -> dict[Any, Any]:
@@ -119,11 +113,10 @@ def _mapping() -> dict[Any, Any]:
 def figures(
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
     fake_inputs: Callable[[], Mapping[str, Any]],
-    mode: str,
-    limit: int,
+    patience: Patience,
 ) -> Static:
     """Trace what `bind` returns. An untraceable call has no figures, with the reason."""
-    ledger = Ledger(1000 * limit)
+    ledger = Ledger(patience)
     counter = FlopCounterMode(display=False, custom_mapping=_mapping())
     start = time.perf_counter()
     try:
@@ -188,4 +181,4 @@ def warm() -> None:
     def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
         return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)
 
-    figures(bind, lambda: {"x": torch.empty(2, 2)}, "fwd", 1 << 30)
+    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30))

@@ -1,0 +1,311 @@
+"""The command line: parse, call one function per layer, print, exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from harness.command.asked import Asked, words
+from harness.spec.errors import SeqsweepError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.spec.record import Record
+
+VERSION = "0.1.0"
+INCORRECT, STOPPED = 4, 130
+TARGETS = ("host",)
+PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
+BadUsage = typer.BadParameter.__bases__[0]  # typer names only this child of the errors its parser raises
+
+app = typer.Typer(
+    name="seqsweep",
+    help="Benchmark long-context kernels over sequence lengths: correct first, then measured, then compared.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Suites = Annotated[list[str] | None, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
+Family = Annotated[list[str] | None, typer.Option("--family", help="Only these families.")]
+Impl = Annotated[list[str] | None, typer.Option("--impl", help="Only these: name, family/name, name[opt=1].")]
+Seq = Annotated[list[str] | None, typer.Option("--seq", help="Lengths instead of the suite's: 4Ki,128Ki.")]
+Mode = Annotated[list[str] | None, typer.Option("--mode", help="fwd, bwd, fwd_bwd.")]
+Device = Annotated[list[str] | None, typer.Option("--device", help="cpu, cuda, tpu.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="A workload field: rows=64,128.")]
+Baseline = Annotated[str | None, typer.Option("--baseline", help="What speedups are relative to.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The two smallest lengths, a tenth of the budget.")]
+Replicates = Annotated[
+    int, typer.Option("--replicates", help="Fresh processes per group; 4 give intervals by process.")
+]
+Budget = Annotated[str | None, typer.Option("--budget", help="Sampling per case: 4s.")]
+Timeout = Annotated[str | None, typer.Option("--timeout", help="A case's own turn: 60s.")]
+Memory = Annotated[str | None, typer.Option("--memory", help="Limit of a group: 18GiB or 75%.")]
+Threads = Annotated[str | None, typer.Option("--threads", help="Cores a case may use.")]
+Precision = Annotated[
+    str | None, typer.Option("--precision", help="Half-width of an interval that is enough: 5%.")
+]
+Seed = Annotated[str | None, typer.Option("--seed", help="Seed of the inputs.")]
+Plugin = Annotated[list[str] | None, typer.Option("--plugin", help="A file with implementations.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another bench.yaml.")]
+Results = Annotated[Path | None, typer.Option("--results", help="Folder of stored runs.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
+Run = Annotated[str, typer.Option("--run", help="A stored run: id, unique beginning, path or latest.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Families or implementations; none: all.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Suites to keep; none: all of the run.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Cases, planned memory, estimated time; nothing runs.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the newest run of the same suites.")]
+Target = Annotated[list[str] | None, typer.Option("--target", help="host (other targets come with extras).")]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder for the SVGs.")]
+
+
+@app.command()
+def run(
+    suites: Suites = None,
+    family: Family = None,
+    impl: Impl = None,
+    seq: Seq = None,
+    mode: Mode = None,
+    device: Device = None,
+    set_: Set = None,
+    baseline: Baseline = None,
+    quick: Quick = False,
+    replicates: Replicates = 1,
+    budget: Budget = None,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    precision: Precision = None,
+    seed: Seed = None,
+    plugin: Plugin = None,
+    config: ConfigFile = None,
+    results: Results = None,
+    resume: Resume = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Contract, static figures and time of every case; tables at the end."""
+    asked = Asked(locals())
+    if dry_run:
+        _rehearse(asked)
+    else:
+        _conduct(asked, "run", resume=resume)
+
+
+@app.command()
+def check(
+    ids: Ids = None,
+    family: Family = None,
+    impl: Impl = None,
+    seq: Seq = None,
+    mode: Mode = None,
+    device: Device = None,
+    set_: Set = None,
+    quick: Quick = False,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    seed: Seed = None,
+    plugin: Plugin = None,
+    config: ConfigFile = None,
+    results: Results = None,
+    json: Json = False,
+) -> None:
+    """Contracts only: every case runs once and is held to its reference; nothing is timed."""
+    _conduct(Asked(locals()), "check")
+
+
+@app.command()
+def static(
+    suites: Suites = None,
+    target: Target = None,
+    family: Family = None,
+    impl: Impl = None,
+    seq: Seq = None,
+    mode: Mode = None,
+    set_: Set = None,
+    quick: Quick = False,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    plugin: Plugin = None,
+    config: ConfigFile = None,
+    results: Results = None,
+    json: Json = False,
+) -> None:
+    """Compile only, run nothing: memory, FLOPs and bytes per target."""
+    for word in words(target):
+        if word not in TARGETS:
+            raise UsageError(f'--target: unknown target "{word}"{nearest(word, TARGETS)}')
+    _conduct(Asked(locals()), "static")
+
+
+@app.command("list")
+def list_(plugin: Plugin = None, config: ConfigFile = None, json: Json = False) -> None:
+    """Families and implementations, with their options."""
+    asked = Asked(locals())
+    catalog, _ = asked.catalog()
+    if json:
+        _print_json(catalog.to_json())
+    else:
+        from harness.report.listing import families_table
+
+        _console().print(families_table(catalog))
+
+
+@app.command()
+def doctor(config: ConfigFile = None, results: Results = None, json: Json = False) -> None:
+    """This machine: what a benchmark finds here, what is missing, and how to install it."""
+    from harness.run.doctor import examine
+
+    findings = examine(Asked(locals()).results)
+    if json:
+        _print_json({"findings": [vars(finding) for finding in findings]})
+    else:
+        from harness.report.listing import findings_table
+
+        _console().print(findings_table(findings))
+
+
+@app.command()
+def show(
+    names: Names = None,
+    family: Family = None,
+    impl: Impl = None,
+    seq: Seq = None,
+    mode: Mode = None,
+    device: Device = None,
+    run: Run = "latest",
+    config: ConfigFile = None,
+    results: Results = None,
+    json: Json = False,
+) -> None:
+    """The tables of a stored run again."""
+    stored = Asked(locals()).stored()
+    _tell(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+
+
+@app.command()
+def chart(
+    names: Names = None,
+    family: Family = None,
+    impl: Impl = None,
+    seq: Seq = None,
+    mode: Mode = None,
+    device: Device = None,
+    run: Run = "latest",
+    out: Out = None,
+    config: ConfigFile = None,
+    results: Results = None,
+    json: Json = False,
+) -> None:
+    """Draw latency, speedup and memory of every suite of a stored run as SVG."""
+    asked = Asked(locals())
+    paths = asked.draw()
+    if json:
+        _print_json({"charts": [str(path) for path in paths]})
+    else:
+        for path in paths:
+            typer.echo(path)
+
+
+def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
+    from harness.run.session import Request, conduct
+
+    schedule, catalog = asked.schedule()
+    command = ["seqsweep", *sys.argv[1:]]
+    request = Request(schedule, catalog, asked.results, command, depth, VERSION, resume)
+    progress = asked.progress(schedule)
+    try:
+        done = conduct(request, progress)
+    finally:
+        progress.close()
+    records = done.outcome.records
+    _tell(done.folder.info, records, done.outcome.overhead, (), json=asked.json)
+    if done.outcome.interrupted:
+        typer.echo(
+            f"stopped; everything measured is in {done.folder.path}; go on with the same command and --resume",
+            err=True,
+        )
+        raise typer.Exit(STOPPED)
+    if any(record.unexpected for record in records):
+        raise typer.Exit(INCORRECT)
+
+
+def _rehearse(asked: Asked) -> None:
+    from harness.run.rehearse import rehearse
+    from harness.run.session import known_seconds
+
+    schedule, catalog = asked.schedule()
+    progress = asked.progress(schedule)
+    try:
+        rows = rehearse(schedule, catalog, known_seconds(asked.results), progress)
+    finally:
+        progress.close()
+    if asked.json:
+        _print_json({"cases": [vars(row) for row in rows]})
+    else:
+        from harness.report.listing import schedule_table
+
+        _console().print(schedule_table([tuple(vars(row).values()) for row in rows]))
+
+
+def _tell(
+    info: Mapping[str, Any],
+    records: Sequence[Record],
+    overhead: Mapping[str, Any] | None,
+    problems: Sequence[str],
+    *,
+    json: bool,
+) -> None:
+    if json:
+        from harness.report.data import run_data
+
+        for problem in problems:
+            typer.echo(problem, err=True)
+        _print_json(run_data(info, records, overhead))
+    else:
+        from harness.report.text import print_run
+
+        print_run(_console(), info, records, overhead, problems)
+
+
+def _print_json(data: Mapping[str, Any]) -> None:
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS) + b"\n")
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, width=PLAIN_COLUMNS if plain else None)
+
+
+def main() -> NoReturn:
+    """Every error that a user can mend is one sentence on stderr and a documented exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except SeqsweepError as error:
+        typer.echo(f"seqsweep: {error}", err=True)
+        code = error.exit_code
+    except BadUsage as error:
+        typer.echo(f"seqsweep: {error.format_message()} See seqsweep COMMAND --help.", err=True)
+        code = UsageError.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("seqsweep: stopped", err=True)
+        code = STOPPED
+    sys.exit(code or 0)
+
+
+if __name__ == "__main__":
+    main()

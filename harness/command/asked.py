@@ -1,0 +1,121 @@
+"""A command's flags, and the configuration, catalog, schedule or stored run they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.spec.case import split_list
+from harness.spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.catalog.catalog import Catalog
+    from harness.report.progress import Progress
+    from harness.store.runs import Stored
+    from harness.sweep.config import Config
+    from harness.sweep.overrides import Overrides
+    from harness.sweep.schedule import Schedule
+
+SETTINGS = ("budget", "timeout", "memory", "threads", "precision", "seed")
+
+
+def words(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Flags given once with commas, or several times."""
+    return tuple(word for value in values or () for word in split_list(value))
+
+
+@dataclass
+class Asked:
+    """The flags of a command, and what they mean for the layers below."""
+
+    flags: Mapping[str, Any]
+    _config: Config | None = field(default=None, init=False)
+
+    @property
+    def json(self) -> bool:
+        return bool(self.flags.get("json"))
+
+    def config(self) -> Config:
+        if self._config is None:
+            from harness.sweep.locate import configuration
+
+            self._config = configuration(self.flags.get("config"))
+        return self._config
+
+    @property
+    def results(self) -> Path:
+        return (self.flags.get("results") or self.config().home / "results").absolute()
+
+    def catalog(self) -> tuple[Catalog, tuple[str, ...]]:
+        """Everything registered, and the ids that --plugin files brought."""
+        from harness.catalog import describe
+
+        given = tuple(str(Path(name).absolute()) for name in words(self.flags.get("plugin")))
+        known = describe.catalog(self.config().plugins)
+        everything = describe.catalog([*self.config().plugins, *given]) if given else known
+        return everything, tuple(i for i in everything.implementations if i not in known.implementations)
+
+    def schedule(self) -> tuple[Schedule, Catalog]:
+        from harness.sweep.schedule import plan
+
+        catalog, brought = self.catalog()
+        overrides = self.overrides(brought)
+        return plan(self.config(), catalog, self.flags.get("suites") or (), overrides), catalog
+
+    def overrides(self, brought: tuple[str, ...]) -> Overrides:
+        from harness.sweep.overrides import Overrides
+
+        flags = self.flags
+        fields: dict[str, tuple[str, ...]] = {}
+        for assignment in flags.get("set_") or ():
+            name, equals, text = assignment.partition("=")
+            if not equals:
+                raise UsageError(f"--set: write FIELD=VALUE, not {assignment}")
+            fields[name.strip()] = (*fields.get(name.strip(), ()), *words([text]))
+        ids = words(flags.get("ids"))
+        return Overrides(
+            families=words(flags.get("family")),
+            impls=(*words(flags.get("impl")), *ids),
+            seqs=words(flags.get("seq")),
+            modes=words(flags.get("mode")),
+            devices=words(flags.get("device")),
+            fields=fields,
+            baseline=flags.get("baseline"),
+            quick=bool(flags.get("quick")),
+            replicates=flags.get("replicates", 1),
+            settings={name: flags[name] for name in SETTINGS if flags.get(name) is not None},
+            plugins=brought,
+        )
+
+    def progress(self, schedule: Schedule) -> Progress:
+        from rich.console import Console
+
+        from harness.report.progress import Progress
+
+        return Progress(len(schedule.groups) * schedule.replicates, Console(stderr=True, highlight=False))
+
+    def stored(self) -> Stored:
+        """The part of a stored run that the flags keep."""
+        from dataclasses import replace
+
+        from harness.analysis.selection import Selection
+        from harness.store.find import find
+
+        folder = find(self.results, self.flags["run"])
+        stored = folder.read()
+        flags = ("family", "impl", "seq", "mode", "device")
+        selection = Selection(
+            tuple(self.flags.get("names") or ()), *(words(self.flags.get(f)) for f in flags)
+        )
+        info, records = selection.of({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
+        return replace(stored, info=info, records=tuple(records))
+
+    def draw(self) -> list[Path]:
+        from harness.report.plots import draw_run
+        from harness.store.files import write_files
+
+        stored = self.stored()
+        charts = draw_run(stored.info, stored.records)
+        return write_files(self.flags.get("out") or self.config().home / "charts", charts)

@@ -1,0 +1,113 @@
+"""What this machine offers a benchmark, what is missing, and the command that installs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.run.lock import held_by
+from harness.run.probe import Probe
+from harness.spec.units import format_bytes
+from harness.sweep.settings import Settings
+
+PACKAGES = {
+    "torch": "pip install torch",
+    "jax": "pip install jax",
+    "jaxlib": "pip install jax",
+    "libtpu": "pip install 'seqsweep[tpu]'",
+    "jax-cuda13-plugin": "pip install 'seqsweep[cuda]'",
+}
+OPTIONAL = {"libtpu": "figures for TPU targets", "jax-cuda13-plugin": "jax on CUDA, figures for CUDA targets"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`state` is `ok`, `optional` (missing, and only some things need it) or `problem`."""
+
+    what: str
+    state: str
+    says: str
+    remedy: str = ""
+
+
+def examine(results: Path) -> list[Finding]:
+    """Everything at once; nothing is installed or changed."""
+    settings = Settings()
+    facts = Probe("cpu", settings.threads).wait()
+    fingerprint, environment = facts["fingerprint"], facts["environment"]
+    checks: list[Callable[[], Finding]] = [
+        _python,
+        *(lambda name=name: _package(name, facts["installed"]) for name in PACKAGES),
+        lambda: Finding("processor", "ok", f"{fingerprint['cpu']}, {fingerprint['cores']} usable cores"),
+        lambda: _memory(settings, environment),
+        lambda: _governor(fingerprint["governor"]),
+        lambda: _load(environment["load"][0], fingerprint["cores"]),
+        lambda: _gpu(facts["gpu"]),
+        lambda: _lock("cpu"),
+        lambda: _results(results),
+    ]
+    return [check() for check in checks]
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Finding("python", "ok", version)
+
+
+def _package(name: str, installed: Mapping[str, str | None]) -> Finding:
+    version = installed.get(name)
+    if version:
+        return Finding(name, "ok", version)
+    if name in OPTIONAL:
+        return Finding(name, "optional", f"not installed; it gives {OPTIONAL[name]}", PACKAGES[name])
+    return Finding(name, "problem", "not installed; its implementations are unsupported", PACKAGES[name])
+
+
+def _memory(settings: Settings, environment: Mapping[str, Any]) -> Finding:
+    limit, free = settings.memory_bytes, environment["available_bytes"]
+    says = f"limit of a group {format_bytes(limit)}, available now {format_bytes(free)}"
+    if free < limit:
+        return Finding("memory", "problem", says, "free memory, or lower the limit with --memory")
+    return Finding("memory", "ok", says)
+
+
+def _governor(governor: str | None) -> Finding:
+    if governor in {None, "performance"}:
+        return Finding("governor", "ok", governor or "not visible here (a virtual machine, usually)")
+    return Finding(
+        "governor",
+        "problem",
+        f"{governor}: clocks move while measuring",
+        "sudo cpupower frequency-set -g performance",
+    )
+
+
+def _load(load: float, cores: int) -> Finding:
+    if load > cores / 2:
+        says = f"load average {load:.1f} on {cores} cores: something else is running"
+        return Finding("load", "problem", says, "end what else runs; medians suffer, ratios less")
+    return Finding("load", "ok", f"load average {load:.1f}")
+
+
+def _gpu(gpu: Mapping[str, Any]) -> Finding:
+    if "unavailable" in gpu:
+        return Finding("cuda", "optional", "no CUDA device here; --device cuda needs one")
+    return Finding("cuda", "ok", ", ".join(str(value) for value in gpu.values()))
+
+
+def _lock(device: str) -> Finding:
+    holder = held_by(device)
+    if holder:
+        return Finding("lock", "problem", f"device {device} is held by {holder}", "wait for it, or end it")
+    return Finding("lock", "ok", f"device {device} is free")
+
+
+def _results(results: Path) -> Finding:
+    folder = next(path for path in (results, *results.parents) if path.exists())
+    if os.access(folder, os.W_OK):
+        return Finding("results", "ok", f"{results} can be written")
+    return Finding("results", "problem", f"{folder} cannot be written", "name another folder with --results")
