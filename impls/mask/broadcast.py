@@ -1,0 +1,25 @@
+"""Broadcast: compare every column with every selected index and OR over the selection.
+
+What MaxText's indexer did before #4261. The comparison has batch · rows · topk · seq elements; a
+compiler that does not fuse the OR into it (XLA on CPU) holds them all at once. An index outside
+the row equals no column and opens nothing.
+"""
+
+from harness import implementation
+
+from .family import MaskWorkload
+from .reference import closed
+
+
+@implementation(framework="jax", semantics="exact")
+def broadcast(w: MaskWorkload):
+    import jax.numpy as jnp
+
+    value = closed(w.dtype)
+
+    def mask(topk_indices):
+        columns = jnp.arange(w.seq, dtype=jnp.int32)
+        keep = (columns == topk_indices[..., None]).any(axis=-2)
+        return jnp.where(keep, jnp.zeros((), value.dtype), value)
+
+    return mask

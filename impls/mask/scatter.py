@@ -1,0 +1,26 @@
+"""Scatter: start with every column closed and write 0 at the selected ones (MaxText #4261).
+
+Touches each column once and each selected one once more. An index counts from the row's end
+when negative: −1 opens the last column, where the comparison opens none. Indices below −seq and
+from seq on are dropped.
+"""
+
+from harness import implementation
+
+from .family import MaskWorkload
+from .reference import closed
+
+
+@implementation(framework="jax", semantics="exact")
+def scatter(w: MaskWorkload):
+    import jax.numpy as jnp
+
+    value = closed(w.dtype)
+
+    def mask(topk_indices):
+        shut = jnp.full((w.batch, w.rows, w.seq), value)
+        batch = jnp.arange(w.batch, dtype=jnp.int32)[:, None, None]
+        row = jnp.arange(w.rows, dtype=jnp.int32)[None, :, None]
+        return shut.at[batch, row, topk_indices].set(0)
+
+    return mask

@@ -1,0 +1,1 @@
+"""Segment lengths and offsets of packed rows, from the segment id and position of every token."""

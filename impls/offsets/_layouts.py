@@ -1,0 +1,76 @@
+"""Seeded rows of packed segments: ids from 1, ascending, 0 on padding; positions count on through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .family import OffsetsWorkload
+
+LEAST_TOKENS = 4
+"""Of a segment with its padding."""
+
+
+def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
+    """Ids and positions, int32 [batch, seq], of both sides.
+
+    Three quarters to all of `max_segments` segments of random lengths, some with padding behind
+    them, and the rest of the row empty. `self`: both sides alike. `cross`: every query segment is
+    shorter than its keys. `absent`: at least one query segment has no keys. `intra_padding`: as self,
+    with a gap inside every segment. `striped`: queries are the even, keys the odd tokens of a row
+    twice as long, as two devices of a ring see it.
+    """
+    import numpy as np
+
+    rows = [_row(w, rng) for _ in range(w.batch)]
+    names = ("segment_ids_q", "positions_q", "segment_ids_kv", "positions_kv")
+    return {name: np.stack(part) for name, part in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
+    """(ids_q, positions_q, ids_kv, positions_kv) of one row."""
+    import numpy as np
+
+    least = 2 if w.layout == "absent" else 1
+    count = int(rng.integers(max(least, -(-3 * w.max_segments // 4)), w.max_segments, endpoint=True))
+    known = np.arange(1, count + 1)
+    if w.layout == "striped":
+        ids, positions = _place(known, *_lengths(count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
+        return ids[0::2], positions[0::2], ids[1::2], positions[1::2]
+    tokens, padding = _lengths(count, w.seq, LEAST_TOKENS, rng)
+    ids, positions = _place(known, tokens, padding, w.seq)
+    if w.layout == "cross":
+        return (*_place(known, rng.integers(1, tokens), padding, w.seq), ids, positions)
+    if w.layout == "absent":
+        kept = np.sort(rng.permutation(count)[: rng.integers(1, count)])
+        return (ids, positions, *_place(known[kept], tokens[kept], padding[kept], w.seq))
+    if w.layout == "intra_padding":
+        starts = np.cumsum(tokens + padding) - tokens - padding
+        for start, length in zip(starts, tokens, strict=True):
+            first = rng.integers(1, length - 1)
+            ids[start + first : start + rng.integers(first + 1, length)] = 0
+    return ids, positions, ids, positions
+
+
+def _lengths(count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
+    """(tokens, padding) of `count` segments: at least `least` together, at most a quarter padding."""
+    import numpy as np
+
+    cuts = np.sort(rng.integers(0, total - least * count, size=count, endpoint=True))
+    spans = least + np.diff(cuts, prepend=0)
+    padding = rng.integers(0, spans // 4, endpoint=True)
+    return spans - padding, padding
+
+
+def _place(known: Any, tokens: Any, padding: Any, total: int) -> tuple[Any, Any]:
+    """(ids, positions), int32 [total]: segments one behind the other, the rest padding of the last."""
+    import numpy as np
+
+    ids, positions = np.zeros(total, np.int32), np.zeros(total, np.int32)
+    start = 0
+    for segment, length, gap in zip(known, tokens, padding, strict=True):
+        ids[start : start + length] = segment
+        positions[start:] = np.arange(total - start)
+        start += length + gap
+    return ids, positions

@@ -1,0 +1,25 @@
+"""Counting ids as they stand: one bincount and one comparison with the neighbour (review of #2522).
+
+Ignores positions and the other side, so a token counts even where it meets no partner: right for
+self-attention, wrong for a query shorter than its keys, an absent segment or a ring's stripe.
+"""
+
+from harness import implementation
+
+from ._tail import tail
+from .family import OffsetsWorkload, partnerless
+
+
+@implementation(
+    framework="jax",
+    semantics="exact",
+    expect={
+        "incorrect": "counts tokens that meet no partner: the form proposed in review of #2522",
+        "when": partnerless,
+    },
+)
+def bincount(w: OffsetsWorkload):
+    def offsets(segment_ids_q, segment_ids_kv):
+        return tail(segment_ids_q, segment_ids_kv, w.max_segments)
+
+    return offsets

@@ -1,0 +1,42 @@
+"""Compacting, then counting: #2522's first text. Moves the non-zero ids to the front and counts those.
+
+Gives what `bincount` gives, with −1 for the length of an unused place: bincount puts padding into
+place 0 anyway, so the compaction is work for nothing. Ignores positions and the other side too.
+"""
+
+from harness import implementation
+
+from ._tail import offsets_of
+from .family import OffsetsWorkload, partnerless
+
+
+@implementation(
+    framework="jax",
+    semantics="exact",
+    expect={
+        "incorrect": "counts tokens that meet no partner: #2522's first text",
+        "when": partnerless,
+    },
+)
+def compact_bincount(w: OffsetsWorkload):
+    import jax
+    import jax.numpy as jnp
+
+    def lengths(ids):
+        def of_row(row):
+            places = jnp.where(row != 0, size=w.seq, fill_value=-1)[0]
+            front = jnp.where(places >= 0, row[jnp.maximum(places, 0)], 0)
+            return jnp.bincount(front, length=w.max_segments + 1)[1:]
+
+        counts = jax.vmap(of_row)(ids).astype(jnp.int32)
+        return jnp.where(counts == 0, -1, counts)
+
+    def offsets(segment_ids_q, segment_ids_kv):
+        return (
+            lengths(segment_ids_q),
+            lengths(segment_ids_kv),
+            offsets_of(segment_ids_q, w.max_segments),
+            offsets_of(segment_ids_kv, w.max_segments),
+        )
+
+    return offsets

@@ -1,0 +1,50 @@
+"""Per-segment extremes over a one-hot [batch, seq, max_segments + 1]: what #2522 merged (360779bab).
+
+A token meets a partner when the other side's extreme allows it: the least key position, the largest
+query position; for bottom_right the same of rl − position. Work and memory grow with max_segments.
+
+As merged, hence with its faults: an empty largest is −1, which beats true keys below it (short
+stripes of a ring of three or more under bottom_right), and ids beyond max_segments read the fill
+of a lookup out of bounds, which voids the kv offsets (causal) or the q offsets (bottom_right).
+"""
+
+from harness import Unsupported, implementation
+
+from ._tail import left_in_run, tail
+from .family import OffsetsWorkload
+
+
+@implementation(framework="jax", semantics="exact")
+def onehot_minmax(w: OffsetsWorkload):
+    import jax.numpy as jnp
+
+    if w.kind == "sliding":
+        raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+
+    def members(ids):
+        return ids[..., None] == jnp.arange(w.max_segments + 1, dtype=jnp.int32)
+
+    def least(ids, keys):
+        return jnp.where(members(ids), keys[..., None], jnp.iinfo(jnp.int32).max).min(axis=1)
+
+    def largest(ids, keys):
+        return jnp.where(members(ids), keys[..., None], -1).max(axis=1)
+
+    def of_token(per_segment, ids):
+        return jnp.take_along_axis(per_segment, ids, axis=1)
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        q, kv = segment_ids_q, segment_ids_kv
+        if w.kind == "padding":
+            met_q = of_token(members(kv).any(axis=1), q)
+            met_kv = of_token(members(q).any(axis=1), kv)
+        elif w.kind == "causal":
+            met_q = positions_q >= of_token(least(kv, positions_kv), q)
+            met_kv = positions_kv <= of_token(largest(q, positions_q), kv)
+        else:
+            left_q, left_kv = left_in_run(q, positions_q), left_in_run(kv, positions_kv)
+            met_q = left_q <= of_token(largest(kv, left_kv), q)
+            met_kv = left_kv >= of_token(least(q, left_q), kv)
+        return tail(jnp.where(met_q, q, 0), jnp.where(met_kv, kv, 0), w.max_segments)
+
+    return offsets

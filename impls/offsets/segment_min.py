@@ -1,0 +1,40 @@
+"""Per-segment extremes by `segment_min` and `segment_max`: the merged rule of #2522 without its one-hot.
+
+Linear in seq whatever max_segments is. The extremes are kept for seq + 1 ids, so segments beyond
+max_segments keep their offsets, and an empty extreme is the int32 limit, which no key passes.
+Ids must not exceed seq: a row numbered from 1 holds no more segments than tokens.
+"""
+
+from harness import Unsupported, implementation
+
+from ._tail import left_in_run, tail
+from .family import OffsetsWorkload
+
+
+@implementation(framework="jax", semantics="exact")
+def segment_min(w: OffsetsWorkload):
+    import jax
+    import jax.numpy as jnp
+    from jax.ops import segment_max
+    from jax.ops import segment_min as minimum
+
+    if w.kind == "sliding":
+        raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+
+    def of_row(q, kv, keys_q, keys_kv):
+        """Which queries reach no further than the largest key, which keys at least the least query."""
+        met_q = keys_q <= segment_max(keys_kv, kv, num_segments=w.seq + 1)[q]
+        met_kv = keys_kv >= minimum(keys_q, q, num_segments=w.seq + 1)[kv]
+        return jnp.where(met_q, q, 0), jnp.where(met_kv, kv, 0)
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        q, kv = segment_ids_q, segment_ids_kv
+        if w.kind == "bottom_right":
+            keys = left_in_run(q, positions_q), left_in_run(kv, positions_kv)
+        elif w.kind == "causal":
+            keys = -positions_q, -positions_kv
+        else:
+            keys = jnp.zeros_like(q), jnp.zeros_like(kv)
+        return tail(*jax.vmap(of_row)(q, kv, *keys), w.max_segments)
+
+    return offsets

@@ -1,0 +1,97 @@
+"""What a selection must satisfy: that it is one, and that it holds the largest, or enough of them.
+
+Order is no part of either contract, nor which of several equal scores was taken.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from harness import Contract, Evidence, Judgement
+
+
+def _selection(evidence: Evidence) -> tuple[Any, Any, str]:
+    """(values, expected values, reason): sorted f64 [rows, topk]; the reason why it is no selection."""
+    import numpy as np
+
+    want = np.asarray(evidence.expected[0], np.float64)
+    if not isinstance(evidence.result, (tuple, list)) or len(evidence.result) != 2:
+        return None, want, "the result is no pair of values and indices"
+    values, indices = (np.asarray(part) for part in evidence.result)
+    if values.shape != want.shape or indices.shape != want.shape:
+        text = f"values have shape {values.shape} and indices {indices.shape}; expected {want.shape} for both"
+        return None, want, text
+    scores = np.asarray(evidence.inputs["scores"])
+    scores = scores if evidence.rows is None else scores[:, evidence.rows]
+    if not np.issubdtype(indices.dtype, np.integer):
+        return None, want, f"indices are {indices.dtype}, not integers"
+    if indices.min() < 0 or indices.max() >= scores.shape[-1]:
+        return None, want, f"an index lies outside 0 … {scores.shape[-1] - 1}"
+    if not np.diff(np.sort(indices, axis=-1), axis=-1).all():
+        return None, want, "an index is returned twice in one row"
+    values = values.astype(np.float64)
+    wrong = values != np.take_along_axis(scores, indices, axis=-1).astype(np.float64)
+    if wrong.any():
+        at = [int(i) for i in np.argwhere(wrong)[0]]
+        return None, want, f"values{at} is not the score at the index returned beside it"
+    k = want.shape[-1]
+    return np.sort(values.reshape(-1, k), axis=-1), np.sort(want.reshape(-1, k), axis=-1), ""
+
+
+def _judge_exact(evidence: Evidence) -> Judgement:
+    """The values are the reference's, as a multiset."""
+    values, want, reason = _selection(evidence)
+    if reason:
+        return Judgement(False, {"mismatches": None}, reason)
+    count = int((values != want).sum())
+    if count:
+        reason = f"{count} values differ from the sorted largest; take the topk largest of every row"
+    return Judgement(not count, {"mismatches": count}, reason)
+
+
+def _judge_recall(evidence: Evidence) -> Judgement:
+    """Mean over rows of the share of the largest that was found reaches the workload's recall.
+
+    `recall_low` and `recall_high` bound that mean at 95 % by Student's t over rows (None for one
+    row); `worst_row` is the least recall of a row; `value_recall` is the sum of the finite values
+    found over that of the finite largest, None unless the latter is positive.
+    """
+    import numpy as np
+
+    values, want, reason = _selection(evidence)
+    target = evidence.workload.recall
+    if reason:
+        return Judgement(False, {"recall": None, "target": target}, reason)
+    # Of equal scores at the cutoff any will do, but no more than the reference holds.
+    cutoff = want[:, :1]
+    tied = np.minimum((values == cutoff).sum(axis=1), (want == cutoff).sum(axis=1))
+    recall = ((values > cutoff).sum(axis=1) + tied) / want.shape[1]
+    mean = float(recall.mean())
+    low, high = _interval(recall)
+    found, most = (float(part[np.isfinite(part)].sum()) for part in (values, want))
+    figures = {
+        "recall": mean,
+        "recall_low": low,
+        "recall_high": high,
+        "worst_row": float(recall.min()),
+        "value_recall": found / most if most > 0 else None,
+        "target": target,
+    }
+    short = f"mean recall {mean:.4f} is below the target {target:g}; keep more candidates or ask for less"
+    return Judgement(mean >= target, figures, "" if mean >= target else short)
+
+
+def _interval(recall: Any) -> tuple[float | None, float | None]:
+    """95 % bounds of the mean by Student's t, within [0, 1]."""
+    from scipy.special import stdtrit
+
+    if recall.size < 2:
+        return None, None
+    half = float(stdtrit(recall.size - 1, 0.975)) * float(recall.std(ddof=1)) / math.sqrt(recall.size)
+    mean = float(recall.mean())
+    return max(mean - half, 0.0), min(mean + half, 1.0)
+
+
+EXACT = Contract("exact", _judge_exact)
+RECALL = Contract("recall", _judge_recall)

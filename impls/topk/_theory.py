@@ -1,0 +1,24 @@
+"""What a two-stage top-k must reach on randomly placed scores (arXiv 2506.04165, theorem 1)."""
+
+from __future__ import annotations
+
+from math import exp, lgamma
+
+
+def expected_recall(seq: int, topk: int, buckets: int, keep: int) -> float:
+    """Expected share of the true `topk` of `seq` that survives `keep` places in each of `buckets`.
+
+    How many of them one bucket holds follows a hypergeometric law, and all beyond `keep` are lost.
+    Good to nine digits. `seq` must be a multiple of `buckets`.
+    """
+    size = seq // buckets
+    every = _log_choose(seq, size)
+    lost = sum(
+        (held - keep) * exp(_log_choose(topk, held) + _log_choose(seq - topk, size - held) - every)
+        for held in range(max(keep + 1, size - (seq - topk)), min(topk, size) + 1)
+    )
+    return 1 - buckets / topk * lost
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,0 +1,100 @@
+"""Top-k: the largest scores of every row, with their indices.
+
+The indexer of sparse attention does this in every layer. MaxText #4243 replaced `lax.top_k` by the
+approximate operator, judged by its mean recall on normal scores. Real scores are not normal, and
+where the large ones lie decides what a bucketed method loses, so `distribution` is part of the
+workload, as is the `recall` to reach.
+
+The defaults are #4243's: selection 2048, recall 0.95, 128 of its 1024 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast
+
+from ._contracts import EXACT, RECALL
+from .reference import largest
+
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
+PERIOD = 2048
+
+
+@dataclass(frozen=True)
+class TopkWorkload:
+    """`rows` queries with `seq` scores each; `recall` is judged in the semantics of that name only."""
+
+    batch: int = axis(1)
+    rows: int = axis(128)
+    seq: int = axis()
+    topk: int = axis(2048)
+    recall: float = axis(0.95)
+    distribution: str = axis("iid", choices=("iid", "clustered", "periodic", "tied", "causal"))
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+
+
+def shapes(w: TopkWorkload) -> Shapes:
+    if w.topk >= w.seq:
+        raise Unsupported(f"topk {w.topk} selects all of seq {w.seq}; use a larger seq")
+    if not 0 < w.recall <= 1:
+        raise Unsupported(f"recall {w.recall:g} is no share; use one above 0, up to 1")
+    return {"scores": Array((w.batch, w.rows, w.seq), w.dtype)}
+
+
+def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
+    """Scores [batch, rows, seq], rounded to the dtype last; −inf where a causal mask closes a column.
+
+    `iid`: normal. `clustered`: a run of `topk` columns at a random place, 8 standard deviations up.
+    `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise.
+    `tied`: normal, on a grid of eighths. `causal`: normal, and row i of n sees the first (i + 1)/n.
+    """
+    import numpy as np
+
+    size = (w.batch, w.rows, w.seq)
+    scores = rng.standard_normal(size, dtype=np.float64 if w.dtype == "f64" else np.float32)
+    column = np.arange(w.seq)
+    if w.distribution == "clustered":
+        first = rng.integers(0, w.seq - w.topk, size=(*size[:2], 1), endpoint=True)
+        scores += 8 * ((column >= first) & (column < first + w.topk))
+    elif w.distribution == "periodic":
+        period = min(PERIOD, max(w.seq // 4, 1))
+        phase = rng.integers(0, period, size=(*size[:2], 1))
+        scores = np.cos(2 * np.pi / period * ((column + phase) % period)) + 0.1 * scores
+    elif w.distribution == "tied":
+        scores = np.round(scores * 8) / 8
+    elif w.distribution == "causal":
+        visible = np.maximum((np.arange(w.rows)[:, None] + 1) * w.seq // w.rows, 1)
+        scores[:, column >= visible] = -np.inf
+    return {"scores": cast(scores, w.dtype)}
+
+
+def cost(w: TopkWorkload) -> Cost:
+    """Bytes: read every score, write the selected values and their int32 indices.
+
+    Selecting compares and moves; no arithmetic is counted.
+    """
+    width = BYTES[w.dtype]
+    return Cost(bytes=w.batch * w.rows * (w.seq * width + w.topk * (width + 4)))
+
+
+FAMILY = Family(
+    name="topk",
+    question="How are the largest scores of a long row found, and what does approximation lose?",
+    workload=TopkWorkload,
+    shapes=shapes,
+    inputs=inputs,
+    semantics={
+        "exact": Semantics("exact", largest, EXACT, sentence="the k largest scores, in any order"),
+        "recall": Semantics(
+            "recall",
+            largest,
+            RECALL,
+            sentence="k scores, of which on average the workload's recall are among the k largest",
+        ),
+    },
+    cost=cost,
+    rows=lambda w: w.rows,
+)
