@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +28,6 @@ BadUsage = typer.BadParameter.__bases__[0]  # typer names only this child of the
 app = typer.Typer(
     name="seqsweep",
     help="Benchmark long-context kernels over sequence lengths: correct first, then measured, then compared.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -231,10 +231,9 @@ def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
     records = done.outcome.records
     _tell(done.folder.info, records, done.outcome.overhead, (), json=asked.json)
     if done.outcome.interrupted:
-        typer.echo(
-            f"stopped; everything measured is in {done.folder.path}; go on with the same command and --resume",
-            err=True,
-        )
+        again = shlex.join(word for word in command if word != "--resume")
+        typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
+        typer.echo(f"resume with: {again} --resume", err=True)
         raise typer.Exit(STOPPED)
     if any(record.unexpected for record in records):
         raise typer.Exit(INCORRECT)
@@ -294,12 +293,12 @@ def _console() -> Console:
 def main() -> NoReturn:
     """Every error that a user can mend is one sentence on stderr and a documented exit code."""
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except SeqsweepError as error:
         typer.echo(f"seqsweep: {error}", err=True)
         code = error.exit_code
     except BadUsage as error:
-        typer.echo(f"seqsweep: {error.format_message()} See seqsweep COMMAND --help.", err=True)
+        typer.echo(f"seqsweep: {error.format_message().rstrip('.')}; see seqsweep COMMAND --help", err=True)
         code = UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("seqsweep: stopped", err=True)

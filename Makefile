@@ -1,0 +1,57 @@
+# `make sweep` and `make test` need Python 3.11, pip and make; everything else they install themselves.
+# `make sweep ARGS="mask --quick"` and `make test ARGS=tests/store` pass arguments on.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+ARGS :=
+
+.PHONY: help sweep chart test lint types format wheel clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  \1	/p' Makefile
+
+sweep: $(READY)  ## run the default suites: tables here, records in results/, SVGs in charts/
+	@$(BIN)/python cli.py run $(ARGS); status=$$?; \
+	case $$status in 0|4) $(BIN)/python cli.py chart || exit;; esac; exit $$status
+
+chart: $(READY)  ## draw the newest run's charts again
+	@$(BIN)/python cli.py chart $(ARGS)
+
+test: $(READY)  ## run the tests
+	@$(BIN)/pytest $(ARGS)
+
+lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-logo
+
+types: $(READY)  ## types alone
+	$(BIN)/basedpyright
+
+format: $(READY)  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel: $(READY)  ## build a wheel into dist/
+	$(BIN)/python -m build --wheel
+
+clean:  ## remove .venv, caches and builds; results and charts stay
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis __pycache__
+	find harness impls tests -name __pycache__ -prune -exec rm -rf {} +
+
+# Where python3 comes without ensurepip (Debian), its own pip fills the environment from outside.
+# Of pip's lines only those are shown that take time; its status goes round the pipe in a file.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "seqsweep needs Python 3.11 or newer, and \"$(PYTHON)\" is not one: name another, as in make PYTHON=python3.12"; exit 1; }
+	@echo "installing into $(VENV), some minutes the first time (torch and jax are large)"
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
+	@rm -f $(VENV)/status
+	@pip="$(BIN)/python -m pip"; $$pip --version >/dev/null 2>&1 || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
+	{ $$pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'; echo $$? >$(VENV)/status; } \
+	| sed -n 's/^ *\(Downloading .* MB)\)$$/  \1/p; s/^Installing collected .*/  installing what was downloaded/p'; \
+	exit $$(cat $(VENV)/status)
+	@touch $@

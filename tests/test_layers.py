@@ -1,0 +1,100 @@
+"""What import-linter cannot see: the command line on top, lazy imports, and a light start."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAMEWORKS = {"torch", "jax", "jaxlib"}
+HEAVY = FRAMEWORKS | {"pandas", "matplotlib", "scipy", "numpy", "pydantic"}
+
+
+def files(*folders: str) -> list[Path]:
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert found
+    return found
+
+
+def imported(nodes: Iterator[ast.AST]) -> set[str]:
+    """Top-level names of the packages that the given nodes import."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(str(node.module).split(".")[0])
+    return names
+
+
+def on_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported: none inside a function or under TYPE_CHECKING."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from on_import(child)
+
+
+def test_nothing_imports_the_command_line() -> None:
+    for path in files("harness", "impls"):
+        assert "cli" not in imported(ast.walk(ast.parse(path.read_text()))), path
+
+
+def test_frameworks_load_inside_builders_and_measuring_processes_only() -> None:
+    for path in files("harness", "impls"):
+        if ROOT / "harness/measure/frameworks" not in path.parents:
+            assert not FRAMEWORKS & imported(on_import(ast.parse(path.read_text()))), path
+
+
+def test_every_import_is_a_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    declared = {canonicalize_name(Requirement(line).name) for line in [*project["dependencies"], *extras]}
+    distributions = packages_distributions()
+    for path in [ROOT / "cli.py", *files("harness", "impls")]:
+        for name in imported(ast.walk(ast.parse(path.read_text()))) - {"harness", "impls"}:
+            owners = {canonicalize_name(owner) for owner in distributions.get(name, ())}
+            assert name in sys.stdlib_module_names or owners & declared, f"{path} imports {name}"
+
+
+def test_imports_are_told_apart() -> None:
+    text = "import torch.nn\nif TYPE_CHECKING:\n  import scipy\ntry:\n  from jax import jit\nfinally: 0\n"
+    assert imported(on_import(ast.parse(text + "def f():\n  import numpy\n"))) == {"torch", "jax"}
+    assert imported(ast.walk(ast.parse("from . import cli\ndef f():\n  from cli import main"))) == {"cli"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "--json"]], ids=" ".join)
+def test_what_only_prints_starts_without_heavy_packages(arguments: list[str], tmp_path: Path) -> None:
+    code = (
+        "import json, sys, cli\n"
+        "sys.argv = ['seqsweep', *sys.argv[1:]]\n"
+        "try: cli.main()\n"
+        "except SystemExit as end: status = end.code\n"
+        "print(json.dumps([status, sorted(sys.modules)]), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    status, modules = json.loads(done.stderr.splitlines()[-1])
+    assert status == 0
+    assert "scatter" in done.stdout or "doctor" in done.stdout
+    assert not HEAVY & set(modules)

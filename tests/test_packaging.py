@@ -1,0 +1,106 @@
+"""The wheel and the files around it: complete, agreeing with each other, and the same from any folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ASK = """
+import json, sys
+from harness.command.asked import Asked
+asked = Asked({})
+catalog, _ = asked.catalog()
+places = {"bench": str(asked.config().path), "home": str(asked.config().home), "results": str(asked.results)}
+json.dump({**places, "catalog": catalog.to_json()}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    hatchling = pytest.importorskip(
+        "hatchling.builders.wheel", reason="pip install hatchling to look into wheels"
+    )
+    folder = tmp_path_factory.mktemp("wheel")
+    built = next(hatchling.WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
+    return zipfile.ZipFile(built)
+
+
+def ask(arguments: list[str], site: Path, folder: Path) -> Any:
+    """The JSON that Python prints when started in `folder` with the package lying in `site`."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_wheel_holds_every_file_of_both_packages(wheel: zipfile.ZipFile) -> None:
+    sources = [path for name in ("harness", "impls") for path in (ROOT / name).rglob("*") if path.is_file()]
+    expected = {str(path.relative_to(ROOT)) for path in sources if "__pycache__" not in path.parts}
+    packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert packed == expected | {"cli.py", "harness/bench.yaml"}
+
+
+def test_the_wheel_names_its_command_and_licence(wheel: zipfile.ZipFile) -> None:
+    info = f"seqsweep-{PROJECT['version']}.dist-info"
+    assert "seqsweep = cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert b"Apache License" in wheel.read(f"{info}/licenses/LICENSE")
+
+
+def test_a_wheel_elsewhere_behaves_like_the_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    site, empty = tmp_path / "site", tmp_path / "empty"
+    wheel.extractall(site)
+    empty.mkdir()
+    there, here = ask(["-c", ASK], site, empty), ask(["-c", ASK], ROOT, empty)
+    assert there["bench"] == str(site / "harness/bench.yaml")
+    assert here["bench"] == str(ROOT / "bench.yaml")
+    assert there["home"] == here["home"] == str(empty)
+    assert there["results"] == str(empty / "results")
+    assert json.loads(json.dumps(there["catalog"]).replace(str(site), str(ROOT))) == here["catalog"]
+    assert ask(["-m", "cli", "list", "--json"], site, empty) == there["catalog"]
+    assert not list(empty.iterdir())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert PROJECT["version"] == cli.VERSION
+    assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_constraints_pin_every_direct_dependency_within_its_range() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r"==[0-9.]+", str(pin.specifier)) and not pin.url for pin in pins)
+    versions = {canonicalize_name(pin.name): str(pin.specifier)[2:] for pin in pins}
+    for line in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"]:
+        wanted = Requirement(line)
+        assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), line
+
+
+def test_hooks_are_the_lines_of_make_lint() -> None:
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    lines = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines()]
+    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repo["repo"] == "local"
+    assert [hook["entry"] for hook in repo["hooks"]] == lines
