@@ -26,7 +26,8 @@ def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
     svg = draw_suite(drawn, INFO)["memory"]
     assert "planned, though the case gave no timing" in written(svg)
     face = re.search(rb'id="panel0\.point\.broadcast\.2048".*?fill: (#\w+)', svg, re.DOTALL)
-    assert face and face[1] == b"#ffffff"
+    assert face is not None
+    assert face[1] == b"#ffffff"
 
 
 def test_the_limit_of_the_run_or_of_the_suite_is_a_line():

@@ -18,7 +18,7 @@ LIGHT = "light"
 LIMIT = "limit"
 
 MEANINGS = {
-    "oom": "out of memory, with the bytes its program plans",
+    "oom": "out of memory (bytes planned, if known)",
     "timeout": "timeout",
     "crashed": "crashed",
     "incorrect": "incorrect: not timed",
@@ -29,7 +29,7 @@ MEANINGS = {
     NO_FIGURE: "no static figure (see notes)",
     DOES_NOT_FIT: "does not fit the target's memory",
     CROSSOVER: "crossover, interpolated between lengths",
-    FIRST_WIN: "first length from which its whole interval stays above 1×",
+    FIRST_WIN: "first length from which it is faster (its interval, if any, above 1×)",
     HOLLOW: "planned, though the case gave no timing",
     LIGHT: "measured: resident high water (outputs count too)",
     LIMIT: "memory limit of a case (arguments and outputs count too)",

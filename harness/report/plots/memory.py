@@ -62,8 +62,11 @@ def _limit(grid: Grid, info: Mapping[str, Any]) -> int | None:
 
 
 def _series(cells: list[Cell], label: str, target: str) -> list[Series]:
+    def failed_here(cell: Cell) -> bool:
+        return cell.failed is not None and target == HOST
+
     planned = [
-        Point(cell.seq, static.temp_bytes, hollow=cell.failed is not None or static.fits is False)
+        Point(cell.seq, static.temp_bytes, hollow=failed_here(cell) or static.fits is False)
         for cell in cells
         if (static := static_of(cell.records, target)) is not None and static.temp_bytes is not None
     ]

@@ -16,6 +16,7 @@ from harness.report.plots.marks import (
     NO_RATIO,
     NOT_TIMED,
 )
+from harness.report.plots.text import FONT
 
 INK = "#222222"
 SOFT = "#6b6b6b"
@@ -30,7 +31,7 @@ _MARKERS = ("o", "^", "D", "v", "p", "<", "h")  # seven beside six colours: 42 p
 
 # The reader's own matplotlibrc must not change a chart, so everything starts from the defaults.
 _STYLE: dict[Any, Any] = {
-    "font.family": ["DejaVu Sans"],  # matplotlib brings it, so text is as wide on every machine
+    "font.family": [FONT],
     "svg.fonttype": "path",
     "svg.hashsalt": "seqsweep",
     "text.parse_math": False,

@@ -1,16 +1,19 @@
 """How much room text takes, known before anything is drawn; inches in, inches out."""
 
 import re
+from functools import lru_cache
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+FONT = "DejaVu Sans"  # matplotlib brings it, so text is as wide on every machine
 POINTS = 72  # to the inch
 LEADING = 1.35  # line height over font size
 
 
+@lru_cache(maxsize=4096)
 def width(text: str, size: float, weight: str = "normal") -> float:
-    font = FontProperties(size=size, weight=weight)
+    font = FontProperties(family=FONT, size=size, weight=weight)
     return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / POINTS
 
 
