@@ -3,9 +3,9 @@
 A token meets a partner when the other side's extreme allows it: the least key position, the largest
 query position; for bottom_right the same of rl − position. Work and memory grow with max_segments.
 
-As merged, hence with its faults: an empty largest is −1, which beats true keys below it (short
-stripes of a ring of three or more under bottom_right), and ids beyond max_segments read the fill
-of a lookup out of bounds, which voids the kv offsets (causal) or the q offsets (bottom_right).
+As merged, hence with its faults: the largest starts at −1, which beats true keys below it (short
+segments over a ring of four or more under bottom_right), and ids beyond max_segments read the
+fill of a lookup out of bounds, which voids the kv offsets (causal) or the q offsets (bottom_right).
 """
 
 from harness import Unsupported, implementation

@@ -11,6 +11,8 @@ from harness import Unsupported, implementation
 from ._theory import expected_recall
 from .family import TopkWorkload
 
+MOST_KEPT = 16  # of a bucket; beyond, inserting one by one is slower than sorting
+
 # Insertions a bucket up to which straight code compiles in half a second; beyond it stands a loop,
 # whose body XLA's figures count once.
 UNROLLED = 128
@@ -19,6 +21,7 @@ UNROLLED = 128
 @implementation(framework="jax", semantics="recall")
 def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
     import jax.numpy as jnp
+    import numpy as np
     from jax import lax
 
     _refuse(w, buckets, keep)
@@ -39,15 +42,15 @@ def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
 
         def take(step, best):
             value = lax.dynamic_index_in_dim(grid, step, axis=2, keepdims=False)
-            return insert(best, value, jnp.broadcast_to(first + jnp.int32(buckets) * step, value.shape))
+            return insert(best, value, jnp.broadcast_to(first + step * buckets, value.shape))
 
-        # Beginning with real entries, and moving none on a tie, keeps indices apart even among −inf.
+        # Beginning with real entries, and moving none on a tie, keeps columns apart even among −inf.
         best = []
         for step in range(keep):
-            best = take(jnp.int32(step), best)
+            best = take(np.int32(step), best)
         best = lax.fori_loop(
-            jnp.int32(keep),
-            jnp.int32(size),
+            np.int32(keep),
+            np.int32(size),
             lambda step, best: take(step, best)[:keep],
             best,
             unroll=keep * size <= UNROLLED,
@@ -62,6 +65,8 @@ def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
 def _refuse(w: TopkWorkload, buckets: int, keep: int) -> None:
     if buckets < 1 or keep < 1:
         raise Unsupported(f"{buckets} buckets of {keep} hold nothing; use at least one of each")
+    if keep > MOST_KEPT:
+        raise Unsupported(f"keep {keep} is more than {MOST_KEPT}; use more buckets and keep less of each")
     if w.seq % buckets:
         raise Unsupported(f"seq {w.seq} does not divide into {buckets} buckets; use a divisor")
     size = w.seq // buckets

@@ -1,0 +1,207 @@
+"""The golden vectors G1 … G10 of the offsets family: what is right, and which variant differs how.
+
+G2: a gap inside a segment. G3, G4: queries shorter and longer than their keys. G5: an absent
+segment. G6, G10: stripes of a ring, one row and two. G7, G8: ids beyond max_segments. G9: no
+token at all. `short_stripe`: single tokens far into their segment.
+"""
+
+import inspect
+from functools import cache
+
+import numpy as np
+import pytest
+
+from impls.offsets.bincount import bincount
+from impls.offsets.compact_bincount import compact_bincount
+from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
+from impls.offsets.mask_quadratic import mask_quadratic
+from impls.offsets.onehot_minmax import onehot_minmax
+from impls.offsets.segment_min import segment_min
+
+ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
+NAMES = [variant.name for variant in ALL]
+SEQ = 16
+
+
+def numbers(text):
+    return [int(part) for part in text.split()]
+
+
+def position(ids):
+    """Positions within the segment, counting on through padding."""
+    out, current, start = [], 0, 0
+    for index, segment in enumerate(ids):
+        if segment not in {0, current}:
+            current, start = segment, index
+        out.append(index - start)
+    return out
+
+
+def vector(places, q, kv, pos_q="", pos_kv=""):
+    """(max_segments, inputs) of one row, padded to SEQ tokens; positions are derived where not given."""
+    ids_q, ids_kv = numbers(q), numbers(kv)
+    given = (ids_q, ids_kv, numbers(pos_q) or position(ids_q), numbers(pos_kv) or position(ids_kv))
+    names = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
+    rows = (np.array(row + [0] * (SEQ - len(row)), np.int32) for row in given)
+    return places, dict(zip(names, rows, strict=True))
+
+
+GOLDEN = {
+    "G1": vector(3, "1 1 1 0 2 2 2 2 0 0", "1 1 1 0 2 2 2 2 0 0"),
+    "G2": vector(3, "1 1 0 1 2 2", "1 1 0 1 2 2"),
+    "G3": vector(2, "1 1 1 0 2 2 2 2 0 0 0 0 0 0 0 0", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2"),
+    "G4": vector(2, "1 1 1 1 2 2", "1 1 2 2 2 2"),
+    "G5": vector(3, "1 1 2 2 3 3", "1 1 3 3 0 0"),
+    "G6": vector(2, "1 1 2 2", "1 1 2 2", "0 2 0 2", "1 3 1 3"),
+    "G7": vector(3, "4 4 4 0 0 5 5 5 6 6 0 0", "4 4 4 0 0 5 5 5 6 6 0 0"),
+    "G8": vector(2, "1 2 3 4", "1 2 3 4"),
+    "G9": vector(3, "0 0 0 0 0 0", "0 0 0 0 0 0"),
+    "G10a": vector(3, "1 1 2 2 3 3 3 3", "1 1 2 2 3 3 3 3", "0 2 0 2 0 2 4 6", "1 3 1 3 1 3 5 7"),
+    "G10b": vector(3, "1 1 1 1 1 1 2 2", "1 1 1 1 1 1 2 2", "0 2 4 6 8 10 0 2", "1 3 5 7 9 11 1 3"),
+    "short_stripe": vector(2, "1 2", "1 2", "2 2", "3 3"),
+}
+
+# (vector, kind) → q_seqlens, kv_seqlens, q_offsets, kv_offsets
+RIGHT = {
+    ("G1", "causal"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
+    ("G1", "bottom_right"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
+    ("G1", "padding"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
+    # A segment with a gap begins twice, in every form upstream ever had but the first commit of #2522.
+    ("G2", "causal"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
+    ("G2", "bottom_right"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
+    ("G2", "padding"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
+    ("G3", "causal"): ("3 4", "3 4", "0 4 -1", "0 6 -1"),
+    ("G3", "bottom_right"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+    ("G3", "padding"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+    ("G4", "causal"): ("4 2", "2 2", "0 4 -1", "0 2 -1"),
+    ("G4", "bottom_right"): ("2 2", "2 4", "2 4 -1", "0 2 -1"),
+    ("G4", "padding"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+    ("G5", "causal"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
+    ("G5", "bottom_right"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
+    ("G5", "padding"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
+    ("G6", "causal"): ("1 1", "1 1", "1 3 -1", "0 2 -1"),
+    ("G6", "bottom_right"): ("1 1", "1 1", "1 3 -1", "0 2 -1"),
+    ("G6", "padding"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+    ("G7", "causal"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
+    ("G7", "bottom_right"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
+    ("G7", "padding"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
+    ("G8", "causal"): ("1 1", "1 1", "0 1 2", "0 1 2"),
+    ("G8", "bottom_right"): ("1 1", "1 1", "0 1 2", "0 1 2"),
+    ("G8", "padding"): ("1 1", "1 1", "0 1 2", "0 1 2"),
+    ("G9", "causal"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+    ("G9", "bottom_right"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+    ("G9", "padding"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+    ("G10a", "causal"): ("1 1 3", "1 1 3", "1 3 5 -1", "0 2 4 -1"),
+    ("G10a", "bottom_right"): ("1 1 3", "1 1 3", "1 3 5 -1", "0 2 4 -1"),
+    ("G10a", "padding"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+    ("G10b", "causal"): ("5 1 0", "5 1 0", "1 7 -1 -1", "0 6 -1 -1"),
+    ("G10b", "bottom_right"): ("5 1 0", "5 1 0", "1 7 -1 -1", "0 6 -1 -1"),
+    ("G10b", "padding"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+    ("short_stripe", "causal"): ("0 0", "0 0", "-1 -1 -1", "-1 -1 -1"),
+    ("short_stripe", "bottom_right"): ("0 0", "0 0", "-1 -1 -1", "-1 -1 -1"),
+    ("short_stripe", "padding"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+}
+
+COUNTED = {
+    ("G3", "causal"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+    ("G4", "causal"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+    ("G4", "bottom_right"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+    ("G5", "causal"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+    ("G5", "bottom_right"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+    ("G5", "padding"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+    ("G6", "causal"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+    ("G6", "bottom_right"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+    ("G10a", "causal"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+    ("G10a", "bottom_right"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+    ("G10b", "causal"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+    ("G10b", "bottom_right"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+    ("short_stripe", "causal"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+    ("short_stripe", "bottom_right"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+}
+WRONG = {
+    "bincount": COUNTED,
+    "compact_bincount": COUNTED,
+    "onehot_minmax": {
+        ("G7", "causal"): ("0 0 0", "0 0 0", "0 5 8 -1", "-1 -1 -1 -1"),
+        ("G7", "bottom_right"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "0 5 8 -1"),
+        ("G8", "causal"): ("1 1", "1 1", "0 1 2", "0 1 -1"),
+        ("G8", "bottom_right"): ("1 1", "1 1", "0 1 -1", "0 1 2"),
+        ("short_stripe", "bottom_right"): ("1 1", "0 0", "0 1 -1", "-1 -1 -1"),
+    },
+}
+
+
+def together(places):
+    """The vectors with that many places, by name, and stacked as one batch."""
+    chosen = {name: inputs for name, (count, inputs) in GOLDEN.items() if count == places}
+    first = next(iter(chosen.values()))
+    return list(chosen), {part: np.stack([inputs[part] for inputs in chosen.values()]) for part in first}
+
+
+@cache
+def results(variant, places, kind):
+    """Of every vector with that many places: the variant's four results, or the reference's for None."""
+    names, inputs = together(places)
+    w = OffsetsWorkload(batch=len(names), seq=SEQ, max_segments=places, kind=kind)
+    if variant is None:
+        found = FAMILY.semantics["exact"].reference(w, None)(**inputs)
+    else:
+        found = call(variant, w, inputs)
+    return {name: [part[row].tolist() for part in found] for row, name in enumerate(names)}
+
+
+def call(variant, w, inputs):
+    import jax
+
+    function = variant(w)
+    named = {name: inputs[name] for name in inspect.signature(function).parameters}
+    return tuple(np.asarray(part) for part in jax.jit(function)(**named))
+
+
+@pytest.mark.parametrize(("name", "kind"), RIGHT, ids="-".join)
+def test_the_definition_gives_the_golden_result(name, kind):
+    assert results(None, GOLDEN[name][0], kind)[name] == [numbers(text) for text in RIGHT[name, kind]]
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+@pytest.mark.parametrize(("name", "kind"), RIGHT, ids="-".join)
+def test_variant_gives_the_golden_result_or_its_known_wrong_one(variant, name, kind):
+    want = WRONG.get(variant.name, {}).get((name, kind), RIGHT[name, kind])
+    result = zero_empty(results(variant, GOLDEN[name][0], kind)[name])
+    assert [list(part) for part in result] == [numbers(text) for text in want]
+
+
+@pytest.mark.jax
+def test_only_compact_bincount_marks_an_empty_length_with_minus_one():
+    lengths = {variant.name: results(variant, 3, "causal")["G1"][0] for variant in ALL}
+    assert lengths.pop("compact_bincount") == [3, 4, -1]
+    assert all(length == [3, 4, 0] for length in lengths.values())
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+def test_a_batch_is_its_rows_one_by_one(variant):
+    w = OffsetsWorkload(seq=SEQ, max_segments=3)
+    for name in ("G10a", "G10b"):
+        alone = call(variant, w, {part: row[None] for part, row in GOLDEN[name][1].items()})
+        assert [part[0].tolist() for part in alone] == results(variant, 3, "causal")[name]
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("devices", [3, 4])
+def test_the_merged_form_fails_on_short_segments_over_four_devices(devices):
+    """Segments of devices + 2 tokens dealt out in turn: keys of the last device fall below its fill."""
+    ids, positions = np.repeat(np.arange(1, 9), devices + 2), np.tile(np.arange(devices + 2), 8)
+    dealt = [part[: len(part) // devices * devices].reshape(-1, devices).T for part in (ids, positions)]
+    (ids_q, pos_q), (ids_kv, pos_kv) = (
+        [part[row, None].astype(np.int32) for part in dealt] for row in (-2, -1)
+    )
+    inputs = {"segment_ids_q": ids_q, "segment_ids_kv": ids_kv, "positions_q": pos_q, "positions_kv": pos_kv}
+    w = OffsetsWorkload(seq=ids_q.shape[1], max_segments=8, kind="bottom_right")
+    right = call(mask_quadratic, w, inputs)
+    agree = {
+        variant.name: all(np.array_equal(a, b) for a, b in zip(call(variant, w, inputs), right, strict=True))
+        for variant in (segment_min, onehot_minmax)
+    }
+    assert agree == {"segment_min": True, "onehot_minmax": devices < 4}

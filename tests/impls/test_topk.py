@@ -1,0 +1,271 @@
+"""The topk family: every variant against its contract, the contracts themselves, and two stages' theory."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import Array, Evidence, Unsupported
+from harness.catalog.arrays import short_name
+from impls.topk._theory import expected_recall
+from impls.topk.approx import approx
+from impls.topk.exact import exact
+from impls.topk.family import FAMILY, TopkWorkload
+from impls.topk.partition import partition
+from impls.topk.torch_topk import torch_topk
+from impls.topk.two_stage import two_stage
+
+DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal")
+DTYPES = ("f64", "f32", "bf16", "f16")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def jax_call(variant, w, scores, **options):
+    import jax
+
+    with jax.enable_x64(w.dtype == "f64"):
+        values, indices = jax.jit(variant(w, **options))(scores=scores)
+        return np.asarray(values), np.asarray(indices)
+
+
+def torch_call(variant, w, scores):
+    import torch
+
+    tensor = torch.from_numpy(scores.astype(np.float64)).to(
+        {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]
+    )
+    values, indices = variant(w)(scores=tensor)
+    return values.double().numpy(), indices.numpy()
+
+
+def draw(w, seed=0):
+    return FAMILY.inputs(w, np.random.default_rng(seed))["scores"]
+
+
+def judged(semantics, w, scores, result, rows=None):
+    meaning = FAMILY.semantics[semantics]
+    expected = meaning.reference(w, rows)(scores=scores.astype(np.float64))
+    return meaning.contract.judge(Evidence(w, {"scores": scores}, result, expected, rows))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_inputs_agree_with_shapes(dtype, distribution):
+    w = TopkWorkload(batch=2, rows=3, seq=96, topk=7, dtype=dtype, distribution=distribution)
+    inputs = FAMILY.inputs(w, np.random.default_rng(0))
+    described = {name: Array(a.shape, short_name(a.dtype)) for name, a in inputs.items()}
+    assert described == FAMILY.shapes(w)
+    assert not np.isnan(inputs["scores"].astype(np.float64)).any()
+
+
+def test_clustered_scores_stand_side_by_side():
+    w = TopkWorkload(rows=4, seq=4096, topk=64, distribution="clustered")
+    best = np.sort(np.argpartition(draw(w), -64, axis=-1)[..., -64:], axis=-1)
+    assert (best[..., -1] - best[..., 0] == 63).all()
+    assert len(np.unique(best[..., 0])) > 1
+
+
+def test_periodic_scores_repeat_every_2048_columns():
+    w = TopkWorkload(rows=2, seq=8192, topk=64, distribution="periodic")
+    folded = draw(w).reshape(2, 4, 2048)
+    assert np.abs(folded - folded.mean(axis=1, keepdims=True)).max() < 0.6
+    assert np.ptp(folded.mean(axis=1), axis=-1).min() > 1.8
+
+
+def test_tied_scores_lie_on_a_coarse_grid():
+    w = TopkWorkload(rows=2, seq=4096, topk=64, distribution="tied")
+    scores = draw(w)
+    assert np.array_equal(scores * 8, np.round(scores * 8))
+
+
+def test_causal_rows_see_a_growing_prefix():
+    w = TopkWorkload(rows=8, seq=64, topk=16, distribution="causal")
+    visible = np.isfinite(draw(w))[0]
+    assert visible.sum(axis=-1).tolist() == [8 * (row + 1) for row in range(8)]
+    assert not np.diff(visible.astype(int), axis=-1).max() > 0
+    assert np.isfinite(draw(TopkWorkload(rows=64, seq=8, topk=2, distribution="causal"))[0, 0, 0])
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_exact_variants_in_jax_and_numpy(dtype, distribution):
+    w = TopkWorkload(batch=2, rows=4, seq=1000, topk=100, dtype=dtype, distribution=distribution)
+    scores = draw(w)
+    for result in (jax_call(exact, w, scores), partition(w)(scores=scores)):
+        judgement = judged("exact", w, scores, result)
+        assert judgement.passed, judgement.reason
+        assert short_name(result[0].dtype) == dtype
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_exact_variant_in_torch(dtype, distribution):
+    w = TopkWorkload(batch=2, rows=4, seq=1000, topk=100, dtype=dtype, distribution=distribution)
+    scores = draw(w)
+    judgement = judged("exact", w, scores, torch_call(torch_topk, w, scores))
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal"])
+def test_two_stage_reaches_its_recall(dtype, distribution):
+    w = TopkWorkload(rows=16, seq=4096, topk=64, recall=0.9, dtype=dtype, distribution=distribution)
+    scores = draw(w)
+    judgement = judged("recall", w, scores, jax_call(two_stage, w, scores, buckets=256, keep=2))
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["recall"] >= 0.9
+
+
+@pytest.mark.jax
+def test_two_stage_loses_most_of_a_period_that_divides_its_buckets():
+    w = TopkWorkload(rows=4, seq=65536, topk=2048, distribution="periodic")
+    scores = draw(w)
+    judgement = judged("recall", w, scores, jax_call(two_stage, w, scores))
+    assert not judgement.passed
+    assert judgement.figures["recall"] < 0.7
+    assert "below the target 0.95" in judgement.reason
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(("buckets", "keep"), [(2048, 2), (4096, 1), (1024, 4), (16, 8), (256, 16)])
+def test_two_stage_is_exact_where_nothing_can_be_lost(buckets, keep):
+    """Every score kept, or no more than `keep` of the largest in any bucket."""
+    w = TopkWorkload(rows=3, seq=4096, topk=16, recall=0.5, distribution="clustered")
+    scores = draw(w)
+    judgement = judged("exact", w, scores, jax_call(two_stage, w, scores, buckets=buckets, keep=keep))
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+def test_two_stage_keeps_indices_apart_in_a_closed_row():
+    w = TopkWorkload(rows=1, seq=64, topk=16, recall=0.5)
+    values, indices = jax_call(two_stage, w, np.full((1, 1, 64), -np.inf, np.float32), buckets=8, keep=2)
+    assert np.isneginf(values).all()
+    assert len(np.unique(indices)) == 16
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("seq", "topk", "buckets", "keep"),
+    [(8192, 64, 2048, 1), (8192, 64, 128, 2), (4096, 512, 256, 4), (16384, 512, 256, 3), (8192, 128, 32, 8)],
+)
+def test_two_stage_recall_is_what_theory_says(seq, topk, buckets, keep):
+    """Within four standard errors of the mean over rows; unrolled and looped programs alike."""
+    w = TopkWorkload(rows=256, seq=seq, topk=topk, recall=0.5)
+    scores = draw(w)
+    values, _ = jax_call(two_stage, w, scores, buckets=buckets, keep=keep)
+    cutoff = np.partition(scores, -topk, axis=-1)[..., -topk, None]
+    recall = (values >= cutoff).mean(axis=-1)
+    error = recall.std(ddof=1) / math.sqrt(recall.size)
+    assert recall.min() < 1
+    assert abs(recall.mean() - expected_recall(seq, topk, buckets, keep)) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("seq", "topk", "buckets", "keep", "recall"),
+    [
+        (4096, 64, 2048, 1, 0.9923),
+        (8192, 64, 2048, 1, 0.9885),
+        (65536, 512, 16384, 1, 0.9884),
+        (131072, 2048, 65536, 1, 0.9922),
+        (131072, 2048, 32768, 1, 0.9768),
+        (1048576, 2048, 65536, 1, 0.9855),
+    ],
+)
+def test_theory_gives_the_known_values(seq, topk, buckets, keep, recall):
+    assert expected_recall(seq, topk, buckets, keep) == pytest.approx(recall, abs=5e-5)
+
+
+@pytest.mark.parametrize(("seq", "topk", "buckets", "keep"), [(64, 60, 8, 7), (64, 8, 16, 1), (96, 12, 8, 3)])
+def test_theory_agrees_with_rational_arithmetic(seq, topk, buckets, keep):
+    size = seq // buckets
+    lost = sum(
+        (held - keep) * math.comb(topk, held) * math.comb(seq - topk, size - held)
+        for held in range(keep + 1, min(topk, size) + 1)
+    )
+    want = 1 - Fraction(buckets, topk) * Fraction(lost, math.comb(seq, size))
+    assert expected_recall(seq, topk, buckets, keep) == pytest.approx(float(want), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("seq", "topk", "keep", "buckets"),
+    [(131072, 2048, 1, 32768), (131072, 2048, 2, 4096), (131072, 2048, 3, 2048), (8192, 64, 2, 128)],
+)
+def test_theory_finds_the_fewest_buckets_for_95_percent(seq, topk, keep, buckets):
+    assert expected_recall(seq, topk, buckets, keep) >= 0.95
+    assert expected_recall(seq, topk, buckets // 2, keep) < 0.95
+
+
+@pytest.mark.jax
+def test_approx_falls_back_to_the_exact_result_on_cpu():
+    w = TopkWorkload(rows=4, seq=8192, topk=64, recall=0.5)
+    scores = draw(w)
+    result = jax_call(approx, w, scores)
+    assert judged("exact", w, scores, result).passed
+    assert judged("recall", w, scores, result).figures["recall"] == 1.0
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_approx_takes_every_dtype(dtype):
+    w = TopkWorkload(rows=2, seq=512, topk=64, dtype=dtype)
+    scores = draw(w)
+    assert judged("recall", w, scores, jax_call(approx, w, scores)).passed
+
+
+@pytest.mark.parametrize(
+    ("w", "refused"),
+    [
+        (TopkWorkload(seq=2048), "topk 2048"),
+        (TopkWorkload(seq=1024), "topk 2048"),
+        (TopkWorkload(seq=4096, recall=0.0), "recall 0"),
+        (TopkWorkload(seq=4096, recall=1.5), "recall 1.5"),
+        (TopkWorkload(seq=4096, recall=math.nan), "recall nan"),
+    ],
+)
+def test_refused_workloads(w, refused):
+    with pytest.raises(Unsupported, match=refused):
+        FAMILY.shapes(w)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("buckets", "keep", "refused"),
+    [
+        (3000, 2, "does not divide"),
+        (4096, 5, "a bucket has 4 scores"),
+        (512, 17, "more than 16"),
+        (512, 2, "fewer than topk 2048"),
+        (1024, 2, "promise recall 0.747"),
+        (0, 2, "0 buckets"),
+        (4096, 0, "of 0"),
+    ],
+)
+def test_refused_options(buckets, keep, refused):
+    with pytest.raises(Unsupported, match=refused):
+        two_stage(TopkWorkload(seq=16384), buckets=buckets, keep=keep)
+
+
+def test_two_stage_shows_its_options():
+    assert {field.name: field.default for field in two_stage.options} == {"buckets": 4096, "keep": 2}
+
+
+def test_cost_reads_scores_and_writes_the_selection():
+    w = TopkWorkload(batch=2, rows=3, seq=100, topk=10, dtype="bf16")
+    assert FAMILY.cost(w).bytes == 6 * (100 * 2 + 10 * (2 + 4))
+    assert FAMILY.cost(w).flops is None
+
+
+def test_importing_loads_no_framework():
+    names = ("family", "reference", "exact", "approx", "two_stage", "torch_topk", "partition")
+    modules = [f"impls.topk.{name}" for name in names]
+    code = f"import sys, {', '.join(modules)}; print({{'jax', 'torch', 'numpy', 'scipy'}} & set(sys.modules))"
+    child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert child.stdout.strip() == "set()"
