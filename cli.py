@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.exceptions import TyperException
 
 from harness.command.asked import Asked, words
 from harness.spec.errors import SeqsweepError, UsageError, nearest
@@ -23,7 +24,6 @@ VERSION = "0.1.0"
 INCORRECT, STOPPED = 4, 130
 TARGETS = ("host",)
 PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
-BadUsage = typer.BadParameter.__bases__[0]  # typer names only this child of the errors its parser raises
 
 app = typer.Typer(
     name="seqsweep",
@@ -297,8 +297,9 @@ def main() -> NoReturn:
     except SeqsweepError as error:
         typer.echo(f"seqsweep: {error}", err=True)
         code = error.exit_code
-    except BadUsage as error:
-        typer.echo(f"seqsweep: {error.format_message().rstrip('.')}; see seqsweep COMMAND --help", err=True)
+    except TyperException as error:
+        said = getattr(error, "format_message", error.__str__)().rstrip(".")
+        typer.echo(f"seqsweep: {said}; see seqsweep COMMAND --help", err=True)
         code = UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("seqsweep: stopped", err=True)
