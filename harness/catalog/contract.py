@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -59,22 +59,59 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path or "result", tree
 
 
+KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}
+
+
+def _kind(array: Any) -> str:
+    return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 calls itself void
+
+
 def _pairs(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | None]:
     """Leaves of result and expected side by side, or the failed judgement that they do not match."""
     import numpy as np
 
+    def refuse(text: str) -> tuple[list[tuple[str, Any, Any]], Judgement]:
+        return [], Judgement(False, {"mismatches": None}, text)
+
     got, want = dict(leaves(evidence.result)), dict(leaves(evidence.expected))
     if got.keys() != want.keys():
-        text = f"the result has parts {', '.join(got)}; the reference has {', '.join(want)}"
-        return [], Judgement(False, {"mismatches": None}, text)
+        return refuse(f"the result has parts {', '.join(got)}; the reference has {', '.join(want)}")
     pairs = []
     for path, reference in want.items():
         left, right = np.asarray(got[path]), np.asarray(reference)
         if left.shape != right.shape:
-            text = f"{path} has shape {left.shape}; the reference has {right.shape}"
-            return [], Judgement(False, {"mismatches": None}, text)
+            return refuse(f"{path} has shape {left.shape}; the reference has {right.shape}")
+        if _kind(left) != _kind(right):
+            return refuse(f"{path} has dtype {left.dtype}; the reference is {_kind(right)}")
         pairs.append((path, left, right))
+    if pairs and not any(want.size == 0 or _judged(evidence, want).any() for _, _, want in pairs):
+        return refuse("rounding alone may decide every row, so nothing can be judged; use another seed")
     return pairs, None
+
+
+def _judged(evidence: Evidence, want: Any) -> Any:
+    """True where an element is judged, in the shape of `want`."""
+    import numpy as np
+
+    marks = evidence.ambiguous
+    if marks is None or want.shape[: marks.ndim] != marks.shape:
+        return np.broadcast_to(True, want.shape)
+    return np.broadcast_to(~marks.reshape(marks.shape + (1,) * (want.ndim - marks.ndim)), want.shape)
+
+
+def _ambiguous(evidence: Evidence) -> dict[str, float | int | str | None]:
+    return {} if evidence.ambiguous is None else {"ambiguous": int(evidence.ambiguous.sum())}
+
+
+def _first(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[int]]:
+    """The first true element: its index, and its place in the whole result."""
+    import numpy as np
+
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(where)), where.shape))
+    place = list(index)
+    if evidence.rows is not None and len(place) > 1:
+        place[1] = int(evidence.rows[place[1]])
+    return index, place
 
 
 def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
@@ -84,34 +121,30 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
         import numpy as np
 
         if normalise is not None:
-            evidence = Evidence(
-                evidence.workload,
-                evidence.inputs,
-                normalise(evidence.result),
-                normalise(evidence.expected),
-                evidence.rows,
-            )
+            result, expected = normalise(evidence.result), normalise(evidence.expected)
+            evidence = replace(evidence, result=result, expected=expected)
         pairs, failed = _pairs(evidence)
         if failed:
             return failed
         total, first = 0, ""
         for path, got, want in pairs:
-            different = ~((got == want) | (_is_nan(got) & _is_nan(want)))
+            different = ~_same(got, want) & _judged(evidence, want)
             count = int(np.count_nonzero(different))
             if count and not first:
-                at = tuple(int(i) for i in np.argwhere(different)[0])
-                first = f"{path}{list(at)} is {got[at]}; the reference has {want[at]}"
+                index, place = _first(different, evidence)
+                first = f"{path}{place} is {got[index]}; the reference has {want[index]}"
             total += count
         reason = f"{total} elements differ; {first}" if total else ""
-        return Judgement(total == 0, {"mismatches": total}, reason)
+        return Judgement(total == 0, {"mismatches": total, **_ambiguous(evidence)}, reason)
 
     return Contract("exact", judge)
 
 
-def _is_nan(array: Any) -> Any:
+def _same(got: Any, want: Any) -> Any:
+    """Equal, or both no number."""
     import numpy as np
 
-    return np.not_equal(array, array)
+    return (got == want) | (np.not_equal(got, got) & np.not_equal(want, want))
 
 
 def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) -> Contract:
@@ -120,58 +153,68 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
     `relative_rms` maps dtype to the bound that the family derives and documents. The largest
     single error is held to the bound times √(2 ln 2N) times the RMS of its row (the last axis of
     the reference): what the largest of N Gaussian errors of the allowed size would reach. A row
-    that the reference leaves at exactly zero must be exactly zero. `cancelling` is for gradients,
-    whose rows may cancel (softmax over a single key has none) while the errors of their terms do
-    not: there every row is held to the RMS of the largest.
+    that the reference leaves at exactly zero must be exactly zero, and what it has infinite or no
+    number must be the same. `cancelling` is for gradients, whose rows may cancel (softmax over a
+    single key has none) while the errors of their terms do not: there every row is held to the RMS
+    of the largest.
     """
 
     def judge(evidence: Evidence) -> Judgement:
+        import numpy as np
+
         bound = relative_rms[evidence.workload.dtype]
         pairs, failed = _pairs(evidence)
         if failed:
             return failed
-        figures: dict[str, float | int | str | None] = {"relative_rms_bound": bound}
         worst_rms, worst_share, reason = 0.0, 0.0, ""
         for path, got, want in pairs:
-            rms, share, why = _deviation(path, got, want, evidence.ambiguous, bound, cancelling=cancelling)
+            with np.errstate(over="ignore"):  # an error too large to square is infinitely too large
+                rms, share, why = _deviation(path, got, want, evidence, bound, cancelling=cancelling)
             worst_rms, worst_share = max(worst_rms, rms), max(worst_share, share)
             reason = reason or why
-        figures["relative_rms"] = worst_rms
-        figures["largest_error_of_allowed"] = worst_share
-        if evidence.ambiguous is not None:
-            figures["ambiguous"] = int(evidence.ambiguous.sum())
+        figures: dict[str, float | int | str | None] = {
+            "relative_rms_bound": bound,
+            "relative_rms": worst_rms,
+            "largest_error_of_allowed": worst_share,
+            **_ambiguous(evidence),
+        }
         return Judgement(not reason, figures, reason)
 
     return Contract("tolerance", judge)
 
 
 def _deviation(
-    path: str, got: Any, want: Any, ambiguous: Any, bound: float, *, cancelling: bool
+    path: str, got: Any, want: Any, evidence: Evidence, bound: float, *, cancelling: bool
 ) -> tuple[float, float, str]:
     """(relative RMS error, largest error as a share of the allowed one, reason when too large)."""
     import numpy as np
 
-    got, want = got.astype(np.float64), want.astype(np.float64)
-    if ambiguous is not None and want.shape[: ambiguous.ndim] == ambiguous.shape:
-        got, want = got[~ambiguous], want[~ambiguous]
-    if want.size == 0:
+    judged = _judged(evidence, want)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    strange = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~_same(got, want)
+    if strange.any():
+        index, place = _first(strange, evidence)
+        return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
+    judged = judged & np.isfinite(want)
+    count = int(np.count_nonzero(judged))
+    if count == 0:
         return 0.0, 0.0, ""
-    if not np.isfinite(got).all():
-        at = [int(i) for i in np.argwhere(~np.isfinite(got))[0]]
-        return math.inf, math.inf, f"{path}{at} is not finite; the reference is"
-    error = np.abs(got - want)
-    scale = float(np.sqrt(np.mean(np.square(want))))
-    rms = float(np.sqrt(np.mean(np.square(error)))) / scale if scale else float(error.max())
-    row = np.sqrt(np.mean(np.square(want), axis=-1, keepdims=True)) if want.ndim else np.abs(want)
+    error = np.abs(np.subtract(got, want, out=np.zeros_like(want), where=judged))
+    size = np.abs(np.where(np.isfinite(want), want, 0))
+    row = np.sqrt(np.mean(np.square(size), axis=-1, keepdims=True)) if want.ndim else size
     if cancelling:
         row = np.full_like(row, row.max())
-    allowed = bound * math.sqrt(2 * math.log(2 * want.size)) * row
-    over = np.where(allowed > 0, error / np.where(allowed > 0, allowed, 1), np.where(error > 0, np.inf, 0))
+    allowed = np.broadcast_to(bound * math.sqrt(2 * math.log(2 * count)) * row, error.shape)
+    over = np.divide(error, allowed, out=np.where(error > 0, np.inf, 0.0), where=allowed > 0)
     share = float(over.max())
+    scale = math.sqrt(float(np.sum(np.square(size), where=judged)) / count)
+    absolute = math.sqrt(float(np.sum(np.square(error))) / count)
+    rms = absolute / scale if scale else absolute
     if rms > bound:
         return rms, share, f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed"
     if share > 1:
-        at = [int(i) for i in np.unravel_index(int(over.argmax()), over.shape)]
-        text = f"{path}{at} is off by {share:.3g} times the largest error that rounding explains"
+        _, place = _first(over == over.max(), evidence)
+        text = f"{path}{place} is off by {share:.3g} times the largest error that rounding explains"
         return rms, share, text
     return rms, share, ""

@@ -1,0 +1,132 @@
+"""MSLK's native sparse attention in torch: three branches, a few tiles of queries at a time.
+
+All queries of a tile share a selection, so the selected blocks are gathered once per tile and head,
+and every branch is one masked attention kernel over few keys. A step takes as many tiles as fit
+`STEP_BYTES`: nothing of the size seq × seq exists. A backward computes each step again from its
+inputs and its selection, as attention kernels do; the selection itself has no gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness import Unsupported
+
+from ._branches import compressed, gathered, table, window
+from .family import BYTES, AttentionWorkload
+
+STEP_BYTES = 512 << 20
+STEP_TILES = 16
+
+
+def attention(w: AttentionWorkload, *, sparse_compressed: bool) -> Callable[..., Any]:
+    """The callable of both variants. Unsupported names the field that their semantics leave out."""
+    import torch
+    from torch.nn.functional import pad
+    from torch.utils.checkpoint import checkpoint
+
+    _refuse(w)
+    group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
+    span = w.tile * _tiles_per_step(w, group)
+    back = min(w.window, w.seq) - 1
+    fill = (0, 0, 0, 0, 0, -w.seq % w.tile)
+
+    def nsa(q, k, v, gates=None):
+        wide = torch.promote_types(q.dtype, torch.float32)
+        scoring = k.detach().unflatten(1, (-1, w.block)).mean(2, dtype=wide)
+        means = [x.unflatten(1, (-1, w.block)).mean(2) for x in (k, v)]
+        blocks = [table(x, w.block) for x in (k, v)]
+        groups = [table(pad(x, (0, 0, 0, 0, 0, -x.shape[1] % group)), group) for x in means if group]
+        keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
+
+        def step(first, query, shares, near, picks):
+            tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
+            selected, selected_groups = picks
+            if group:
+                coarse = gathered(w, tiles, first, groups, selected_groups, stride=w.block)
+            else:
+                coarse = compressed(w, tiles, first, means)
+            fine = gathered(w, tiles, first, blocks, selected, stride=1)
+            recent = window(w, tiles, first, near)
+            a, b, c = (
+                x.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2).to(wide)
+                for x in (coarse, fine, recent)
+            )
+            if shares is None:
+                return ((a + b + c) / 3).to(q.dtype)
+            of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
+            return (a * of_a + b * of_b + c * of_c).to(q.dtype)
+
+        queries = pad(q, fill).split(span, 1)
+        shares = [None] * len(queries) if gates is None else pad(gates, fill).split(span, 1)
+        results = []
+        for i, query in enumerate(queries):
+            oldest = max(0, i - -(-back // span))
+            near = keys[oldest : i + 1], values[oldest : i + 1]
+            with torch.no_grad():
+                picks = _select(w, query, scoring, i * span, group)
+            arguments = i * span, query, shares[i], near, picks
+            if torch.is_grad_enabled():
+                result = checkpoint(step, *arguments, use_reentrant=False, preserve_rng_state=False)
+            else:
+                result = step(*arguments)
+            results.append(result)
+        return torch.cat(results, 1)[:, : w.seq]
+
+    return nsa
+
+
+def _refuse(w: AttentionWorkload) -> None:
+    if not w.causal:
+        raise Unsupported("causal=false: blocks are selected causally; use causal=true or attention/dense")
+    if w.varlen:
+        raise Unsupported("block selection with cu_seqlens; use varlen=false or attention/dense")
+    if w.seq % w.block:
+        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
+
+
+def _groups(w: AttentionWorkload) -> int:
+    return -(-w.seq // (w.block * w.compressed_block))
+
+
+def _tiles_per_step(w: AttentionWorkload, group: int) -> int:
+    """So many that gathered keys and values, and masks as booleans and numbers, fit a step's memory."""
+    size = BYTES[w.dtype]
+    gathered = min(w.selected * w.block, w.seq) + w.compressed_selected * group
+    local = w.tile + min(w.window, w.seq)
+    per_head = gathered * (2 * w.head_dim * size + w.tile * (1 + size)) + local * 2 * w.head_dim * size
+    shared = w.tile * (1 + size) * (local + w.seq // w.block)
+    fit = STEP_BYTES // (w.batch * w.heads * per_head + shared)
+    return max(1, min(STEP_TILES, fit, -(-w.seq // w.tile)))
+
+
+def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int) -> tuple[Any, Any]:
+    """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
+
+    A pick that starts after its tile is −1. Scores are computed in f32 or better.
+    """
+    import torch
+
+    starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
+    counts = (w.seq - starts).clamp(max=w.tile)[:, None, None]
+    mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
+    blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
+    grouped = mean.unflatten(2, (w.kv_heads, -1))
+    scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
+    future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
+    picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
+    if not group:
+        return picks, None
+    fill = (0, -blocks % group)
+    visible = torch.nn.functional.pad(~future, fill).unflatten(-1, (-1, group)).sum(-1)
+    totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
+    means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
+    return picks, _top(means, w.compressed_selected)
+
+
+def _top(scores: Any, count: int) -> Any:
+    import torch
+
+    values, indices = scores.topk(min(count, scores.shape[-1]), -1)
+    return indices.masked_fill(values == -torch.inf, -1)

@@ -1,0 +1,31 @@
+"""Dense: softmax attention over all visible keys, as torch's own kernels compute it.
+
+Packed sequences are attended one after the other; where they begin is read on the host.
+"""
+
+from harness import implementation
+
+from .family import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="dense")
+def dense(w: AttentionWorkload):
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    group = w.heads // w.kv_heads
+
+    def attend(q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        if group > 1 and q.is_cuda and q.dtype in {torch.float32, torch.float64}:
+            # CUDA's kernels take grouped heads in half precision only; else all scores would be stored
+            k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+        result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
+        return result.transpose(1, 2)
+
+    def packed(q, k, v, cu_seqlens):
+        lengths = cu_seqlens.diff().tolist()
+        sequences = zip(*(x.split(lengths, 1) for x in (q, k, v)), strict=True)
+        return torch.cat([attend(*sequence) for sequence in sequences], 1)
+
+    return packed if w.varlen else attend

@@ -1,0 +1,164 @@
+"""Attention: every query reads the keys before it, or a sparse choice of them.
+
+Native sparse attention (arXiv 2502.11089) replaces the read of all keys by three cheaper ones:
+block means, a few selected blocks, a sliding window. MSLK #296 measures one form of it, which is
+not the paper's: it compresses without overlap, selects per tile of 256 queries and per query head,
+and forces no block. Whoever compares it with dense attention compares two different answers, so
+each is a semantics with its own reference.
+
+The defaults are the configuration of MSLK's chart: 8 heads on 2 key heads of width 128, blocks of
+64, 16 of them selected, a window of 512.
+
+Tolerances are in unit roundoffs u. A half-precision result passes about four roundings of at most
+u (block means, probabilities, a branch's output, the gated sum), in quadrature 2 u: 2.56 u is
+allowed. In f32 the sums dominate, and rounding errors of n additions grow like √n u (Higham & Mary
+2019): 1e-5 allows chains of 2^14; kernels add longer rows in blocks. In f64 anything near 1e-10
+would betray a stage computed in f32. A gradient is made of three factors with such an error each
+(probabilities, their cotangents, and keys, queries or values), and a key head's is the sum of its
+query heads' rounded ones: four times as much is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast, tolerance
+
+from ._ambiguous import ambiguous
+from .reference import dense, nsa
+
+BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
+FORWARD = {"f64": 1e-10, "f32": 1e-5, "bf16": 2.56 * 2**-8, "f16": 2.56 * 2**-11}
+GRADIENT = {dtype: 4 * bound for dtype, bound in FORWARD.items()}
+
+
+@dataclass(frozen=True)
+class AttentionWorkload:
+    """`seq` queries of `heads` heads on as many keys of `kv_heads` heads, all `head_dim` wide.
+
+    The sparse forms read blocks of `block` tokens, `selected` of them for each tile of `tile`
+    queries, and `window` keys up to and with the query's own; the sparse compressed branch reads
+    `compressed_selected` groups of `compressed_block` block means. `gated` weights their three
+    branches per query and head. `varlen` packs `segments` sequences of drawn lengths into one.
+    """
+
+    batch: int = axis(1)
+    seq: int = axis()
+    heads: int = axis(8)
+    kv_heads: int = axis(2)
+    head_dim: int = axis(128)
+    causal: bool = axis(True)
+    block: int = axis(64)
+    selected: int = axis(16)
+    window: int = axis(512)
+    gated: bool = axis(True)
+    varlen: bool = axis(False)
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+    tile: int = axis(256, later=True)
+    compressed_block: int = axis(128, later=True)
+    compressed_selected: int = axis(16, later=True)
+    segments: int = axis(4, later=True)
+
+
+def shapes(w: AttentionWorkload) -> Shapes:
+    if w.heads % w.kv_heads:
+        raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
+    if w.varlen and w.batch != 1:
+        raise Unsupported(f"varlen packs sequences into one row, not into batch {w.batch}; use batch 1")
+    if w.varlen and w.segments > w.seq:
+        raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
+    query = Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype)
+    key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
+    arrays = {"q": query, "k": key, "v": key}
+    if w.gated:
+        arrays["gates"] = Array((w.batch, w.seq, w.heads, 3), w.dtype)
+    if w.varlen:
+        arrays["cu_seqlens"] = Array((w.segments + 1,), "i32")
+    return arrays
+
+
+def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
+    """Normal q, k, v; gates are a sigmoid of normals; segments are cut at distinct random places."""
+    import numpy as np
+
+    drawn = np.float64 if w.dtype == "f64" else np.float32
+    arrays = {}
+    for name, array in shapes(w).items():
+        if not isinstance(array, Array) or name == "cu_seqlens":
+            continue
+        values = rng.standard_normal(array.shape, dtype=drawn)
+        arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
+    if w.varlen:
+        cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
+        arrays["cu_seqlens"] = np.concatenate([[0], cuts, [w.seq]]).astype(np.int32)
+    return arrays
+
+
+def cost(w: AttentionWorkload) -> Cost:
+    """The forward's least work: FLOPs of MSLK's sparse form where it applies and is less than dense.
+
+    A query and key that meet cost 4 `head_dim` FLOPs in each head; dense causal attention is then
+    2 N² H D. Bytes: inputs read once, result written once. Packed sequences have no FLOPs before
+    their lengths are drawn.
+    """
+    arrays = 2 * w.batch * w.seq * (w.heads + w.kv_heads) * w.head_dim
+    moved = BYTES[w.dtype] * (arrays + 3 * w.batch * w.seq * w.heads * w.gated)
+    if w.varlen:
+        return Cost(bytes=moved + 4 * (w.segments + 1))
+    pair = 4.0 * w.batch * w.heads * w.head_dim
+    dense_flops = pair * w.seq * w.seq / (2 if w.causal else 1)
+    if not w.causal or w.seq % w.block:
+        return Cost(flops=dense_flops, bytes=moved, dense_flops=dense_flops)
+    blocks = w.seq // w.block
+    tiles = -(-w.seq // w.tile)
+    pairs = w.block * blocks * (blocks + 1) / 2  # query t meets the means of blocks 0 … t // block
+    pairs += _triangle(w.seq, w.selected * w.block) + _triangle(w.seq, w.window)
+    scoring = pair / 2 * tiles * blocks / 2
+    return Cost(flops=min(pair * pairs + scoring, dense_flops), bytes=moved, dense_flops=dense_flops)
+
+
+def _triangle(seq: int, width: int) -> float:
+    """Pairs when every query meets the last `width` keys up to its own."""
+    full = max(0, seq - width)
+    short = seq - full
+    return full * width + short * (short + 1) / 2
+
+
+def _semantics(name: str, reference: Any, sentence: str, marks: Any = None) -> Semantics:
+    return Semantics(
+        name,
+        reference,
+        tolerance(FORWARD),
+        gradient=tolerance(GRADIENT, cancelling=True),
+        framework="torch",
+        ambiguous=marks,
+        sentence=sentence,
+    )
+
+
+FAMILY = Family(
+    name="attention",
+    question="From which length on does sparse attention beat dense, and what does it cost to be right?",
+    workload=AttentionWorkload,
+    shapes=shapes,
+    inputs=inputs,
+    semantics={
+        "dense": _semantics("dense", dense, "softmax attention over all keys up to the query's own"),
+        "nsa_mslk": _semantics(
+            "nsa_mslk", nsa, "MSLK's block means, selected blocks and sliding window, gated", ambiguous
+        ),
+        "nsa_mslk_sparse_compressed": _semantics(
+            "nsa_mslk_sparse_compressed",
+            partial(nsa, sparse_compressed=True),
+            "as nsa_mslk, but only selected groups of block means are read",
+            partial(ambiguous, sparse_compressed=True),
+        ),
+    },
+    cost=cost,
+    modes=("fwd", "bwd", "fwd_bwd"),
+    rows=lambda w: w.seq,
+    tile=lambda w: w.tile,
+)

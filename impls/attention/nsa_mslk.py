@@ -1,0 +1,15 @@
+"""MSLK's native sparse attention (#296): block means, selected blocks and a window, gated.
+
+Three traps of upstream are avoided: a pick of a future block is dropped instead of read as block 0,
+nothing is attended beside the selected blocks, and the window counts the query's own key.
+"""
+
+from harness import implementation
+
+from ._nsa import attention
+from .family import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="nsa_mslk")
+def nsa_mslk(w: AttentionWorkload):
+    return attention(w, sparse_compressed=False)

@@ -1,0 +1,98 @@
+"""What the variants share, with upstream's dtypes: rotation and softmax in f32 (in f64 for f64).
+
+A decode attends its cache and the new token without joining them: scores are joined, keys are not,
+so that no cache is copied to append one token.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import Unsupported
+
+from .family import MlaWorkload
+
+EPSILON = 1e-6
+
+
+def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+    """The parts without and with position, [b, s, heads, nope] and [b, s, heads, rope]."""
+    from torch.nn.functional import linear
+
+    c = w.widths
+    if c.q_lora:
+        q = linear(_norm(linear(x, weights["wq_a"]), weights["q_norm"]), weights["wq_b"])
+    else:
+        q = linear(x, weights["wq"])
+    content, position = q.unflatten(-1, (c.heads, -1)).split([c.nope, c.rope], -1)
+    return content, _rotate(position, freqs)
+
+
+def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+    """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
+    from torch.nn.functional import linear
+
+    ckv, kpe = linear(x, weights["wkv_a"]).split([w.widths.kv_lora, w.widths.rope], -1)
+    return _norm(ckv, weights["kv_norm"]), _rotate(kpe[:, :, None], freqs)[:, :, 0]
+
+
+def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+    """Every head's keys [b, s, heads, nope + rope] and values [b, s, heads, v]."""
+    import torch
+    from torch.nn.functional import linear
+
+    c = w.widths
+    ckv, kpe = latents(w, x, weights, freqs)
+    k, v = linear(ckv, weights["wkv_b"]).unflatten(-1, (c.heads, -1)).split([c.nope, c.v], -1)
+    return torch.cat([k, kpe[:, :, None].expand(-1, -1, c.heads, -1)], -1), v
+
+
+def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:
+    """Softmax over the keys of all parts together, in the scores' dtype and in their parts."""
+    import torch
+
+    joined = torch.cat(scores, -1) if len(scores) > 1 else scores[0]
+    wide = joined.to(_wide(joined))
+    wide *= w.scale
+    if mask is not None:
+        wide += mask
+    shares = torch.softmax(wide, -1).to(joined.dtype)
+    return shares.split([part.shape[-1] for part in scores], -1)
+
+
+def future(w: MlaWorkload, x: Any) -> Any:
+    """−inf at keys after the query, [s, s], for a causal prefill; None where every key is visible."""
+    import torch
+
+    if w.phase == "decode" or not w.causal:
+        return None
+    return torch.full((w.seq, w.seq), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
+
+
+def forward_only(x: Any) -> None:
+    """Raise :class:`Unsupported` in a backward of a decode.
+
+    Its cache stands in two forms, and which of them is differentiated would decide the gradients.
+    """
+    if x.requires_grad:
+        raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
+
+
+def _norm(x: Any, weight: Any) -> Any:
+    from torch.nn.functional import rms_norm
+
+    return rms_norm(x, weight.shape, weight, EPSILON)
+
+
+def _rotate(x: Any, freqs: Any) -> Any:
+    """Neighbouring pairs of the last axis as complex numbers, turned; x is [b, s, heads, rope]."""
+    import torch
+
+    pairs = torch.view_as_complex(x.to(_wide(x)).unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * freqs[:, None]).flatten(-2).to(x.dtype)
+
+
+def _wide(x: Any) -> Any:
+    import torch
+
+    return torch.promote_types(x.dtype, torch.float32)

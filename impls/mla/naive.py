@@ -1,0 +1,38 @@
+"""Naive: make every head's keys and values from the latents and attend those (upstream's `naive`).
+
+A prefill's products are cheapest so. A decode reads heads·(nope + rope + v) cached values per token.
+"""
+
+from functools import reduce
+from operator import add
+
+from harness import implementation
+
+from ._mla import forward_only, future, keys_values, probabilities, queries
+from .family import MlaWorkload
+
+
+@implementation(framework="torch", semantics="dense")
+def naive(w: MlaWorkload):
+    import torch
+    from torch.nn.functional import linear
+
+    def attend(x, weights, freqs, cached):
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        parts = [*cached, keys_values(w, x, weights, freqs)]
+        mask = future(w, x)
+        scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
+        shares = probabilities(w, scores, None if mask is None else mask[:, None])
+        heads = reduce(
+            add, (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+        )
+        return linear(heads.flatten(2), weights["wo"])
+
+    def prefill(x, weights, freqs):
+        return attend(x, weights, freqs, [])
+
+    def decode(x, weights, freqs, cache_k, cache_v):
+        forward_only(x)
+        return attend(x, weights, freqs, [(cache_k, cache_v)])
+
+    return decode if w.phase == "decode" else prefill

@@ -1,0 +1,272 @@
+"""The attention family: every variant against its reference, and what each must not do."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention.dense import dense
+from impls.attention.family import FAMILY, AttentionWorkload, cost
+from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
+from tests.impls.torch_case import flat, gradients, judged, run, run_marks
+
+pytestmark = pytest.mark.torch
+
+SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed)
+ALL = (dense, *SPARSE)
+NAMES = [variant.name for variant in ALL]
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL = AttentionWorkload(
+    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
+    compressed_block=8, compressed_selected=2,
+)  # fmt: skip
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+def drawn(w, seed=0):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+WORKLOADS = {
+    "f32": of(),
+    "f64": of(dtype="f64"),
+    "bf16": of(dtype="bf16"),
+    "f16": of(dtype="f16"),
+    "ungated": of(gated=False),
+    "batch": of(batch=2, seq=272),
+    "heads-equal": of(kv_heads=4),
+    "heads-of-4": of(kv_heads=1),
+    "heads-of-16": of(seq=320, heads=16, kv_heads=1),
+    "one-tile": of(seq=256),
+    "below-a-tile": of(seq=48),
+    "wide-window": of(window=4096),
+    "window-of-one": of(window=1),
+    "few-blocks": of(seq=64, block=64, selected=16),
+}
+
+
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+def test_variant_matches_the_reference(variant, w):
+    judgement = judged(FAMILY, variant, w)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["largest_error_of_allowed"] < 0.6
+
+
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "ungated", "heads-of-4", "batch"])
+def test_gradients_match_the_reference(variant, name):
+    judgement = judged(FAMILY, variant, WORKLOADS[name], backward=True)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["largest_error_of_allowed"] < 0.6
+
+
+@pytest.mark.parametrize("w", [of(causal=False), of(varlen=True), of(varlen=True, causal=False)])
+def test_dense_takes_what_the_sparse_forms_refuse(w):
+    assert judged(FAMILY, dense, w).passed
+    assert judged(FAMILY, dense, w, backward=True).passed
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES[1:])
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"causal": False}, "causal"), ({"varlen": True}, "with cu_seqlens"), ({"seq": 650}, "block 16")],
+)
+def test_sparse_forms_refuse_by_field(variant, fields, word):
+    w = of(**fields)
+    meaning = FAMILY.semantics[variant.semantics]
+    for build in (variant, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
+        with pytest.raises(Unsupported, match=word):
+            build(w)
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"heads": 3}, "heads 3"),
+        ({"varlen": True, "batch": 2}, "batch 2"),
+        ({"varlen": True, "seq": 3}, "4 segments"),
+    ],
+)
+def test_workloads_that_make_no_sense(fields, word):
+    with pytest.raises(Unsupported, match=word):
+        FAMILY.shapes(of(**fields))
+
+
+@pytest.mark.parametrize(
+    "w",
+    [
+        of(),
+        of(gated=False),
+        of(batch=2, dtype="bf16"),
+        of(varlen=True),
+        of(varlen=True, seq=4),
+        of(dtype="f64"),
+    ],
+)
+def test_shapes_describe_the_inputs(w):
+    inputs = FAMILY.inputs(w, np.random.default_rng(0))
+    assert flat(FAMILY.shapes(w)) == flat(inputs)
+    again = FAMILY.inputs(w, np.random.default_rng(0))
+    assert all(np.array_equal(inputs[name], again[name]) for name in inputs)
+    if w.gated:
+        assert 0 <= inputs["gates"].min() <= inputs["gates"].max() <= 1
+    if w.varlen:
+        assert inputs["cu_seqlens"][0] == 0
+        assert inputs["cu_seqlens"][-1] == w.seq
+        assert (np.diff(inputs["cu_seqlens"]) > 0).all()
+
+
+def test_only_seq_must_be_given_and_extra_fields_joined_later():
+    fields = {field.name: field for field in dataclasses.fields(AttentionWorkload)}
+    required = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
+    later = [name for name, field in fields.items() if field.metadata["later"]]
+    assert required == ["seq"]
+    assert later == ["tile", "compressed_block", "compressed_selected", "segments"]
+
+
+@pytest.mark.parametrize("name", FAMILY.semantics)
+def test_reference_on_rows_equals_its_whole(name):
+    w = of(seq=528)
+    inputs = drawn(w)
+    rows = np.array([0, 15, 255, 256, 257, 300, 511, 527])
+    reference = FAMILY.semantics[name].reference
+    whole, part = (run(reference(w, chosen), inputs, wide=True) for chosen in (None, rows))
+    assert part.shape == (1, len(rows), w.heads, w.head_dim)
+    np.testing.assert_allclose(part, whole[:, rows], rtol=1e-12, atol=1e-14)
+    if name != "dense":
+        marks = FAMILY.semantics[name].ambiguous
+        assert np.array_equal(run_marks(marks(w, rows), inputs), run_marks(marks(w, None), inputs)[:, rows])
+
+
+def test_reference_differentiates_the_rows_alone():
+    w = of(seq=272, dtype="f64")
+    rows = np.array([0, 100, 271])
+    cotangent = np.random.default_rng(1).standard_normal((1, w.seq, w.heads, w.head_dim))
+    spread = np.zeros_like(cotangent)
+    spread[:, rows] = cotangent[:, rows]
+    reference = FAMILY.semantics["nsa_mslk"].reference
+    _, whole = gradients(reference(w, None), drawn(w), spread, wide=True)
+    _, part = gradients(reference(w, rows), drawn(w), cotangent[:, rows], wide=True)
+    for name in ("q", "k", "v", "gates"):
+        np.testing.assert_allclose(part[name], whole[name], atol=1e-12)
+
+
+def test_reference_of_dense_is_the_formula():
+    w = of(seq=5, heads=2, kv_heads=1, head_dim=3, dtype="f64")
+    inputs = drawn(w)
+    q, k, v = (inputs[name] for name in "qkv")
+    want = np.zeros((1, 5, 2, 3))
+    for t in range(5):
+        for h in range(2):
+            weights = np.exp(k[0, : t + 1, 0] @ q[0, t, h] / np.sqrt(3))
+            want[0, t, h] = weights @ v[0, : t + 1, 0] / weights.sum()
+    np.testing.assert_allclose(run(FAMILY.semantics["dense"].reference(w, None), inputs), want, rtol=1e-12)
+
+
+def by_hand(w, inputs, sparse_compressed):
+    """nsa_mslk for one head, query by query, from its definition."""
+    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    blocks = w.seq // w.block
+    mean_k = k[:, 0].reshape(blocks, w.block, -1).mean(1)
+    mean_v = v[:, 0].reshape(blocks, w.block, -1).mean(1)
+    result = np.zeros((w.seq, w.heads, w.head_dim))
+    for t in range(w.seq):
+        tile = t // w.tile
+        visible = [j for j in range(blocks) if j * w.block < (tile + 1) * w.tile]
+        for h in range(w.heads):
+            query = q[tile * w.tile : (tile + 1) * w.tile, h].mean(0)
+            score = {j: query @ mean_k[j] for j in visible}
+            best = sorted(visible, key=lambda j: -score[j])[: w.selected]
+            groups = {}
+            for j in visible:
+                groups.setdefault(j // w.compressed_block, []).append(score[j])
+            read = sorted(groups, key=lambda g: -np.mean(groups[g]))[: w.compressed_selected]
+            shown = [
+                j for j in range(blocks)
+                if j * w.block <= t and (j // w.compressed_block in read or not sparse_compressed)
+            ]  # fmt: skip
+            chosen = [p for p in range(t + 1) if p // w.block in best]
+            window = [p for p in range(t + 1) if p > t - w.window]
+            pairs = [(mean_k, mean_v, shown), (k[:, 0], v[:, 0], chosen), (k[:, 0], v[:, 0], window)]
+            for gate, (keys, values, at) in zip(gates[t, h], pairs, strict=True):
+                if at:
+                    weights = np.exp(keys[at] @ q[t, h] / np.sqrt(w.head_dim))
+                    result[t, h] += gate * (weights @ values[at]) / weights.sum()
+    return result[None]
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES[1:])
+def test_sparse_forms_follow_their_definition(variant):
+    w = of(seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
+           compressed_block=3, compressed_selected=2)  # fmt: skip
+    inputs = drawn(w)
+    want = by_hand(w, inputs, sparse_compressed=variant is nsa_mslk_sparse_compressed)
+    reference = FAMILY.semantics[variant.semantics].reference(w, None)
+    np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-10)
+    np.testing.assert_allclose(run(variant(w), inputs), want, rtol=1e-10)
+
+
+def test_packed_sequences_attend_themselves_only():
+    lengths = [1, 15, 255, 257, 112]
+    w = of(varlen=True, segments=5)
+    inputs = drawn(w)
+    inputs["cu_seqlens"] = np.cumsum([0, *lengths]).astype(np.int32)
+    packed = run(dense(w), inputs)
+    reference = run(FAMILY.semantics["dense"].reference(w, None), inputs, wide=True)
+    start = 0
+    for length in lengths:
+        part = slice(start, start + length)
+        alone = run(dense(of(seq=length)), {name: inputs[name][:, part] for name in "qkv"})
+        np.testing.assert_allclose(packed[:, part], alone, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(reference[:, part], alone, rtol=1e-4, atol=1e-5)
+        start += length
+
+
+@pytest.mark.parametrize("name", FAMILY.semantics)
+def test_contracts_notice_one_wrong_element(name):
+    meaning = FAMILY.semantics[name]
+    inputs = drawn(SMALL)
+    expected = run(meaning.reference(SMALL, None), inputs, wide=True)
+    wrong = expected.copy()
+    wrong[0, 400, 1, 3] += 0.5 * np.sqrt(np.mean(wrong[0, 400, 1] ** 2))
+    for contract in (meaning.contract, meaning.gradient):
+        assert contract.judge(Evidence(SMALL, inputs, expected, expected)).passed
+        judgement = contract.judge(Evidence(SMALL, inputs, wrong, expected))
+        assert not judgement.passed
+        assert judgement.figures["largest_error_of_allowed"] > 100
+    marked = np.zeros((1, 640, 4), bool)
+    marked[0, 400, 1] = True
+    assert meaning.contract.judge(Evidence(SMALL, inputs, wrong, expected, None, marked)).passed
+
+
+def test_cost_counts_the_pairs_that_meet():
+    w = of(seq=640)
+    pairs = sum(t // 16 + 1 + min(t + 1, 64) + min(t + 1, 70) for t in range(640))
+    scoring = 2 * 16 * 4 * 3 * 40 / 2
+    figures = cost(w)
+    assert figures.flops == 4 * 16 * 4 * pairs + scoring
+    assert figures.dense_flops == 2 * 640 * 640 * 4 * 16
+    arrays = FAMILY.shapes(w)
+    assert figures.bytes == sum(a.nbytes for a in arrays.values()) + arrays["q"].nbytes
+    assert cost(of(causal=False)).flops == cost(of(causal=False)).dense_flops == 2 * figures.dense_flops
+    assert cost(of(seq=64)).flops == cost(of(seq=64)).dense_flops
+    assert cost(of(varlen=True)).flops is None
+    assert cost(of(varlen=True)).bytes == figures.bytes + 20
+
+
+def test_modules_load_no_framework():
+    modules = ["family", "reference", "dense", "nsa_mslk", "nsa_mslk_sparse_compressed"]
+    code = "import sys\n" + "".join(f"import impls.attention.{name}\n" for name in modules)
+    code += "print(sorted({'torch', 'jax', 'numpy'} & set(sys.modules)))"
+    loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    assert loaded == "[]\n"

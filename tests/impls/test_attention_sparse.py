@@ -1,0 +1,215 @@
+"""What the sparse forms of attention must and must not do, apart from their numbers."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from impls.attention import _nsa
+from impls.attention.dense import dense
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
+from tests.impls.torch_case import gradients, operators, run, run_marks, tensor
+
+pytestmark = pytest.mark.torch
+
+SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed)
+NAMES = [variant.name for variant in SPARSE]
+
+SMALL = AttentionWorkload(
+    seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
+    compressed_block=8, compressed_selected=2,
+)  # fmt: skip
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+def drawn(w, seed=0, gates=None):
+    """Inputs of a workload; `gates` isolates branches: 1 for compressed, selected, window."""
+    inputs = dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+    if gates is not None:
+        inputs["gates"] = np.broadcast_to(np.array(gates, inputs["q"].dtype), inputs["gates"].shape).copy()
+    return inputs
+
+
+def changed(before, after):
+    """Rows of axis 1 that differ."""
+    return np.flatnonzero((before != after).any((0, 2, 3)))
+
+
+def perturbed(inputs, token):
+    other = {name: values.copy() for name, values in inputs.items()}
+    for name in "kv":
+        other[name][:, token] += 3
+    return other
+
+
+def test_dense_shows_no_token_to_earlier_queries():
+    inputs = drawn(SMALL)
+    rows = changed(run(dense(SMALL), inputs), run(dense(SMALL), perturbed(inputs, 200)))
+    assert rows[0] == 200
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_sparse_forms_leak_within_a_block_and_select_within_a_tile(variant):
+    everything = of(selected=40, compressed_selected=5)
+    inputs = drawn(everything)
+    rows = changed(run(variant(everything), inputs), run(variant(everything), perturbed(inputs, 300)))
+    assert rows[0] == 288  # the block of token 300, whose mean those before it already see
+
+    few = of(selected=2)
+    inputs = drawn(few, gates=(0, 1, 0))
+    rows = changed(run(variant(few), inputs), run(variant(few), perturbed(inputs, 300)))
+    assert rows[0] >= 256  # its tile, for which that block may displace another
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_no_gates_are_gates_of_a_third(variant):
+    inputs = drawn(SMALL, gates=(1 / 3, 1 / 3, 1 / 3))
+    uniform = run(variant(of(gated=False)), {name: inputs[name] for name in "qkv"})
+    np.testing.assert_allclose(uniform, run(variant(SMALL), inputs), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_window_holds_its_width_with_the_query_itself(variant):
+    inputs = drawn(SMALL, gates=(0, 0, 1))
+    rows = changed(run(variant(SMALL), inputs), run(variant(SMALL), perturbed(inputs, 300)))
+    assert rows.tolist() == list(range(300, 300 + SMALL.window))
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_selected_blocks_are_attended_once(variant):
+    """Upstream reads block 0 again for every pick that does not exist: the first tile shows it."""
+    w = of(seq=320, head_dim=20, selected=16, dtype="f64")
+    inputs = drawn(w, gates=(0, 1, 0))
+    inputs["k"][:, :256] = 0
+    result = run(variant(w), inputs)
+    means = np.cumsum(inputs["v"], 1) / np.arange(1, w.seq + 1)[:, None, None]
+    np.testing.assert_allclose(result[:, :256], means[:, :256].repeat(2, 2), atol=1e-13)
+
+    few = dataclasses.replace(w, selected=3)
+    inputs["v"][:] = np.eye(20).repeat(w.block, 0)[:, None]
+    read = run(variant(few), inputs)[0, -1] > 0
+    assert read.sum(-1).tolist() == [3] * 4
+
+
+def test_sparse_compressed_reads_only_its_groups():
+    w = of(head_dim=40, dtype="f64")
+    inputs = drawn(w, gates=(1, 0, 0))
+    inputs["v"][:] = np.eye(40).repeat(w.block, 0)[:, None]
+    last = run(nsa_mslk_sparse_compressed(w), inputs)[0, -1] > 0
+    assert last.sum(-1).tolist() == [16] * 4
+    assert (last.reshape(4, 5, 8).any(-1).sum(-1) == 2).all()
+    assert (run(nsa_mslk(w), inputs)[0, -1] > 0).all()
+
+
+def test_with_few_groups_both_sparse_forms_are_one_program():
+    few = of(compressed_block=128, compressed_selected=16)
+    assert operators(nsa_mslk, FAMILY, few) == operators(nsa_mslk_sparse_compressed, FAMILY, few)
+    assert operators(nsa_mslk, FAMILY, SMALL) != operators(nsa_mslk_sparse_compressed, FAMILY, SMALL)
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_a_query_that_sees_nothing_gives_zero(variant):
+    w = of(seq=256, selected=1, dtype="f64")
+    inputs = drawn(w, gates=(0, 1, 0))
+    inputs["q"][:] = 1
+    inputs["k"][:, 160:176] = 2
+    reference = FAMILY.semantics[variant.semantics].reference(w, None)
+    cotangent = np.random.default_rng(2).standard_normal((1, 256, 4, 16))
+    result, found = gradients(variant(w), inputs, cotangent)
+    expected, wanted = gradients(reference, inputs, cotangent, wide=True)
+    assert not result[:, :160].any()
+    assert not expected[:, :160].any()
+    assert result[:, 160:].all()
+    for name in ("q", "k", "v", "gates"):
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-10)
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_steps_do_not_show_in_the_result(variant, tiles, monkeypatch):
+    w = of(seq=1000, block=8, window=700, dtype="f64")
+    inputs = drawn(w)
+    cotangent = np.random.default_rng(3).standard_normal((1, w.seq, w.heads, w.head_dim))
+    whole = gradients(variant(w), inputs, cotangent)
+    monkeypatch.setattr(_nsa, "STEP_TILES", tiles)
+    steps = gradients(variant(w), inputs, cotangent)
+    np.testing.assert_allclose(steps[0], whole[0], rtol=1e-10)
+    for name in ("q", "k", "v", "gates"):
+        np.testing.assert_allclose(steps[1][name], whole[1][name], atol=1e-12)
+
+
+def test_steps_shrink_with_the_memory_they_may_take(monkeypatch):
+    w = AttentionWorkload(seq=131072, head_dim=64)
+    assert _nsa._tiles_per_step(w, 0) == 16
+    assert _nsa._tiles_per_step(dataclasses.replace(w, heads=64, batch=2), 0) == 1
+    monkeypatch.setattr(_nsa, "STEP_BYTES", 1)
+    assert _nsa._tiles_per_step(w, 0) == 1
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_a_long_sequence_traces_in_few_steps_and_without_its_square(variant):
+    w = AttentionWorkload(seq=131072, head_dim=64)
+    shape, seen = operators(variant, FAMILY, w)
+    assert shape == (1, w.seq, 8, 64)
+    assert sum(name.startswith("aten.topk") for name, _ in seen) <= 64
+    largest = max(np.prod(shape, dtype=np.int64) for _, shapes in seen for shape in shapes)
+    assert largest <= w.seq * w.heads * w.head_dim
+
+
+@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+def test_a_pullback_can_be_applied_again(variant):
+    import torch
+
+    inputs = {name: tensor(values).requires_grad_() for name, values in drawn(of(seq=272)).items()}
+    result = variant(of(seq=272))(**inputs)
+    seed = torch.ones_like(result)
+    first, second = (
+        torch.autograd.grad(result, list(inputs.values()), seed, retain_graph=True) for _ in "ab"
+    )
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("name", ["nsa_mslk", "nsa_mslk_sparse_compressed"])
+def test_few_selections_are_ambiguous(name):
+    w = AttentionWorkload(seq=8192, head_dim=64, compressed_block=8)
+    inputs = drawn(dataclasses.replace(w, gated=False))
+    assert run_marks(FAMILY.semantics[name].ambiguous(w, None), inputs).mean() < 0.01
+
+
+@pytest.mark.parametrize("name", ["nsa_mslk", "nsa_mslk_sparse_compressed"])
+def test_equal_blocks_at_the_cutoff_are_ambiguous(name):
+    inputs = drawn(SMALL)
+    inputs["k"][:] = inputs["k"][:, :16].repeat(40, 0).reshape(1, 640, 2, 16)
+    marks = run_marks(FAMILY.semantics[name].ambiguous(SMALL, None), inputs)
+    assert marks.shape == (1, 640, 4)
+    assert marks.all()
+    everything = of(selected=40, compressed_selected=5)
+    assert not run_marks(FAMILY.semantics[name].ambiguous(everything, None), inputs).any()
+
+
+def test_a_score_moves_by_less_than_its_ambiguity():
+    """Scores in f32, summed in three orders, stay within a deviation of which six are allowed."""
+    import torch
+
+    from impls.attention._ambiguous import _deviation
+    from impls.attention.reference import block_scores
+
+    w = of(heads=2, kv_heads=2)
+    q, k = (tensor(drawn(w)[name]) for name in "qk")
+    tiles = torch.arange(2)
+    exact = block_scores(w, q.double(), k.double())(tiles)
+    allowed = _deviation(w, q.double(), k.double(), tiles)
+    parts = [q[:, :256], q[:, 256:512]]
+    mean_k = k.unflatten(1, (-1, 16)).mean(2).transpose(1, 2)
+    pooled = torch.stack([part.mean(1) for part in parts], 2) @ mean_k.transpose(-1, -2) / 4
+    running = torch.stack([part.flip(1).cumsum(1)[:, -1] / 256 for part in parts], 2)
+    running = (running[:, :, :, None] * mean_k[:, :, None]).cumsum(-1)[..., -1] / 4
+    full = torch.stack([torch.einsum("bthd,bhjd->bhtj", part, mean_k).mean(2) / 4 for part in parts], 2)
+    finite = exact.isfinite()
+    for scores in (pooled, running, full):
+        assert ((scores - exact).abs() / allowed)[finite].max() < 2
