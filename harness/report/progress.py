@@ -30,7 +30,7 @@ class Progress:
         self._live: Live | None = None
         self._heading = ""
         self._states: dict[str, str] = {}
-        self._finished = 0
+        self._position = ""
         self._paused = False
         self._stale = False
         self._drawn_at = float("-inf")
@@ -40,7 +40,8 @@ class Progress:
 
     def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
         """Group `index` (from 0) begins with these cases."""
-        self._heading = f"{_position(index + 1, self._total)} {key}{_remaining(remaining_s)}"
+        self._position = _position(index + 1, self._total)
+        self._heading = f"{self._position} {key}{_remaining(remaining_s)}"
         self._states = dict.fromkeys(cases, "waiting")
         self._redraw(now=True)
 
@@ -60,14 +61,12 @@ class Progress:
 
     def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
         """The group's records are written: one line where nothing is redrawn in place."""
-        self._finished += 1
         self._states = {}
         if self._live is None and records:
             counts = Counter(record.status for record in records)
             became = ", ".join(f"{count} {status}" for status, count in counts.items())
-            where = _position(self._finished, self._total)
             group = records[0].as_case.group
-            self._print(Text(f"{where} {group}: {became}{_remaining(remaining_s)}"))
+            self._print(Text(f"{self._position} {group}: {became}{_remaining(remaining_s)}"))
         self._redraw(now=True)
 
     def message(self, text: str) -> None:
@@ -106,4 +105,4 @@ def _position(index: int, total: int) -> str:
 
 
 def _remaining(seconds: float | None) -> str:
-    return "" if seconds is None else f", about {duration(seconds)} left"
+    return "" if not seconds else f", about {duration(seconds)} left"

@@ -28,28 +28,3 @@ class Listener(Protocol):
     def message(self, text: str) -> None: ...
 
     def close(self) -> None: ...
-
-
-class Silent:
-    """A listener that listens to nothing."""
-
-    def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
-        """Nothing."""
-
-    def case_state(self, case: str, state: str) -> None:
-        """Nothing."""
-
-    def pause(self) -> None:
-        """Nothing."""
-
-    def resume(self) -> None:
-        """Nothing."""
-
-    def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
-        """Nothing."""
-
-    def message(self, text: str) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.spec.protocol import Job
 
 
-@dataclass(frozen=True)
-class Ended(Exception):  # noqa: N818 - how a process ended is a result, not an error
-    """A process is gone: `status` is `oom`, `timeout` or `crashed`, with one sentence."""
+class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an error
+    """A question ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
 
-    status: str
-    reason: str
+    `alive`: the process raised an exception and can be asked again; otherwise it is gone.
+    """
+
+    def __init__(self, status: str, reason: str, *, alive: bool = False) -> None:
+        super().__init__(reason)
+        self.status, self.reason, self.alive = status, reason, alive
 
 
 class Worker(Protocol):
@@ -23,8 +25,8 @@ class Worker(Protocol):
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         """The answer to a question, given within `seconds` of the process's own turn.
 
-        Raises Ended when the process dies, hangs or exhausts its memory instead; Unsupported when
-        it refuses.
+        Raises Ended when the process fails, dies, hangs or exhausts its memory instead; Unsupported
+        when it refuses.
         """
         ...
 
@@ -35,11 +37,10 @@ class Worker(Protocol):
 
 class Executor(Protocol):
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        """Start a process. `limit_bytes` bounds the resident size of all living ones together."""
-        ...
+        """Start a process. `limit_bytes` bounds the resident size of all living ones together.
 
-    def spent(self) -> Mapping[str, float]:
-        """Seconds spent per activity of the processes themselves (`fork`)."""
+        Raises Ended or Unsupported as `ask` does, and MachineError when nothing can be started here.
+        """
         ...
 
     def close(self) -> None:

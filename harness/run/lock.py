@@ -7,8 +7,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.spec.errors import MachineError
@@ -20,14 +20,14 @@ def lock_path(device: str) -> Path:
 
 
 @contextmanager
-def device_lock(device: str, command: str, path: Path | None = None) -> Iterator[None]:
+def device_lock(device: str, command: str, path: Path | None = None) -> Generator[None]:
     """Hold `device` for this process; MachineError names who holds it and since when.
 
     The kernel releases the lock when the holder dies, however it dies.
     """
     where = path or lock_path(device)
     try:
-        descriptor = os.open(where, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = _open(where)
     except OSError as error:
         raise MachineError(
             f"{where} cannot be opened ({error.strerror}); remove it or make it writable"
@@ -49,6 +49,17 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Iterator
         os.close(descriptor)
 
 
+def _open(where: Path) -> int:
+    """The lock's file, which every user of the machine may hold."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        return os.open(where, flags)
+    descriptor = os.open(where, flags | os.O_CREAT, 0o666)
+    with suppress(PermissionError):  # another user was faster
+        os.fchmod(descriptor, 0o666)  # the umask took it from others
+    return descriptor
+
+
 def held_by(device: str, path: Path | None = None) -> str | None:
     """Who holds the lock and since when; None when it is free."""
     where = path or lock_path(device)
@@ -65,7 +76,7 @@ def held_by(device: str, path: Path | None = None) -> str | None:
 def _holder(where: Path) -> str:
     try:
         holder = json.loads(where.read_text())
-        age = format_seconds(time.time() - holder["since"], 2)
-    except (OSError, ValueError, KeyError):
+        age = format_seconds(max(0.0, time.time() - holder["since"]), 2)
+    except (OSError, ValueError, KeyError, TypeError):
         return "another process, which has not said its name"
     return f'process {holder["pid"]} ("{holder["command"]}") for {age}'

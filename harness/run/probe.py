@@ -11,6 +11,8 @@ from typing import Any
 
 from harness.spec.errors import MachineError
 
+SECONDS = 120.0
+
 
 class Probe:
     """Starts at once, beside the fork servers; `wait()` gives fingerprint and environment."""
@@ -27,8 +29,17 @@ class Probe:
         )
 
     def wait(self) -> dict[str, Any]:
-        output, errors = self.process.communicate(timeout=120)
+        with self.process:
+            try:
+                output, errors = self.process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                raise MachineError(
+                    f"describing this machine took more than {SECONDS:.0f} s; free it and retry"
+                ) from None
+            finally:
+                self.process.kill()  # also after Ctrl-C; without effect when it has ended
         if self.process.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()
-            raise MachineError(f"this machine cannot be described: {lines[-1] if lines else 'no word'}")
+            why = lines[-1] if lines else "no word"
+            raise MachineError(f"this machine cannot be described ({why}); seqsweep doctor needs the same")
         return json.loads(output)

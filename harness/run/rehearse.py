@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.catalog.catalog import Catalog
+from harness.run.context import Context
 from harness.run.events import Listener
-from harness.run.group import Context, GroupRun
-from harness.run.member import Stamp
+from harness.run.evidence import Stamp
+from harness.run.group import GroupRun
+from harness.run.member import Member
 from harness.run.processes import Processes
 from harness.sweep.schedule import Schedule
+from harness.sweep.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,16 @@ def rehearse(
         for index, group in enumerate(schedule.groups):
             ids = [case.id for case in group.cases]
             listener.group_started(index, group.key, ids, None)
-            records = GroupRun(group, context).run()
-            for record in records:
-                static = next(iter(record.static.values()))
-                known = known_s.get(record.case, group.settings.budget_s)
-                skip = record.reason if record.status != "ok" else None
-                rows.append(
-                    Rehearsed(record.case, static.planned_bytes, static.fits, None if skip else known, skip)
-                )
-            listener.group_finished(records, None)
+            rehearsal = GroupRun(group, context)
+            listener.group_finished(rehearsal.run(), None)
+            rows += [_row(member, group.settings, known_s) for member in rehearsal.sitting.members]
     finally:
         executor.close()
     return rows
+
+
+def _row(member: Member, settings: Settings, known_s: Mapping[str, float]) -> Rehearsed:
+    static = member.static
+    skip = member.reason if member.status != "ok" else member.too_large(settings.memory_bytes)
+    seconds = None if skip else known_s.get(member.id, settings.budget_s)
+    return Rehearsed(member.id, static.planned_bytes, static.fits, seconds, skip)

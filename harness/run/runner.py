@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.catalog.catalog import Catalog
-from harness.run.group import Context, GroupRun, Interrupted
+from harness.run.account import Estimate, overhead
+from harness.run.context import Context
+from harness.run.evidence import record_of, was_compiled, was_cut_short
+from harness.run.group import GroupRun, Interrupted
 from harness.run.member import Member
-from harness.spec.case import Case
+from harness.run.predict import Work
 from harness.spec.record import Record
 from harness.sweep.schedule import Group, Schedule
 
-WORK = ("compile", "contract", "samples")
+Key = tuple[str, int]  # case id and replicate
 
 
 class Sink(Protocol):
@@ -26,7 +27,7 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """`records` in the order of the schedule, those of a resumed run included."""
+    """`records` are those the run began with, then the new ones in the order of the schedule."""
 
     records: tuple[Record, ...]
     interrupted: bool
@@ -51,117 +52,75 @@ def run(
     kept = list(done)
     for record in done:
         _learn(context, record)
-    todo = _todo(schedule, {record.key[:2] for record in done})
-    clock = Estimate([group for group, _ in todo], known_s or {})
+    todo = left(schedule, done)
+    position = len(schedule.groups) * schedule.replicates - len(todo)
+    estimate = Estimate([group for group, _ in todo], known_s or {})
     interrupted = False
     try:
-        if not any(record.key[0] in {skip.case.id for skip in schedule.skips} for record in done):
-            kept += _append(sink, _skipped(schedule, context))
-        for index, (group, replicate) in enumerate(todo):
+        if impossible := _impossible(schedule, context, done):
+            sink.append(impossible)
+            kept += impossible
+        for index, (group, replicate) in enumerate(todo, start=position):
             if fingerprint:
                 context.stamp = dataclasses.replace(context.stamp, fingerprint=fingerprint(group))
             ids = [case.id for case in group.cases]
-            context.listener.group_started(index, group.key, ids, clock.remaining(index))
+            context.listener.group_started(index, group.key, ids, estimate.remaining())
             began = context.clock()
             records = GroupRun(group, context, replicate).run()
-            kept += _append(sink, records)
-            clock.took(index, context.clock() - began)
-            context.listener.group_finished(records, clock.remaining(index + 1))
+            sink.append(records)
+            kept += records
+            estimate.took(context.clock() - began)
+            context.listener.group_finished(records, estimate.remaining())
     except Interrupted as stop:
         interrupted = True
-        kept += _append(sink, stop.records)
+        sink.append(stop.records)
+        kept += stop.records
     except KeyboardInterrupt:
         interrupted = True
     return Outcome(tuple(kept), interrupted, overhead(context, context.clock() - start))
 
 
-def _append(sink: Sink, records: Sequence[Record]) -> Sequence[Record]:
-    if records:
-        sink.append(records)
-    return records
-
-
-def _todo(schedule: Schedule, done: Collection[tuple[str, int]]) -> list[tuple[Group, int]]:
+def left(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
+    """The groups, with their replicate, that are not measured or not measured to their end."""
+    finished = {record.key[:2] for record in done if not was_cut_short(record)}
     return [
         (group, replicate)
         for group in schedule.groups
         for replicate in range(schedule.replicates)
-        if not all((case.id, replicate) in done for case in group.cases)
+        if not finished.issuperset(_keys(group, replicate))
     ]
+
+
+def unfinished(schedule: Schedule, done: Sequence[Record]) -> set[Key]:
+    """What is stored of groups that were cut short: it is measured again, so it must be taken out."""
+    again = {key for group, replicate in left(schedule, done) for key in _keys(group, replicate)}
+    return again & {record.key[:2] for record in done}
+
+
+def _keys(group: Group, replicate: int) -> list[Key]:
+    return [(case.id, replicate) for case in group.cases]
 
 
 def _learn(context: Context, record: Record) -> None:
     """Let a resumed run predict from what the interrupted one measured."""
     case = record.as_case
+    static = next(iter(record.static.values()), None)
     if record.timing is not None:
-        context.prediction.note(case, record.timing.median_s)
-    planned = record.reason is not None and " plans " in record.reason
-    if record.status in {"oom", "timeout"} and not planned:
-        context.prediction.stop(case, record.status)
+        context.prediction.note(case, record.timing.median_s, Work.of(static, record.cost))
+    elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
+        context.prediction.stop(case, record.status, compiling=not was_compiled(record))
 
 
-def _skipped(schedule: Schedule, context: Context) -> list[Record]:
-    """Records of the cases that the schedule already knows to be impossible."""
-    records = []
+def _impossible(schedule: Schedule, context: Context, done: Collection[Record]) -> list[Record]:
+    """Records of the cases that the schedule already knows to be impossible, where not stored yet."""
+    stored = {record.case for record in done}
+    records: list[Record] = []
     for skip in schedule.skips:
-        case: Case = skip.case
-        member = Member(case, schedule.implementations[case.implementation], baseline=False, started="")
-        member.settle("unsupported", skip.reason)
-        records.append(member.record(context.stamp, "host" if case.device == "cpu" else case.device, 0))
+        case = skip.case
+        if case.id not in stored:
+            member = Member(case, schedule.implementations[case.implementation], baseline=False, started="")
+            member.settle("unsupported", skip.reason)
+            records.append(
+                record_of(member, context.stamp, "host" if case.device == "cpu" else case.device, 0)
+            )
     return records
-
-
-class Estimate:
-    """What remains, from earlier runs' wall times and from the groups of this one."""
-
-    def __init__(self, groups: Sequence[Group], known_s: Mapping[str, float]) -> None:
-        self.expected = [self._before(group, known_s) for group in groups]
-        self.measured: dict[int, float] = {}
-
-    @staticmethod
-    def _before(group: Group, known_s: Mapping[str, float]) -> float | None:
-        known = [known_s[case.id] for case in group.cases if case.id in known_s]
-        return sum(known) * len(group.cases) / len(known) if known else None
-
-    def took(self, index: int, seconds: float) -> None:
-        self.measured[index] = seconds
-
-    def remaining(self, index: int) -> float | None:
-        """Seconds from the group `index` on; None while nothing is known."""
-        known = [*self.measured.values(), *(e for e in self.expected if e is not None)]
-        if not known:
-            return None
-        typical = statistics.fmean(known)
-        return sum(typical if e is None else e for e in self.expected[index:])
-
-
-def overhead(context: Context, wall_s: float) -> dict[str, Any]:
-    """How much of the wall time was compiling, judging and sampling, and where the rest went."""
-    spent = {name: round(max(0.0, seconds), 3) for name, seconds in sorted(context.spent.items())}
-    work_s = sum(spent.get(name, 0.0) for name in WORK)
-    spent["other"] = round(max(0.0, wall_s - sum(spent.values())), 3)
-    startups = context.startups_s
-    return {
-        "wall_s": round(wall_s, 3),
-        "work_s": round(work_s, 3),
-        "share": work_s / wall_s if wall_s > 0 else None,
-        **{f"{name}_s": seconds for name, seconds in spent.items()},
-        "startup_per_case_s": statistics.median(startups) if startups else None,
-    }
-
-
-def lacks(
-    done: Sequence[Record], schedule: Schedule, catalog: Catalog, fingerprints: Collection[str]
-) -> str | None:
-    """Why a stored run cannot be continued with this schedule; None when it can."""
-    known = {case.id for suite in schedule.suites for case in suite.cases}
-    strange = [record.case for record in done if record.case not in known]
-    if strange:
-        return f"it holds {strange[0]}, which the suites no longer have"
-    for record in done:
-        info = catalog.implementations.get(record.implementation)
-        if info is None or info.hash != record.source:
-            return f"the source of {record.implementation} has changed"
-        if record.fingerprint not in fingerprints:
-            return "this machine's fingerprint differs"
-    return None

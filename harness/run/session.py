@@ -1,43 +1,31 @@
-"""From a schedule to a stored run: lock, folder, processes, and what a later `--resume` needs."""
+"""From a schedule to a stored run: lock, processes, folder, and the runner between them."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.catalog.catalog import Catalog
+from harness.run.account import together
+from harness.run.context import Context
 from harness.run.events import Listener
-from harness.run.group import Context
+from harness.run.evidence import Stamp
 from harness.run.lock import device_lock
-from harness.run.member import Stamp
 from harness.run.probe import Probe
 from harness.run.processes import Processes
-from harness.run.runner import Outcome, lacks, run
-from harness.spec.errors import UsageError
+from harness.run.resume import Request, suites, take_up
+from harness.run.runner import Outcome, left, run
 from harness.spec.record import Record
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder, new_run_id
-from harness.sweep.schedule import Group, Schedule, suite_info
+from harness.sweep.schedule import Group
 
-
-@dataclass(frozen=True)
-class Request:
-    """What a command asks for. `depth` is `static`, `check` or `run`."""
-
-    schedule: Schedule
-    catalog: Catalog
-    results: Path
-    command: Sequence[str]
-    depth: str
-    version: str
-    resume: bool = False
+__all__ = ["Done", "Request", "conduct", "known_seconds"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +37,6 @@ class Done:
 def conduct(request: Request, listener: Listener) -> Done:
     """Run a schedule to its end, or to Ctrl-C, with everything measured on disk."""
     schedule = request.schedule
-    settings = schedule.suites[0].settings
     devices = sorted({case.device for suite in schedule.suites for case in suite.cases})
     device = next((name for name in devices if name != "cpu"), "cpu")
     with ExitStack() as stack:
@@ -59,32 +46,43 @@ def conduct(request: Request, listener: Listener) -> Done:
         executor = Processes(_frameworks(request), device)
         stack.callback(executor.close)
         stack.enter_context(_terminable())
+        settings = schedule.suites[0].settings
         facts = Probe(device, settings.threads).wait()
 
         def fingerprint_of(group: Group) -> dict[str, Any]:
             return {**facts["fingerprint"], "threads": group.settings.threads}
 
-        folder, done = _folder(request, fingerprint_of, listener)
+        done: Sequence[Record] = ()
+        if request.resume:
+            ways = [facts["fingerprint"], *(fingerprint_of(group) for group in schedule.groups)]
+            folder, done = take_up(request, ways, listener)
+        else:
+            folder = _new_folder(request)
         stamp = Stamp(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
             environment=folder.write_environment(facts["environment"]),
             seed=settings.seed,
         )
-        context = Context(executor, request.catalog, stamp, listener, executor.folder, depth=request.depth)
         outcome = run(
             schedule,
-            context,
+            Context(executor, request.catalog, stamp, listener, executor.folder, depth=request.depth),
             folder,
             done=done,
             fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),
             known_s=known_seconds(request.results),
         )
-        finished = datetime.now(UTC).isoformat(timespec="seconds")
-        folder.update_info(
-            finished=None if outcome.interrupted else finished, overhead=dict(outcome.overhead)
-        )
-    return Done(folder, outcome)
+        return Done(folder, _close_account(folder, outcome, measured=bool(left(schedule, done))))
+
+
+def _close_account(folder: RunFolder, outcome: Outcome, *, measured: bool) -> Outcome:
+    """Write how the run ended, over all its sittings; one that had nothing to do adds nothing."""
+    info = folder.info
+    before = info.get("overhead") or {}
+    overhead = together(before, outcome.overhead) if measured or not before else before
+    finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
+    folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
+    return Outcome(outcome.records, outcome.interrupted, overhead)
 
 
 def known_seconds(results: Path) -> dict[str, float]:
@@ -105,12 +103,7 @@ def _frameworks(request: Request) -> list[str]:
     return sorted(needed)
 
 
-def _folder(
-    request: Request, fingerprint_of: Callable[[Group], dict[str, Any]], listener: Listener
-) -> tuple[RunFolder, Sequence[Record]]:
-    """A new run's folder, or the newest one's when it can be continued."""
-    if request.resume:
-        return _resumed(request, fingerprint_of, listener)
+def _new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
     schedule = request.schedule
     run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}")
@@ -125,50 +118,14 @@ def _folder(
         "settings": asdict(schedule.suites[0].settings),
         "sources": {name: info.hash for name, info in schedule.implementations.items()},
         "replicates": schedule.replicates,
-        "suites": suite_info(schedule),
+        "suites": suites(schedule),
         "overhead": None,
     }
-    return RunFolder.create(request.results, run_id, info), ()
+    return RunFolder.create(request.results, run_id, info)
 
 
-def _resumed(
-    request: Request, fingerprint_of: Callable[[Group], dict[str, Any]], listener: Listener
-) -> tuple[RunFolder, Sequence[Record]]:
-    wanted = suite_info(request.schedule)
-    refusals: list[str] = []
-    for folder in reversed(all_runs(request.results)):
-        info = folder.info
-        if info.get("depth") != request.depth or set(info.get("suites", ())) != set(wanted):
-            continue
-        for problem in folder.repair():
-            listener.message(problem)
-        done = folder.read().records
-        expected = {folder.write_fingerprint(fingerprint_of(g)) for g in request.schedule.groups}
-        difference = _differs(info, request, wanted) or lacks(
-            done, request.schedule, request.catalog, expected
-        )
-        if difference is None:
-            listener.message(f"continuing run {folder.id}: {len(done)} cases are there")
-            return folder, done
-        refusals.append(f"run {folder.id} cannot be continued: {difference}")
-        break
-    why = refusals[0] if refusals else f"no run of {', '.join(wanted)} is stored in {request.results}"
-    raise UsageError(f"--resume: {why}; start a new one without --resume")
-
-
-def _differs(info: dict[str, Any], request: Request, wanted: dict[str, Any]) -> str | None:
-    for name, suite in wanted.items():
-        before = info["suites"][name]
-        changed = [key for key in suite if before.get(key) != suite[key]]
-        if changed:
-            return f"suite {name} differs in {', '.join(changed)}"
-    if info.get("replicates") != request.schedule.replicates:
-        return f"it was started with --replicates {info.get('replicates')}"
-    return None
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
+@contextmanager
+def _terminable() -> Generator[None]:
     """A polite kill ends a run as Ctrl-C does: with everything measured kept."""
 
     def stop(*_: object) -> None:

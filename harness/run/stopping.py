@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.spec.order import median_interval, samples_needed
 
-MAX_ROUNDS = 100
+MAX_ROUNDS = 100  # a budget too: what so many rounds have not narrowed, more will hardly
 
 
 class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
-    `baselines` maps a case to the cases its speedup is relative to (itself for a baseline).
+    `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
+    budget is in seconds of a case's own turns, and MAX_ROUNDS turns.
     """
 
-    def __init__(self, baselines: dict[str, Sequence[str]], precision: float, budget_s: float) -> None:
+    def __init__(self, baselines: Mapping[str, Sequence[str]], precision: float, budget_s: float) -> None:
         self.baselines = baselines
         self.precision = precision
         self.budget_s = budget_s
@@ -30,10 +31,14 @@ class Stopping:
         self.level[case][round_] = statistics.median(samples)
         self.spent[case] += seconds
 
+    def drop(self, case: str) -> None:
+        """A case died: its readings are gone, and no other case waits for them."""
+        self.level.pop(case, None)
+
     def narrow(self, case: str) -> bool:
         """The interval is at most the precision wide on either side of its median.
 
-        A baseline that will never have rounds enough for an interval (absent, or out of budget)
+        A baseline that will never have rounds enough for an interval (absent, dead, or out of budget)
         cannot keep a case waiting: then the case's own interval decides.
         """
         ratios = [

@@ -4,48 +4,61 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import signal
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
-
-import psutil
 
 from harness.spec.errors import speaks_of_oom
 from harness.spec.units import format_bytes
 
 NEAR = 0.9
 LOOKS = 10
+MORE_MEMORY = "raise --memory or shorten the sequence"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watch:
-    """What the living processes have taken since their fork: resident bytes and address space."""
+    """What the living processes have taken since their fork.
+
+    Resident bytes count for all of them together; of its address space a process is allowed so many
+    bytes beyond what its backend mapped at start, which is what its RLIMIT_AS says.
+    """
 
     def __init__(self) -> None:
         self.limit_bytes = 0
-        self.start: dict[int, tuple[int, int]] = {}
+        self.kills = _oom_kills()
+        self.turn: int | None = None
+        self.before: dict[int, int] = {}
+        self.private: dict[int, int] = {}
         self.allowed: dict[int, int] = {}
         self.taken: dict[int, int] = {}
         self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
-        self.start[pid], self.allowed[pid], self.taken[pid] = _pages(pid), allowed, 0
+        self.before[pid], self.private[pid] = _private(pid), 0
+        self.allowed[pid], self.taken[pid] = allowed, 0
         self.seen[pid] = deque(maxlen=LOOKS)
 
     def remove(self, pid: int) -> None:
-        for table in (self.start, self.allowed, self.taken, self.seen):
+        for table in (self.before, self.private, self.allowed, self.taken, self.seen):
             table.pop(pid, None)
 
     def look(self, turn: int) -> str | None:
-        """Note the sizes; a sentence when all processes together pass the limit."""
-        total = 0
-        for pid, (mapped_before, private_before) in self.start.items():
-            mapped, private = _pages(pid)
-            total += max(0, private - private_before)
-            self.taken[pid] = max(self.taken[pid], mapped - mapped_before, private - private_before)
-            if pid == turn:
-                self.seen[pid].append(private - private_before)
-        if total <= self.limit_bytes or turn not in self.start:
+        """Note the sizes; a sentence when all processes together pass the limit.
+
+        What is parked does not grow: it is looked at once a turn, so that looking stays cheap.
+        """
+        if turn != self.turn:
+            self.turn, others = turn, [pid for pid in self.before if pid != turn]
+            self.private.update({pid: _private(pid) - self.before[pid] for pid in others})
+        if turn in self.before:
+            private = self.private[turn] = _private(turn) - self.before[turn]
+            self.taken[turn] = max(self.taken[turn], private, _mapped(turn, self.allowed[turn]))
+            self.seen[turn].append(private)
+        total = sum(max(0, private) for private in self.private.values())
+        if total <= self.limit_bytes or turn not in self.before:
             return None
         return (
             f"resident memory reached {format_bytes(total)}; "
@@ -59,6 +72,11 @@ class Watch:
             return None
         return f"with {format_bytes(taken)} taken of the {format_bytes(allowed)} allowed"
 
+    def kernel_killed(self) -> bool:
+        """Whether the kernel has killed for want of memory since this was last asked."""
+        before, self.kills = self.kills, _oom_kills()
+        return self.kills > before
+
     def growing(self, pid: int) -> str | None:
         """A sentence when a process that ran out of time was on its way out of memory.
 
@@ -71,37 +89,73 @@ class Watch:
         return f"still growing, with {format_bytes(seen[-1])} taken of the {format_bytes(allowed)} allowed"
 
 
-def _pages(pid: int) -> tuple[int, int]:
-    """(address space, resident bytes that no file backs) of a process and what it has started."""
-    mapped = private = 0
+def _private(pid: int) -> int:
+    """Resident bytes that no file backs, of a process and what it has started."""
+    sizes = [_sizes(member) for member in _family(pid)]
+    return sum(resident - shared for _, resident, shared in sizes)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all below it; the kernel's lists of children cost a hundredth of a scan of /proc."""
+    family = [pid]
+    for member in family:  # grows on the way
+        with suppress(OSError):  # it has ended
+            tasks = Path(f"/proc/{member}/task").iterdir()
+            family += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return family
+
+
+def _mapped(pid: int, allowed: int) -> int:
+    """How much of the allowed address space a process has mapped; 0 while it has no limit."""
     try:
-        family = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
-    except psutil.Error:
-        family = [pid]
-    for member in family:
-        try:
-            fields = Path(f"/proc/{member}/statm").read_text().split()
-        except OSError:
-            continue  # it ended between the listing and the look
-        mapped += int(fields[0]) * _PAGE
-        private += (int(fields[1]) - int(fields[2])) * _PAGE
-    return mapped, private
+        cap, _ = resource.prlimit(pid, resource.RLIMIT_AS)
+    except OSError:
+        return 0  # it has ended
+    return 0 if cap == resource.RLIM_INFINITY else allowed - (cap - _sizes(pid)[0])
 
 
-def explain(code: int | None, output: str, near: str | None) -> tuple[str, str]:
+def _sizes(pid: int) -> tuple[int, int, int]:
+    """(address space, resident, shared) in bytes; zeros when it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0, 0, 0
+    mapped, resident, shared = (int(field) * _PAGE for field in fields[:3])
+    return mapped, resident, shared
+
+
+def _oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def explain(code: int | None, output: str, near: str | None, *, killed: bool = False) -> tuple[str, str]:
     """(status, sentence) for a process that ended without an answer.
 
     `code` is its exit code, negative for a signal, None when unknown; `output` the end of what it
-    wrote.
+    wrote; `near` how close to its limit it was seen; `killed` whether the kernel has just killed for
+    want of memory.
     """
     lines = [line for line in output.strip().splitlines() if line.strip()]
     said = f': "{lines[-1].strip()[:200]}"' if lines else ""
+    if killed and code == -signal.SIGKILL:
+        return "oom", "the kernel killed it, for the machine was out of memory; lower --memory"
     if near or speaks_of_oom(output):
         how = f" {near}" if near else said
-        return "oom", f"it died{how}; raise --memory or shorten the sequence"
+        return "oom", f"it died{how}; {MORE_MEMORY}"
     if code is None:
         return "crashed", f"it vanished with its server{said}; run it alone to see whether it repeats"
     if code < 0:
-        name = signal.Signals(-code).name
-        return "crashed", f"killed by {name}{said}; run it alone under a debugger"
-    return "crashed", f"it ended with exit code {code} instead of an answer{said}"
+        return "crashed", f"killed by {_name(-code)}{said}; run it alone under a debugger"
+    return "crashed", f"it ended with exit code {code} instead of an answer{said}; run it alone to see why"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"  # a real-time signal has no name

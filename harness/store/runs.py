@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from harness.store.lines import Line, lines, split_whole
 INFO = "run.json"
 RECORDS = "records.jsonl"
 DAMAGED = "records.damaged.jsonl"
+WITHDRAWN = "records.withdrawn.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 
@@ -176,16 +177,30 @@ class RunFolder:
         mended = b"".join(line.data + b"\n" for line in whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
             return ()
-        aside = self.path / DAMAGED
-        before = aside.read_bytes() if aside.exists() else b""
-        if rest:
-            replace(aside, before + b"".join(line.data + b"\n" for line in rest))
+        self._set_aside(DAMAGED, rest)
         replace(path, mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
             f"moved to {DAMAGED}, and measured again"
             for line in rest
         )
+
+    def withdraw(self, keys: Collection[tuple[str, int]]) -> None:
+        """Take the records of these cases and replicates out, so that they can be measured again.
+
+        They move to records.withdrawn.jsonl. Withdraw whole groups: half of an append is no group.
+        """
+        found = list(self._lines())
+        out = [line for line in found if line.record is not None and line.record.key[:2] in keys]
+        if out:
+            self._set_aside(WITHDRAWN, out)
+            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in found if line not in out))
+
+    def _set_aside(self, name: str, found: Sequence[Line]) -> None:
+        if found:
+            aside = self.path / name
+            before = aside.read_bytes() if aside.exists() else b""
+            replace(aside, before + b"".join(line.data + b"\n" for line in found))
 
     def _lines(self) -> Iterator[Line]:
         path = self.path / RECORDS

@@ -1,0 +1,42 @@
+"""What all groups of a run share."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.catalog.catalog import Catalog
+from harness.run.events import Listener
+from harness.run.evidence import Stamp
+from harness.run.executor import Executor
+from harness.run.predict import Prediction
+
+DEPTHS = ("static", "check", "run")
+
+Clock = Callable[[], float]
+
+
+def _seconds() -> dict[str, float]:
+    return defaultdict(float)
+
+
+@dataclass
+class Context:
+    """`depth` says how far each case goes (DEPTHS): compiled, judged, or measured as well.
+
+    `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
+    """
+
+    executor: Executor
+    catalog: Catalog
+    stamp: Stamp
+    listener: Listener
+    folder: Path
+    depth: str = "run"
+    clock: Clock = time.monotonic
+    prediction: Prediction = field(default_factory=Prediction)
+    spent: dict[str, float] = field(default_factory=_seconds)
+    startups_s: list[float] = field(default_factory=list[float])

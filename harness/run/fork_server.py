@@ -1,0 +1,128 @@
+"""A fork server as the runner sees it: started in the background, waited for at its first use."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+from harness.run.executor import Ended
+from harness.run.log import Log
+from harness.spec import protocol
+from harness.spec.errors import MachineError, Unsupported
+from harness.spec.protocol import Job
+
+START_SECONDS = 180.0
+FORK_SECONDS = 60.0
+END_SECONDS = 10.0
+
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",  # else libtpu is mapped and chatters
+    "OMP_WAIT_POLICY": "PASSIVE",  # a spinning neighbour doubles a torch sample
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+class Server:
+    """`exits` are the exit codes of its workers that have ended, by process id."""
+
+    def __init__(self, framework: str, folder: Path, device: str) -> None:
+        self.framework = framework
+        self.exits: dict[int, int] = {}
+        self.missing: str | None = None
+        self.ready = False
+        self.log = Log(folder / f"server-{framework}.log")
+        self.end, theirs = protocol.pair()
+        command = [sys.executable, "-m", "harness.measure.server"]
+        with theirs, self.log.open() as log:
+            self.process = subprocess.Popen(
+                [*command, framework, str(theirs.fileno()), str(folder)],
+                env=_environment(device),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def wait_ready(self) -> None:
+        """Return when the framework is imported. MachineError when that fails."""
+        if self.ready:
+            return
+        self.end.settimeout(START_SECONDS)
+        try:
+            message, _ = protocol.receive(self.end)
+        except TimeoutError:
+            raise MachineError(
+                f"importing {self.framework} took more than {START_SECONDS:.0f} s; free the machine and retry"
+            ) from None
+        if message is None:
+            raise MachineError(
+                f"the {self.framework} server did not start ({self.log.last_line()}); "
+                f"try: python -c 'import {self.framework}'"
+            )
+        self.missing = message.get("missing")
+        self.ready = True
+        self.end.settimeout(FORK_SECONDS)
+
+    def fork(self, job: Job, fds: list[int]) -> int:
+        """A worker's process id. Unsupported without the framework, Ended when the server fails."""
+        self.wait_ready()
+        if self.missing:
+            raise Unsupported(f"{self.missing}; pip install {job.framework}")
+        try:
+            protocol.send(self.end, {"fork": job.to_json()}, fds)
+            while (pid := self._take()) == 0:
+                continue
+        except (BrokenPipeError, ConnectionResetError):
+            pid = None
+        except TimeoutError:
+            self.close()
+            raise Ended(
+                "crashed",
+                f"the {self.framework} server did not fork within {FORK_SECONDS:.0f} s; free the machine",
+            ) from None
+        if pid is None:
+            raise Ended("crashed", f"the {self.framework} server died; the next case starts another one")
+        return pid
+
+    def drain(self) -> None:
+        """Take what the server has said about ended workers."""
+        while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
+            if self._take() is None:
+                return
+
+    def _take(self) -> int | None:
+        """One message: the id of a new worker, 0 after the end of one, None when the server is gone."""
+        message, _ = protocol.receive(self.end)
+        if message is None:
+            return None
+        if "exited" in message:
+            self.exits[message["exited"]] = message["status"]
+            return 0
+        return int(message["pid"])
+
+    def close(self) -> None:
+        """The server ends everything below it when this end is closed, then itself."""
+        self.end.close()
+        try:
+            self.process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _environment(device: str) -> dict[str, str]:
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": path}
+    if device != "cpu":
+        environment["JAX_PLATFORMS"] = f"{device},cpu"
+    return environment

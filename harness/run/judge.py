@@ -1,0 +1,120 @@
+"""Correct first: the process beside a group that draws its inputs and judges its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.run.executor import Ended, Worker
+from harness.run.member import Member
+from harness.run.sitting import Sitting
+from harness.spec.errors import Unsupported
+from harness.spec.record import Correctness
+
+SETS = 2  # sets of inputs that samples rotate over
+
+
+class Judge:
+    """The desk of a group. When it fails, that says nothing about the implementations."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self.sitting = sitting
+        self.desk: Worker | None = None
+
+    def open(self) -> None:
+        """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
+        sitting = self.sitting
+        first = sitting.living()[0]
+        family = sitting.context.catalog.family(first.case.family)
+        sitting.context.listener.case_state(first.id, "inputs and reference")
+        try:
+            with sitting.spending("contract"):
+                self.desk = sitting.spawn("desk", family.desk, first)
+            self._ask("inputs", sets=SETS)
+        except (Unsupported, Ended) as end:
+            self._undecided(sitting.living(), f"the inputs of family {family.name}", end)
+            return
+        for semantics in dict.fromkeys(member.info.semantics for member in sitting.living()):
+            concerned = [member for member in sitting.living() if member.info.semantics == semantics]
+            try:
+                self._ask("reference", semantics=semantics, sets=SETS)
+            except (Unsupported, Ended) as end:
+                self._undecided(concerned, f"the reference {semantics} of family {family.name}", end)
+
+    def check(self, member: Member) -> None:
+        """Call it once and hold the answer to its contract; only then may it be timed."""
+        sitting = self.sitting
+        sitting.context.listener.case_state(member.id, "contract")
+        answer = sitting.ask(member, "contract", "check", cotangent=_cotangent(member))
+        if answer is None:
+            return
+        member.call_s, member.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
+        reason = self._verdict(member, answer)
+        if reason is None:
+            return
+        if reason:
+            why = f"{reason}; expected: {member.expectation}" if member.expected else reason
+            sitting.settle(member, "incorrect", why)
+        elif member.expected:
+            why = f"expected to be incorrect ({member.expectation}), but its contract passed"
+            sitting.settle(member, "ok", why)
+
+    def recheck(self, member: Member) -> None:
+        """Judge a last call, on storage that held other values before."""
+        if self.desk is None:
+            member.warnings.append("its answer was not checked again after sampling: the judge had died")
+            return
+        self.sitting.context.listener.case_state(member.id, "check again")
+        answer = self.sitting.ask(member, "contract", "recheck", cotangent=_cotangent(member))
+        reason = self._verdict(member, answer) if answer else None
+        if reason:
+            why = "its answer depends on earlier calls: it passed before the clock and failed after"
+            self.sitting.settle(member, "incorrect", f"{why} ({reason})")
+
+    def close(self) -> None:
+        if self.desk is not None:
+            self.desk.close()
+            self.desk = None
+
+    def _verdict(self, member: Member, answer: Mapping[str, Any]) -> str | None:
+        """Why a result fails its contract, "" when it holds; None when nothing can be said."""
+        try:
+            verdict = self._ask("judge", semantics=member.info.semantics, result=answer["result"])
+        except (Unsupported, Ended) as end:
+            member.correctness = None
+            self._undecided([member], "the verdict on its result", end)
+            return None
+        correctness = Correctness(**verdict["correctness"])
+        reason = "" if correctness.passed else verdict["reason"] or "its contract failed"
+        if answer["changed"]:
+            correctness = replace(correctness, passed=False)
+            reason = f'it changes its input "{answer["changed"]}", which the next call gets'
+        member.correctness = correctness
+        return reason
+
+    def _ask(self, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        if self.desk is None:
+            raise Ended("crashed", "the process that judges this group had died")
+        with self.sitting.spending("contract"):
+            try:
+                return self.desk.ask(verb, self.sitting.settings.timeout_s, **arguments)
+            except Ended as end:
+                if not end.alive:
+                    self.close()
+                raise
+
+    def _undecided(self, members: Sequence[Member], what: str, end: Unsupported | Ended) -> None:
+        """Nothing can be said of these members; the desk's own oom or timeout is none of theirs."""
+        for member in members:
+            if isinstance(end, Unsupported):
+                self.sitting.settle(member, "unsupported", str(end))
+            elif end.status == "crashed":
+                self.sitting.settle(member, "crashed", f"{what} cannot be computed: {end.reason}")
+            else:
+                why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
+                self.sitting.settle(member, "skipped", why)
+
+
+def _cotangent(member: Member) -> str | None:
+    return None if member.case.mode == "fwd" else f"cotangent-{member.info.semantics}"

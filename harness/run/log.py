@@ -1,0 +1,42 @@
+"""What a worker prints: kept for its last words, and cut before it fills the disk."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+LIMIT_BYTES = 16 * 2**20
+TAIL_BYTES = 4000
+
+
+class Log:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(self) -> BinaryIO:
+        """For appending: after a cut, what is printed next lands at the beginning."""
+        return self.path.open("ab")
+
+    def cut(self) -> None:
+        """Forget everything once it is too much."""
+        with suppress(OSError):  # the worker may have removed it
+            if self.path.stat().st_size > LIMIT_BYTES:
+                os.truncate(self.path, 0)
+
+    def tail(self) -> str:
+        """The last words."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+                return file.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+    def last_line(self) -> str:
+        lines = self.tail().strip().splitlines()
+        return lines[-1] if lines else "no word"
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)

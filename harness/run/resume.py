@@ -1,0 +1,123 @@
+"""Taking up a stored run again: which one, whether it may be continued, and what of it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.catalog.catalog import Catalog
+from harness.run.events import Listener
+from harness.run.runner import left, unfinished
+from harness.spec.errors import UsageError
+from harness.spec.record import Record
+from harness.store.find import all_runs
+from harness.store.runs import RunFolder
+from harness.sweep.schedule import Schedule, suite_info
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command asks for. `depth` is `static`, `check` or `run`."""
+
+    schedule: Schedule
+    catalog: Catalog
+    results: Path
+    command: Sequence[str]
+    depth: str
+    version: str
+    resume: bool = False
+
+
+def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
+    """What run.json keeps of each suite: its cases, and how they are measured."""
+    settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
+    return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
+
+
+def take_up(
+    request: Request, fingerprints: Sequence[Mapping[str, Any]], listener: Listener
+) -> tuple[RunFolder, list[Record]]:
+    """The newest run of the same suites, made whole, and its records. UsageError says what differs.
+
+    `fingerprints` are this machine's, one for each way the schedule uses it. Nothing is changed in a
+    run that cannot be continued.
+    """
+    wanted = suites(request.schedule)
+    folder = _newest(request, wanted)
+    if folder is None:
+        raise _refused(f"no run of {', '.join(wanted)} is stored in {request.results}")
+    difference = _other_request(folder.info, request, wanted) or _other_evidence(
+        folder, request, fingerprints
+    )
+    if difference:
+        raise _refused(f"run {folder.id} cannot be continued: {difference}")
+    for problem in folder.repair():
+        listener.message(problem)
+    again = unfinished(request.schedule, folder.read().records)
+    folder.withdraw(again)
+    done = list(folder.read().records)
+    groups = len(left(request.schedule, done))
+    if groups:
+        to_go = f"{groups} group{'s' if groups > 1 else ''} to go"
+        listener.message(f"continuing run {folder.id}: {len(done)} cases are there, {to_go}")
+    else:
+        listener.message(f"run {folder.id} is complete: nothing is left to measure")
+    return folder, done
+
+
+def _refused(why: str) -> UsageError:
+    return UsageError(f"--resume: {why}; start a new one without --resume")
+
+
+def _newest(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
+    for folder in reversed(all_runs(request.results)):
+        info = folder.info
+        if info.get("depth") == request.depth and set(info.get("suites") or ()) == set(wanted):
+            return folder
+    return None
+
+
+def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
+    """What this command asks for that the run was not started with."""
+    for name, suite in wanted.items():
+        changed = _difference(info["suites"][name], suite)
+        if changed:
+            return f"suite {name} differs in {changed}"
+    if info.get("replicates") != request.schedule.replicates:
+        return f"it was started with --replicates {info.get('replicates')}"
+    return None
+
+
+def _other_evidence(
+    folder: RunFolder, request: Request, fingerprints: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """What its records were measured with that is no longer so."""
+    kept = folder.fingerprints()
+    for record in folder.read().records:
+        info = request.catalog.implementations.get(record.implementation)
+        if info is None or info.hash != record.source:
+            return f"the source of {record.implementation} has changed"
+        facts = kept.get(record.fingerprint)
+        if facts is None:
+            return f"the fingerprint of {record.case} is missing"
+        if facts not in fingerprints:
+            return f"this machine differs in {_difference(facts, fingerprints[0])}"
+    return None
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = "") -> str:
+    """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values where those are short."""
+    found: list[str] = []
+    for name in [*before, *(name for name in now if name not in before)]:
+        old, new = before.get(name), now.get(name)
+        if old == new:
+            continue
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            found.append(_difference(old, new, f"{prefix}{name}."))
+        elif isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping)):
+            found.append(f"{prefix}{name}")
+        else:
+            found.append(f"{prefix}{name} ({old} then, {new} now)")
+    return ", ".join(found)

@@ -1,0 +1,80 @@
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+BENCH = """\
+default: [mask]
+defaults: {budget: 50ms, timeout: 60s, memory: 4GiB}
+suites:
+  mask:
+    family: mask
+    seq: [256, 512, 1Ki]
+    rows: 4
+    topk: 32
+    baseline: broadcast
+    impls: [broadcast, scatter, threshold_raw]
+  broken:
+    family: offsets
+    seq: [512]
+    kind: causal
+    layout: cross
+    baseline: mask_quadratic
+    impls: [mask_quadratic, compact_bincount]
+"""
+
+
+@dataclass
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        assert self.out.count("\n") == 1, "one JSON object and nothing else"
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory):
+    """A folder with a small bench.yaml, as a user's repository would have."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "bench.yaml").write_text(BENCH)
+    return folder
+
+
+def call(folder, *words, **environment):
+    """Run the command line in `folder` as a user does."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "160", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def seqsweep(project):
+    def ask(*words, folder=project, **environment):
+        said = call(folder, *words, **environment)
+        assert "Traceback" not in said.err, said.err
+        return said
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def measured(seqsweep):
+    """One real run, shared by the tests that read it."""
+    return seqsweep("run", "--json")

@@ -1,0 +1,81 @@
+"""Wrong input: one sentence with file, line and the nearest name; exit 2; nothing runs."""
+
+import pytest
+
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "maks"], 'unknown suite "maks"; nearest: "mask"'),
+        (["run", "--family", "mas"], 'unknown family "mas"; nearest: "mask"'),
+        (["run", "--impl", "scater"], 'nearest: "scatter"'),
+        (["run", "--seq", "4Kb"], "Kb"),
+        (["run", "--mode", "backward"], 'unknown mode "backward"'),
+        (["run", "--device", "gpu"], 'unknown device "gpu"'),
+        (["run", "--set", "rwos=3"], 'nearest: "rows"'),
+        (["run", "--set", "rows"], "write FIELD=VALUE"),
+        (["run", "--set", "dtype=f33"], 'nearest: "f32"'),
+        (["run", "--budget", "4 parsecs"], "parsecs"),
+        (["run", "--memory", "18GX"], "GX"),
+        (["run", "--plugin", "absent.py"], "absent.py"),
+        (["run", "--config", "absent.yaml"], "absent.yaml"),
+        (["run", "--no-such-flag"], "no-such-flag"),
+        (["static", "--target", "tpu:v9"], "tpu:v9"),
+        (["check", "mask/scater"], 'nearest: "mask/scatter"'),
+        (["show", "--run", "1999"], "1999"),
+        (["chart", "nosuite"], "nosuite"),
+        (["nosuchcommand"], "nosuchcommand"),
+    ],
+)
+def test_a_typo_is_a_sentence(seqsweep, measured, words, says):
+    said = seqsweep(*words)
+    assert said.code == 2
+    assert says in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("typo", "line", "says"),
+    [
+        ("    faimly: mask", 5, "faimly"),
+        ("    family: msak", 5, "msak"),
+        ("    basline: broadcast", 9, "basline"),
+        ("    impls: [brodcast]", 10, "brodcast"),
+        ("    rows: 4Kx", 7, "4Kx"),
+    ],
+)
+def test_a_typo_in_bench_yaml_names_its_line(seqsweep, project, tmp_path, typo, line, says):
+    lines = (project / "bench.yaml").read_text().splitlines()
+    lines[line - 1] = typo
+    (tmp_path / "bench.yaml").write_text("\n".join(lines) + "\n")
+    said = seqsweep("run", folder=tmp_path)
+    assert said.code == 2
+    assert f"bench.yaml:{line}:" in said.err
+    assert says in said.err
+    assert not (tmp_path / "results").exists()
+
+
+def test_results_that_cannot_be_written(seqsweep, project, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = seqsweep("run", "--results", str(tmp_path / "file"))
+    assert said.code == 5
+    assert str(tmp_path / "file") in said.err
+
+
+def test_resume_without_a_run(seqsweep, tmp_path):
+    said = seqsweep("run", "--resume", "--results", str(tmp_path))
+    assert said.code == 2
+    assert "--resume" in said.err
+
+
+def test_help_names_every_command(seqsweep):
+    said = seqsweep("--help")
+    assert said.code == 0
+    for command in ("run", "check", "list", "doctor", "show", "chart", "static"):
+        assert command in said.out
+
+
+def test_list_and_doctor(seqsweep):
+    assert "mask/scatter" in {info["id"] for info in seqsweep("list", "--json").json["implementations"]}
+    assert {finding["what"] for finding in seqsweep("doctor", "--json").json["findings"]} >= {"torch", "jax"}

@@ -1,0 +1,157 @@
+"""The main job through the command line, for real and small."""
+
+import json
+import subprocess
+import sys
+import time
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.jax
+
+
+def descendants(pid):
+    return psutil.Process(pid).children(recursive=True)
+
+
+def living(processes):
+    return [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+def wait_until(condition, seconds):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_run_prints_one_object_with_every_part(measured):
+    assert measured.code == 0
+    assert set(measured.json) == {"records", "comparisons", "scaling", "crossovers", "overhead"}
+    assert {record["status"] for record in measured.json["records"]} == {"ok"}
+    assert len(measured.json["records"]) == 9
+
+
+def test_every_record_has_evidence(measured):
+    for record in measured.json["records"]:
+        assert record["correctness"]["passed"]
+        assert record["timing"]["median_s"] > 0
+        assert record["timing"]["method"] == "wall"
+        host = record["static"]["host"]
+        assert host["fits"] is True
+        assert host["peak_bytes"] is None
+        assert "peak_bytes" in host["unavailable"]
+        assert host["program"].startswith("sha256:")
+
+
+def test_comparisons_are_relative_to_the_baseline(measured):
+    found = measured.json["comparisons"]
+    assert {entry["suite"] for entry in found} == {"mask"}
+    assert {entry["baseline"] for entry in found} == {"mask/broadcast"}
+    assert len(found) == 6
+
+
+def test_scaling_of_exact_figures_is_exact(measured):
+    by_key = {(s["implementation"], s["metric"]): s for s in measured.json["scaling"]}
+    assert by_key["mask/broadcast", "flops"]["exponent"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_overhead_adds_up(measured):
+    overhead = measured.json["overhead"]
+    assert 0 < overhead["share"] <= 1
+    assert overhead["work_s"] <= overhead["wall_s"]
+
+
+def test_show_repeats_what_run_said(seqsweep, measured):
+    assert seqsweep("show", "--json").json["comparisons"] == measured.json["comparisons"]
+
+
+def test_show_keeps_what_is_asked_for(seqsweep, measured):
+    records = seqsweep("show", "mask", "--impl", "scatter", "--seq", "1Ki", "--json").json["records"]
+    assert [record["case"] for record in records] == [
+        "mask/scatter@batch=1,dtype=f32,rows=4,seq=1024,topk=32:fwd:cpu"
+    ]
+
+
+def test_show_prints_tables(seqsweep, measured):
+    said = seqsweep("show")
+    assert said.code == 0
+    assert "broadcast" in said.out
+    assert "baseline" in said.out
+
+
+def test_charts_are_drawn_and_stay_the_same(seqsweep, measured, project):
+    first = seqsweep("chart", "--json").json["charts"]
+    assert [path.rsplit("/", 1)[1] for path in first] == [
+        "mask-latency.svg",
+        "mask-speedup.svg",
+        "mask-memory.svg",
+    ]
+    before = [Path(path).read_bytes() for path in first]
+    seqsweep("chart")
+    assert [Path(path).read_bytes() for path in first] == before
+    assert (project / "charts").is_dir()
+
+
+def test_an_expected_failure_is_no_failure(seqsweep):
+    said = seqsweep("run", "broken", "--json")
+    by_name = {record["implementation"]: record for record in said.json["records"]}
+    failing = by_name["offsets/compact_bincount"]
+    assert said.code == 0
+    assert failing["status"] == "incorrect"
+    assert failing["expected"]
+    assert failing["timing"] is None
+
+
+def test_check_times_nothing(seqsweep):
+    said = seqsweep("check", "mask/scatter", "--seq", "512", "--json")
+    assert said.code == 0
+    (record,) = said.json["records"]
+    assert record["correctness"]["passed"]
+    assert record["timing"] is None
+
+
+def test_static_runs_nothing(seqsweep):
+    said = seqsweep("static", "--target", "host", "--seq", "128Ki", "--set", "rows=1024", "--json")
+    by_name = {record["implementation"]: record for record in said.json["records"]}
+    assert said.code == 0
+    assert all(record["correctness"] is None and record["timing"] is None for record in by_name.values())
+    assert by_name["mask/scatter"]["status"] == "ok"
+
+
+def test_dry_run_stores_nothing(seqsweep, tmp_path, project):
+    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    said = seqsweep("run", "--dry-run", "--json", folder=tmp_path)
+    assert said.code == 0
+    assert len(said.json["cases"]) == 9
+    assert all(case["planned_bytes"] > 0 for case in said.json["cases"])
+    assert not (tmp_path / "results").exists()
+
+
+def test_kill_then_resume(seqsweep, tmp_path, project):
+    """The whole run dies by SIGKILL; what it had written stays, and nothing it started lives on."""
+    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    running = subprocess.Popen(
+        [sys.executable, str(ROOT / "cli.py"), "run"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("results/runs/*/records.jsonl")), 120)
+    below = descendants(running.pid)
+    running.kill()
+    running.wait()
+    wait_until(lambda: not living(below), 1)
+    assert below
+    assert not living(below)
+
+    said = seqsweep("run", "--resume", "--json", folder=tmp_path)
+    assert said.code == 0
+    cases = [record["case"] for record in said.json["records"]]
+    assert len(cases) == len(set(cases)) == 9
+    (stored,) = tmp_path.glob("results/runs/*/records.jsonl")
+    assert len([json.loads(line) for line in stored.read_text().splitlines()]) == 9

@@ -1,0 +1,72 @@
+"""One suite over the registry: every implementation is held to its contract, in every mode it supports.
+
+The cases run as they do for a user, in processes of their own; conformance.yaml lists the points.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from harness.catalog.describe import builtin
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """`seqsweep check` over conformance.yaml: (exit code, records by implementation)."""
+    folder = tmp_path_factory.mktemp("conformance")
+    words = ["check", "--config", str(Path(__file__).with_name("conformance.yaml")), "--json"]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words, "--results", str(folder)],
+        env={**os.environ, "COLUMNS": "160"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    by_implementation = defaultdict(list)
+    for record in json.loads(done.stdout)["records"]:
+        by_implementation[record["implementation"]].append(record)
+    return done.returncode, by_implementation
+
+
+def test_nothing_is_wrong_that_should_be_right(checked):
+    code, by_implementation = checked
+    wrong = [
+        (record["case"], record["status"], record["reason"])
+        for records in by_implementation.values()
+        for record in records
+        if record["status"] not in {"ok", "unsupported"} and not record["expected"]
+    ]
+    assert wrong == []
+    assert code == 0
+
+
+@pytest.mark.parametrize("info", builtin().implementations.values(), ids=lambda info: info.id)
+def test_conforms(checked, info):
+    """In every mode of its family it was judged at least once, and passed."""
+    modes = builtin().family(info.family).modes
+    passed = {r["mode"] for r in checked[1][info.id] if r["correctness"] and r["correctness"]["passed"]}
+    assert passed == set(modes)
+
+
+@pytest.mark.parametrize(
+    "info", [i for i in builtin().implementations.values() if i.expects], ids=lambda info: info.id
+)
+def test_expected_failures_fail(checked, info):
+    expected = [record for record in checked[1][info.id] if record["expected"]]
+    assert expected
+    assert {record["status"] for record in expected} == {"incorrect"}
+
+
+def test_a_refusal_names_what_is_refused(checked):
+    refusals = [r for records in checked[1].values() for r in records if r["status"] == "unsupported"]
+    assert all(len(record["reason"]) > 20 for record in refusals)

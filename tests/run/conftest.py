@@ -1,0 +1,81 @@
+"""The whole of `conduct`, with fakes where it would start processes or look at this machine."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.catalog.catalog import Catalog
+from harness.run import lock, session
+from harness.run.context import Context
+from harness.run.resume import Request
+from harness.sweep.schedule import Schedule
+from tests.run import plans
+from tests.run.fakes import FakeExecutor, Heard
+
+FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10.2"}}
+
+
+class Conductor:
+    """Calls `conduct` as the command line does; every call is a new process of the runner."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.results = home / "results"
+        self.scratch = home / "scratch"
+        self.scratch.mkdir()
+        self.monkeypatch = monkeypatch
+        self.heard = Heard()
+
+    def __call__(
+        self,
+        executor: FakeExecutor,
+        schedule: Schedule | None = None,
+        *,
+        resume: bool = False,
+        depth: str = "run",
+        facts: Mapping[str, Any] = FACTS,
+        catalog: Catalog | None = None,
+    ) -> session.Done:
+        executor.folder = self.scratch
+
+        class Probe:
+            def __init__(self, *_: object) -> None:
+                self.facts = {"fingerprint": dict(facts), "environment": {"load": 0.0}}
+
+            def wait(self) -> dict[str, Any]:
+                return self.facts
+
+        def start(*_: object) -> FakeExecutor:
+            return executor
+
+        def lock_path(device: str) -> Path:
+            return self.home / f"{device}.lock"
+
+        self.monkeypatch.setattr(session, "Processes", start)
+        self.monkeypatch.setattr(session, "Context", partial(Context, clock=executor.clock))
+        self.monkeypatch.setattr(session, "Probe", Probe)
+        self.monkeypatch.setattr(lock, "lock_path", lock_path)
+        self.heard = Heard()
+        request = Request(
+            schedule or plans.schedule(),
+            catalog or plans.catalog(),
+            self.results,
+            ["seqsweep", "run"],
+            depth,
+            "0.1.0",
+            resume,
+        )
+        return session.conduct(request, self.heard)
+
+    def lines(self) -> list[bytes]:
+        """The lines of the only run's records."""
+        (records,) = self.results.glob("runs/*/records.jsonl")
+        return records.read_bytes().splitlines()
+
+
+@pytest.fixture
+def conduct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Conductor:
+    return Conductor(tmp_path, monkeypatch)

@@ -1,0 +1,221 @@
+"""A scripted world for the runner: no process, no framework, and a clock that moves only when told."""
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.run.executor import Ended
+from harness.spec.protocol import Job
+from harness.spec.record import Cost, Record, Static
+
+MIB = 2**20
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.tick = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.tick
+        return self.now
+
+
+class Killed(BaseException):
+    """Stands for the SIGKILL of the whole run: nothing in the runner may catch it."""
+
+
+@dataclass
+class Act:
+    """How one implementation behaves. A verb's entry is an exception to raise, or changes to its answer."""
+
+    seconds: float | Callable[[int], float] = 1e-3
+    planned: int | None = MIB
+    input_bytes: int = 1024
+    flops: float | None = None
+    formula: float | None = None
+    expected: str | None = None
+    verbs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    seq: Mapping[int, "Act"] = field(default_factory=dict[int, "Act"])
+    noise: tuple[float, ...] = (1.0,)
+    spawn: BaseException | None = None
+
+    def call_s(self, seq: int) -> float:
+        return self.seconds(seq) if callable(self.seconds) else self.seconds
+
+
+def at(number: int, exception: BaseException) -> Callable[[Any], Any]:
+    """For an Act's verb: raise at that ask of it, counted from 1."""
+    count = itertools.count(1)
+    return lambda _: exception if next(count) == number else {}
+
+
+def static(act: Act) -> dict[str, Any]:
+    figures: dict[str, Any] = dict.fromkeys(("alias_bytes", "peak_bytes", "bytes_accessed"), 0)
+    missing = {} if act.flops else {"flops": "not counted"}
+    if act.planned is None:
+        missing |= dict.fromkeys(("argument_bytes", "output_bytes", "temp_bytes"), "no compiler")
+    else:
+        figures |= {"argument_bytes": 0, "output_bytes": 0, "temp_bytes": act.planned}
+    source = "compiled" if act.flops else None
+    return asdict(Static(**figures, flops=act.flops, flops_source=source, unavailable=missing))
+
+
+class FakeWorker:
+    def __init__(self, executor: "FakeExecutor", job: Job, act: Act) -> None:
+        self.executor, self.job, self.act = executor, job, act
+        self.name = "desk" if job.role == "desk" else job.implementation.split("/")[1]
+        self.turn = 0
+        executor.living.append(self)
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> dict[str, Any]:
+        assert self in self.executor.living, "asked after its end"
+        self.executor.count(self.name, self.job.workload["seq"], verb, arguments)
+        scripted: Any = self.act.verbs.get(verb, {})
+        if callable(scripted):
+            scripted = scripted(arguments)
+        if isinstance(scripted, BaseException):
+            if isinstance(scripted, Ended) and not scripted.alive:
+                self.close()
+            raise scripted
+        return {**getattr(self, verb)(**arguments), **scripted}
+
+    def close(self) -> None:
+        if self in self.executor.living:
+            self.executor.living.remove(self)
+
+    def spend(self, seconds: float) -> float:
+        self.executor.clock.now += seconds
+        return seconds
+
+    def call(self) -> float:
+        self.turn += 1
+        return self.act.call_s(self.job.workload["seq"]) * self.act.noise[self.turn % len(self.act.noise)]
+
+    def prepare(self, trace_s: float) -> dict[str, Any]:
+        self.spend(0.5)
+        return {
+            "static": static(self.act),
+            "cost": asdict(Cost(flops=self.act.formula)),
+            "expected": self.act.expected is not None,
+            "expectation": self.act.expected,
+            "input_bytes": self.act.input_bytes,
+            "startup_s": 0.1,
+        }
+
+    def check(self, cotangent: str | None) -> dict[str, Any]:
+        seconds = self.spend(self.act.call_s(self.job.workload["seq"]))
+        return {"seconds": seconds, "high_water_bytes": 4096, "result": f"{self.name}/1", "changed": None}
+
+    def ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
+        return {"method": "wall", "cache": "rotated"}
+
+    def sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
+        samples = [self.call() for _ in range(readings)]
+        return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner)}
+
+    def recheck(self, cotangent: str | None) -> dict[str, Any]:
+        return {"result": f"{self.name}/2", "changed": None}
+
+    def finish(self) -> dict[str, Any]:
+        return {"threads": []}
+
+    def inputs(self, sets: int) -> dict[str, Any]:
+        return {"bytes": 8}
+
+    def reference(self, semantics: str, sets: int) -> dict[str, Any]:
+        return {"coverage": "whole", "seconds": 0.0}
+
+    def judge(self, semantics: str, result: str) -> dict[str, Any]:
+        wrong = result in self.executor.wrong
+        correctness = {"contract": "exact", "passed": not wrong, "coverage": "whole", "figures": {}}
+        return {"correctness": correctness, "reason": "3 elements differ" if wrong else ""}
+
+
+class FakeExecutor:
+    """`acts` by implementation name; `wrong` are the results (`name/1`, after sampling `name/2`) that fail.
+
+    `stop` is raised at the ask of that number, counted from 1 over the whole run.
+    """
+
+    def __init__(
+        self,
+        acts: Mapping[str, Act] | None = None,
+        desk: Act | None = None,
+        wrong: Collection[str] = (),
+        stop: tuple[int, BaseException] | None = None,
+    ) -> None:
+        self.acts, self.desk, self.wrong, self.stop = acts or {}, desk or Act(), wrong, stop
+        self.clock = Clock()
+        self.jobs: list[tuple[Job, int]] = []
+        self.living: list[FakeWorker] = []
+        self.closed = False
+        self.asked: list[tuple[str, int, str, dict[str, Any]]] = []
+        self.folder = Path()
+
+    def spawn(self, job: Job, limit_bytes: int) -> FakeWorker:
+        name = job.implementation.split("/")[1]
+        act = self.desk if job.role == "desk" else self.acts.get(name, Act())
+        act = act.seq.get(job.workload["seq"], act)
+        self.clock.now += 0.02
+        self.jobs.append((job, limit_bytes))
+        if act.spawn is not None:
+            raise act.spawn
+        return FakeWorker(self, job, act)
+
+    def count(self, name: str, seq: int, verb: str, arguments: dict[str, Any]) -> None:
+        self.asked.append((name, seq, verb, arguments))
+        if self.stop and len(self.asked) == self.stop[0]:
+            raise self.stop[1]
+
+    def close(self) -> None:
+        assert not self.closed
+        self.closed = True
+        self.living.clear()
+
+    def verbs(self, name: str) -> list[str]:
+        return [verb for who, _, verb, _ in self.asked if who == name]
+
+    def turns(self) -> list[str]:
+        """Who was sampled, in order."""
+        return [who for who, _, verb, _ in self.asked if verb == "sample"]
+
+
+class Heard:
+    """A listener that remembers, and objects to being drawn to while a clock is read."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.paused = False
+
+    def _note(self, *event: Any) -> None:
+        assert not self.paused, f"{event} while a clock is read"
+        self.events.append(event)
+
+    def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
+        self._note("started", index, key, remaining_s)
+
+    def case_state(self, case: str, state: str) -> None:
+        self._note("state", case, state)
+
+    def pause(self) -> None:
+        self._note("pause")
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+        self.events.append(("resume",))
+
+    def group_finished(self, records: Sequence[Record], remaining_s: float | None) -> None:
+        self._note("finished", len(records), remaining_s)
+
+    def message(self, text: str) -> None:
+        self._note("message", text)
+
+    def close(self) -> None:
+        self._note("close")
+
+    def messages(self) -> list[str]:
+        return [event[1] for event in self.events if event[0] == "message"]

@@ -1,0 +1,70 @@
+"""What is missing here, with the command that mends it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.run import doctor
+from harness.run.doctor import Finding, examine
+
+FACTS: dict[str, Any] = {
+    "fingerprint": {"cpu": "EPYC", "cores": 2, "governor": None},
+    "environment": {"available_bytes": 2**50, "load": [0.1, 0.2, 0.3]},
+    "gpu": {"unavailable": "no nvidia-smi"},
+    "installed": {"torch": "2.13.0", "jax": "0.10.2", "jaxlib": "0.10.2"},
+}
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def look(results: Path = tmp_path, holder: str | None = None, **facts: Any) -> dict[str, Finding]:
+        class Probe:
+            def __init__(self, *_: object) -> None:
+                self.facts = {**FACTS, **facts}
+
+            def wait(self) -> dict[str, Any]:
+                return self.facts
+
+        monkeypatch.setattr(doctor, "Probe", Probe)
+        monkeypatch.setattr(doctor, "held_by", lambda device: holder)
+        return {finding.what: finding for finding in examine(results)}
+
+    return look
+
+
+def test_a_machine_in_order(found: Any) -> None:
+    findings = found()
+    assert [f.what for f in findings.values() if f.state == "problem"] == []
+    assert findings["torch"].says == "2.13.0"
+    assert findings["libtpu"].state == "optional"
+    assert findings["libtpu"].remedy == "pip install 'seqsweep[tpu]'"
+    assert findings["cuda"].state == "optional"
+
+
+@pytest.mark.parametrize(
+    ("what", "changed", "says", "remedy"),
+    [
+        ("jax", {"installed": {}}, "not installed", "pip install jax"),
+        ("memory", {"environment": {"available_bytes": 0, "load": [0.1]}}, "available now 0 B", "--memory"),
+        ("load", {"environment": {"available_bytes": 2**50, "load": [3.0]}}, "load average 3.0", "end what"),
+        (
+            "governor",
+            {"fingerprint": {"cpu": "EPYC", "cores": 2, "governor": "powersave"}},
+            "powersave",
+            "cpupower",
+        ),
+        ("lock", {"holder": "process 7"}, "held by process 7", "wait for it"),
+    ],
+)
+def test_a_problem_comes_with_its_remedy(
+    found: Any, what: str, changed: dict[str, Any], says: str, remedy: str
+) -> None:
+    finding = found(**changed)[what]
+    assert finding.state == "problem"
+    assert says in finding.says
+    assert remedy in finding.remedy
+
+
+def test_results_are_written_where_their_nearest_folder_may_be(found: Any, tmp_path: Path) -> None:
+    assert found(results=tmp_path / "deep" / "results")["results"].state == "ok"

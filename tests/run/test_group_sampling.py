@@ -1,0 +1,155 @@
+"""Rounds: shuffled by the seed, everyone once a round, until each has enough."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.run.executor import Ended
+from harness.spec.order import samples_needed
+from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
+from tests.run.plans import SETTINGS, group, measure, timing
+
+THREE = ("broadcast", "scatter", "threshold")
+
+
+def turns(tmp_path: Path, **more: Any) -> list[str]:
+    executor = FakeExecutor()
+    measure(executor, tmp_path, **more)
+    return executor.turns()
+
+
+def rounds(turns: list[str]) -> list[list[str]]:
+    return [turns[start : start + len(THREE)] for start in range(0, len(turns), len(THREE))]
+
+
+def test_everyone_has_a_turn_in_every_round(tmp_path: Path) -> None:
+    for one in rounds(turns(tmp_path, one=group(THREE))):
+        assert sorted(one) == sorted(THREE)
+
+
+def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path: Path) -> None:
+    first = turns(tmp_path, one=group(THREE))
+    assert turns(tmp_path, one=group(THREE)) == first
+    assert len({tuple(one) for one in rounds(first)}) > 1
+    other_seed = dataclasses.replace(SETTINGS, seed=1)
+    assert turns(tmp_path, one=group(THREE, settings=other_seed)) != first
+    assert turns(tmp_path, one=group(THREE, seq=2048)) != first
+    assert turns(tmp_path, one=group(THREE), replicate=1) != first
+
+
+def test_samples_carry_their_round(tmp_path: Path) -> None:
+    found = timing(measure(FakeExecutor(), tmp_path)["scatter"])
+    assert len(found.samples_s) == len(found.round) == 3 * samples_needed()
+    assert found.round == tuple(r for r in range(samples_needed()) for _ in range(3))
+    assert (found.low_s, found.high_s) == (pytest.approx(1e-3), pytest.approx(1e-3))
+
+
+def test_steady_cases_stop_on_their_interval(tmp_path: Path) -> None:
+    found = measure(FakeExecutor(), tmp_path)
+    assert {timing(record).stopped for record in found.values()} == {"interval"}
+
+
+def test_restless_cases_stop_on_their_budget(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seconds=0.3, noise=(1.0, 4.0, 0.3, 2.0))})
+    found = timing(measure(executor, tmp_path)["scatter"])
+    assert found.stopped == "budget"
+    assert sum(found.samples_s) <= SETTINGS.budget_s
+
+
+def test_a_call_longer_than_the_budget_is_sampled_once(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seconds=10.0)})
+    found = timing(measure(executor, tmp_path)["scatter"])
+    assert found.samples_s == (10.0,)
+    assert (found.stopped, found.low_s) == ("budget", None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "inner", "readings", "warm"),
+    [
+        (7e-6, 143, 3, True),
+        (3e-4, 4, 3, True),
+        (0.02, 1, 3, True),
+        (0.03, 1, 1, True),
+        (0.3, 1, 1, False),
+    ],
+)
+def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(
+    tmp_path: Path, seconds: float, inner: int, readings: int, warm: bool
+) -> None:
+    executor = FakeExecutor({"scatter": Act(seconds=seconds)})
+    found = measure(executor, tmp_path, group(["scatter"]))["scatter"]
+    asked = next(arguments for *_, verb, arguments in executor.asked if verb == "sample")
+    assert asked == {"readings": readings, "inner": inner, "warm": warm}
+    assert timing(found).inner == inner
+
+
+def test_dying_in_the_middle_keeps_the_status_and_lets_the_others_go_on(tmp_path: Path) -> None:
+    third = at(3, Ended("oom", "resident memory reached 9 GiB"))
+    executor = FakeExecutor({"broadcast": Act(verbs={"sample": third})})
+    found = measure(executor, tmp_path, group(THREE))
+    assert (found["broadcast"].status, found["broadcast"].timing) == ("oom", None)
+    assert executor.verbs("broadcast")[-1] == "sample"
+    for name in ("scatter", "threshold"):
+        assert timing(found[name]).stopped == "interval"
+        assert len(set(timing(found[name]).round)) == samples_needed()
+
+
+def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path: Path) -> None:
+    """Its many rounds are gone, and a ratio to them will never be narrow."""
+
+    late = at(9, Ended("crashed", "killed by SIGSEGV"))
+    restless = Act(seconds=1e-2, noise=(1.0, 3.0, 0.2, 5.0, 0.1), verbs={"sample": late})
+    found = timing(measure(FakeExecutor({"broadcast": restless}), tmp_path)["scatter"])
+    assert found.stopped == "interval"
+    assert len(set(found.round)) < 12
+
+
+def test_the_clock_is_read_in_silence(tmp_path: Path) -> None:
+    heard = Heard()
+    measure(FakeExecutor(), tmp_path, listener=heard)  # Heard objects to being drawn to meanwhile
+    assert heard.events.count(("pause",)) == heard.events.count(("resume",)) > 0
+
+
+def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_path: Path) -> None:
+    acts = {name: Act(planned=600 * MIB) for name in THREE}
+    executor = FakeExecutor(acts)
+    found = measure(executor, tmp_path, group(THREE))
+    samples = executor.turns()
+    assert samples == sorted(samples, key=list(dict.fromkeys(samples)).index), "not one after the other"
+    for record in found.values():
+        assert record.status == "ok"
+        assert timing(record).stopped == "interval"
+        (warning,) = timing(record).warnings
+        assert warning.startswith("measured alone: the group together plans 1.76 GiB, the limit is 1000 MiB")
+
+
+def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path: Path) -> None:
+    acts = {name: Act(planned=600 * MIB) for name in THREE}
+    executor = FakeExecutor(acts)
+    measure(executor, tmp_path, group(THREE))
+    calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "desk" and verb != "prepare"]
+    for first, second in itertools.pairwise(THREE):
+        assert calls.index((second, "check")) > calls.index((first, "finish"))
+
+
+def test_one_case_is_never_alone(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
+    found = timing(measure(executor, tmp_path, group(["scatter"]))["scatter"])
+    assert found.warnings == ()
+
+
+def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
+    found = measure(executor, tmp_path)
+    ready = {who: arguments["sets"] for who, _, verb, arguments in executor.asked if verb == "ready"}
+    assert ready == {"broadcast": 2, "scatter": 1}
+    assert (timing(found["scatter"]).cache, timing(found["broadcast"]).cache) == ("warm", "rotated")
+
+
+def test_a_backward_is_sampled_with_cotangents(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    measure(executor, tmp_path, group(mode="fwd_bwd"))
+    assert all(a["cotangents"] for *_, verb, a in executor.asked if verb == "ready")

@@ -1,0 +1,234 @@
+"""What becomes of a case, by what its process does; the others of its group never notice."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.run.executor import Ended
+from harness.run.predict import Work
+from harness.spec.errors import MachineError, Unsupported
+from harness.spec.record import STATUSES
+from tests.run.fakes import MIB, Act, FakeExecutor
+from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
+
+ENDS = {
+    "oom": Ended("oom", "it took too much; raise --memory"),
+    "timeout": Ended("timeout", "no answer; raise --timeout"),
+    "crashed": Ended("crashed", "killed by SIGSEGV"),
+    "unsupported": Unsupported("causal window with cu_seqlens"),
+}
+
+
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck", "finish"])
+@pytest.mark.parametrize("status", ENDS)
+def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str, verb: str) -> None:
+    executor = FakeExecutor({"scatter": Act(verbs={verb: ENDS[status]})})
+    found = measure(executor, tmp_path)
+    assert found["scatter"].status == status
+    assert found["scatter"].reason == str(ENDS[status])
+    assert found["scatter"].timing is None
+    assert found["broadcast"].status == "ok"
+    assert timing(found["broadcast"]).stopped == "interval"
+
+
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("status", ENDS)
+def test_a_lost_baseline_erases_nothing(tmp_path: Path, status: str, verb: str) -> None:
+    executor = FakeExecutor({"broadcast": Act(verbs={verb: ENDS[status]})})
+    found = measure(executor, tmp_path)
+    assert found["broadcast"].status == status
+    assert found["broadcast"].baseline
+    assert found["scatter"].status == "ok"
+    assert timing(found["scatter"]).stopped == "interval"
+    assert timing(found["scatter"]).low_s is not None
+
+
+def test_an_ok_case_has_all_its_evidence(tmp_path: Path) -> None:
+    found = measure(FakeExecutor(), tmp_path)["scatter"]
+    assert found.status == "ok"
+    assert verdict(found).passed
+    assert timing(found).median_s == pytest.approx(1e-3)
+    assert found.memory.high_water_bytes == 4096
+    assert found.static["host"].temp_bytes == MIB
+    assert found.static["host"].fits is True
+    assert (found.source, found.fingerprint, found.seed) == ("sha256:scatter", "sha256:f", 0)
+    assert found.wall_s > 0
+
+
+@pytest.mark.parametrize("status", ["crashed", "unsupported"])
+def test_a_process_that_cannot_be_started(tmp_path: Path, status: str) -> None:
+    found = measure(FakeExecutor({"scatter": Act(spawn=ENDS[status])}), tmp_path)
+    assert (found["scatter"].status, found["broadcast"].status) == (status, "ok")
+    assert found["scatter"].static["host"].unavailable["flops"] == "the case ended before it was compiled"
+
+
+def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(spawn=MachineError("no process can be started"))})
+    with pytest.raises(MachineError):
+        measure(executor, tmp_path)
+    assert executor.living == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    executor = FakeExecutor()
+    with pytest.raises(MachineError, match="cannot be made"):
+        measure(executor, tmp_path, shared=context(executor, tmp_path / "file"))
+
+
+@pytest.mark.parametrize(
+    ("name", "act", "says"),
+    [
+        ("scatter", Act(planned=1001 * MIB), "the compiler plans 1001 MiB; the limit is 1000 MiB"),
+        ("threshold", Act(planned=1001 * MIB), "the trace over fake tensors plans 1001 MiB"),
+        ("plain", Act(planned=None, input_bytes=2000 * MIB), "its inputs alone take 1.95 GiB"),
+    ],
+)
+def test_a_plan_beyond_the_limit_is_oom_and_never_runs(
+    tmp_path: Path, name: str, act: Act, says: str
+) -> None:
+    executor = FakeExecutor({name: act})
+    found = measure(executor, tmp_path, group(["broadcast", name]))
+    assert found[name].status == "oom"
+    assert says in reason(found[name])
+    assert "raise --memory" in reason(found[name])
+    assert found[name].static["host"].fits is False
+    assert executor.verbs(name) == ["prepare"]
+    assert found["broadcast"].status == "ok"
+
+
+def test_what_plans_nothing_may_still_run(tmp_path: Path) -> None:
+    found = measure(FakeExecutor({"plain": Act(planned=None)}), tmp_path, group(["plain"]))
+    assert found["plain"].status == "ok"
+    assert found["plain"].static["host"].fits is None
+
+
+def test_static_runs_nothing_and_does_not_judge_the_limit(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(planned=1001 * MIB)})
+    found = measure(executor, tmp_path, depth="static")
+    assert {name: record.status for name, record in found.items()} == {"broadcast": "ok", "scatter": "ok"}
+    assert found["scatter"].static["host"].fits is False
+    assert found["scatter"].correctness is None
+    assert {verb for *_, verb, _ in executor.asked} == {"prepare"}
+
+
+def test_check_judges_and_times_nothing(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    found = measure(executor, tmp_path, depth="check")
+    assert all(verdict(record).passed and record.timing is None for record in found.values())
+    assert executor.turns() == []
+
+
+def test_a_larger_length_is_inferred_after_an_oom(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"check": ENDS["oom"]})})})
+    shared = context(executor, tmp_path)
+    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "oom"
+    later = measure(executor, tmp_path, group(seq=4096), shared=shared)
+    assert later["scatter"].status == "skipped"
+    assert later["scatter"].reason == "inferred from the oom at seq 1Ki; --seq 4096 alone tries it"
+    assert later["scatter"].static["host"].temp_bytes == MIB
+    assert later["broadcast"].status == "ok"
+
+
+def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"prepare": ENDS["timeout"]})})})
+    shared = context(executor, tmp_path)
+    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "timeout"
+    before = len(executor.asked)
+    later = measure(executor, tmp_path, group(seq=4096), shared=shared)["scatter"]
+    assert later.status == "skipped"
+    assert "timeout of compiling at seq 1Ki" in reason(later)
+    assert "scatter" not in [who for who, *_ in executor.asked[before:]]
+
+
+def test_a_shorter_length_still_runs_after_an_oom(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": ENDS["oom"]})})})
+    shared = context(executor, tmp_path)
+    measure(executor, tmp_path, group(seq=4096), shared=shared)
+    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "ok"
+
+
+def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path: Path) -> None:
+    executor = FakeExecutor({"broadcast": Act(seconds=lambda seq: 0.1 * (seq / 1024) ** 2)})
+    shared = context(executor, tmp_path)
+    for seq in (1024, 2048):
+        assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
+    found = measure(executor, tmp_path, group(seq=8192), shared=shared)
+    assert found["broadcast"].status == "skipped"
+    assert found["broadcast"].reason == (
+        "predicted 6.4 s a call (exponent 2.00, from shorter lengths); the budget is 4.0 s: raise --budget"
+    )
+    assert timing(found["scatter"]).stopped == "interval"
+
+
+def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path: Path) -> None:
+    slow_start = Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})
+    executor = FakeExecutor({"broadcast": slow_start})
+    shared = context(executor, tmp_path)
+    for seq in (1024, 2048, 8192):
+        assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
+    predicted = shared.prediction.call(group(seq=16384).cases[0], Work())
+    assert predicted
+    assert predicted.seconds == pytest.approx(1e-3)
+
+
+def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path: Path) -> None:
+    acts = {
+        "broadcast": Act(seconds=1.0, seq={8192: Act(flops=640.0)}, flops=10.0),
+        "scatter": Act(seconds=1.0),
+    }
+    executor = FakeExecutor(acts)
+    shared = context(executor, tmp_path)
+    measure(executor, tmp_path, group(seq=1024), shared=shared)
+    found = measure(executor, tmp_path, group(seq=8192), shared=shared)
+    assert found["broadcast"].status == "skipped"
+    assert "predicted 64 s a call (exponent 2.00, from compiled FLOPs and seq 1Ki)" in reason(
+        found["broadcast"]
+    )
+    assert found["scatter"].status == "ok"
+
+
+def test_check_predicts_nothing_for_it_has_no_budget(tmp_path: Path) -> None:
+    executor = FakeExecutor({"broadcast": Act(seconds=float)})
+    shared = context(executor, tmp_path, depth="check")
+    statuses = [
+        measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status
+        for seq in (1024, 2048, 4096)
+    ]
+    assert statuses == ["ok"] * 3
+
+
+def test_a_group_without_survivors_draws_no_inputs(tmp_path: Path) -> None:
+    acts = {name: Act(verbs={"prepare": ENDS["crashed"]}) for name in ("broadcast", "scatter")}
+    executor = FakeExecutor(acts)
+    found = measure(executor, tmp_path)
+    assert {record.status for record in found.values()} == {"crashed"}
+    assert executor.verbs("desk") == []
+
+
+def test_the_statuses_here_are_the_closed_set() -> None:
+    assert {*ENDS, "ok", "incorrect", "skipped"} == set(STATUSES)
+
+
+def test_time_is_accounted_by_activity(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    shared = context(executor, tmp_path)
+    measure(executor, tmp_path, shared=shared)
+    assert shared.spent["compile"] == pytest.approx(2 * (0.5 - 0.1))
+    assert shared.spent["startup"] == pytest.approx(2 * (0.02 + 0.1))
+    assert shared.startups_s == pytest.approx([0.12, 0.12])
+    assert sum(shared.spent.values()) == pytest.approx(executor.clock.now)
+    assert shared.spent["turns"] == pytest.approx(0.0)
+
+
+def test_the_job_tells_a_process_all_it_needs(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    measure(executor, tmp_path, group(["scatter"], mode="fwd_bwd"))
+    (job, limit), (desk, _) = executor.jobs
+    assert limit == SETTINGS.memory_bytes
+    assert (job.role, job.framework, job.module) == ("case", "jax", "impls.mask.scatter")
+    assert (desk.role, desk.framework) == ("desk", "numpy")
+    assert job.folder == desk.folder
+    assert (job.seed, job.threads, job.memory_bytes) == (0, 1, SETTINGS.memory_bytes)
+    assert [a["cotangent"] for *_, verb, a in executor.asked if verb == "check"] == ["cotangent-exact"]

@@ -1,0 +1,224 @@
+"""Ctrl-C and SIGKILL at every moment, then --resume: the same cases, none twice, nothing left behind."""
+
+import errno
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from harness.run.lock import held_by
+from harness.run.session import Done
+from harness.spec.errors import MachineError
+from harness.store import files
+from harness.store.runs import WITHDRAWN
+from tests.run.conftest import Conductor
+from tests.run.fakes import Act, FakeExecutor, FakeWorker, Killed
+from tests.run.plans import schedule
+
+SEQS = (1024, 2048, 4096)
+CASES = {(f"mask/{name}@rows=4,seq={seq}:fwd:cpu", 0) for seq in SEQS for name in ("broadcast", "scatter")}
+ASKS = 84  # of an uninterrupted run, in three equal groups
+IN_A_GROUP = ASKS // 3
+FIRST_SAMPLE = 11  # the ask of a group that reads the clock first
+
+
+def sampled(executor: FakeExecutor) -> set[int]:
+    """The lengths at which a clock was read."""
+    return {seq for _, seq, verb, _ in executor.asked if verb == "sample"}
+
+
+def check_whole(conduct: Conductor, done: Done, first: FakeExecutor, second: FakeExecutor) -> None:
+    records = done.folder.read()
+    assert records.problems == ()
+    assert {record.key[:2] for record in records.records} == CASES
+    assert {record.status for record in records.records} == {"ok"}
+    assert len(conduct.lines()) == len(CASES)
+    assert {record.timing.stopped for record in records.records if record.timing} == {"interval"}
+    assert {record.key for record in done.outcome.records} == {record.key for record in records.records}
+    assert first is second or len(sampled(first) & sampled(second)) <= 1
+    assert first.closed
+    assert second.closed
+    assert first.living == second.living == []
+    assert list(conduct.scratch.iterdir()) == []
+    assert not done.outcome.interrupted
+    assert done.folder.info["finished"]
+
+
+def test_an_uninterrupted_run(conduct: Conductor) -> None:
+    executor = FakeExecutor()
+    done = conduct(executor)
+    assert len(executor.asked) == ASKS
+    assert executor.asked[FIRST_SAMPLE - 1][2] == "sample"
+    check_whole(conduct, done, executor, executor)
+
+
+@pytest.mark.parametrize("moment", range(1, ASKS + 1))
+def test_ctrl_c_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None:
+    first = FakeExecutor(stop=(moment, KeyboardInterrupt()))
+    stopped = conduct(first)
+    before, within = divmod(moment - 1, IN_A_GROUP)
+    assert stopped.outcome.interrupted
+    assert stopped.folder.info["finished"] is None
+    complete = [r for r in stopped.outcome.records if r.timing and r.timing.stopped == "interval"]
+    assert len(complete) >= 2 * before
+    if within + 1 > FIRST_SAMPLE:
+        assert len(stopped.outcome.records) == 2 * before + 2, "what was sampled is kept"
+    else:
+        assert len(stopped.outcome.records) == 2 * before
+    assert len(conduct.lines()) == len(stopped.outcome.records)
+    second = FakeExecutor()
+    check_whole(conduct, conduct(second, resume=True), first, second)
+
+
+@pytest.mark.parametrize("moment", range(1, ASKS + 1))
+def test_sigkill_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None:
+    first = FakeExecutor(stop=(moment, Killed()))
+    with pytest.raises(Killed):
+        conduct(first)
+    assert len(conduct.lines()) == 2 * ((moment - 1) // IN_A_GROUP)
+    second = FakeExecutor()
+    check_whole(conduct, conduct(second, resume=True), first, second)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sigkill_while_a_group_is_written_then_resume(conduct: Conductor, seed: int) -> None:
+    """The last append is cut at a random byte, as a kill in the middle of it leaves it."""
+    dice = random.Random(seed)
+    group = dice.randrange(1, 3)
+    first = FakeExecutor(stop=(group * IN_A_GROUP + 1, Killed()))
+    with pytest.raises(Killed):
+        conduct(first)
+    (path,) = conduct.results.glob("runs/*/records.jsonl")
+    written = path.read_bytes()
+    begins = len(b"".join(written.splitlines(keepends=True)[:-2]))
+    path.write_bytes(written[: dice.randrange(begins, len(written))])
+    second = FakeExecutor()
+    check_whole(conduct, conduct(second, resume=True), first, second)
+    assert len(sampled(first) & sampled(second)) == 1
+
+
+def test_the_records_of_an_interrupted_group_say_so(conduct: Conductor) -> None:
+    slow = Act(seconds=0.3)
+    executor = FakeExecutor(
+        {"broadcast": slow, "scatter": slow}, stop=(FIRST_SAMPLE + 1, KeyboardInterrupt())
+    )
+    one, other = conduct(executor).outcome.records
+    sampled, waiting = (one, other) if one.timing else (other, one)
+    assert sampled.timing
+    assert (sampled.status, sampled.timing.stopped) == ("ok", "interrupted")
+    assert sampled.timing.samples_s == (0.3,)
+    assert waiting.status == "skipped"
+    assert waiting.reason == "the run was interrupted before its first sample; go on with run --resume"
+
+
+def test_what_a_resumed_run_takes_out_is_kept_aside(conduct: Conductor) -> None:
+    conduct(FakeExecutor(stop=(FIRST_SAMPLE + 3, KeyboardInterrupt())))
+    interrupted = conduct.lines()
+    done = conduct(FakeExecutor(), resume=True)
+    assert (done.folder.path / WITHDRAWN).read_bytes().splitlines() == interrupted
+
+
+def test_interrupted_twice_then_resumed_twice(conduct: Conductor) -> None:
+    first = FakeExecutor(stop=(IN_A_GROUP + FIRST_SAMPLE + 5, KeyboardInterrupt()))
+    conduct(first)
+    again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
+    assert again.outcome.interrupted
+    last = FakeExecutor()
+    check_whole(conduct, conduct(last, resume=True), first, last)
+
+
+def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct: Conductor) -> None:
+    executor = FakeExecutor(wrong=["broadcast/1"], stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
+    statuses = {r.implementation: r.status for r in conduct(executor).outcome.records}
+    assert statuses == {"mask/broadcast": "incorrect", "mask/scatter": "ok"}
+
+
+def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
+    close = FakeWorker.close
+    impatient = iter([True])
+
+    def close_slowly(worker: FakeWorker) -> None:
+        if executor.stop and len(executor.asked) >= executor.stop[0] and next(impatient, False):
+            raise KeyboardInterrupt
+        close(worker)
+
+    monkeypatch.setattr(FakeWorker, "close", close_slowly)
+    assert conduct(executor).outcome.interrupted
+    assert executor.living == []
+    assert held_by("cpu", conduct.home / "cpu.lock") is None
+    last = FakeExecutor()
+    check_whole(conduct, conduct(last, resume=True), executor, last)
+
+
+def test_ctrl_c_while_writing_leaves_no_half_group(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = FakeExecutor()
+    fail_second_write(monkeypatch, KeyboardInterrupt())
+    done = conduct(executor)
+    assert done.outcome.interrupted
+    assert len(conduct.lines()) == len(done.outcome.records) == 2
+    monkeypatch.setattr(files.os, "fsync", FSYNC)
+    last = FakeExecutor()
+    check_whole(conduct, conduct(last, resume=True), executor, last)
+
+
+def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = FakeExecutor()
+    fail_second_write(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(MachineError, match="No space left on device"):
+        conduct(executor)
+    assert executor.living == []
+    assert list(conduct.scratch.iterdir()) == []
+    assert held_by("cpu", conduct.home / "cpu.lock") is None
+    assert len(conduct.lines()) == 2
+    monkeypatch.setattr(files.os, "fsync", FSYNC)
+    last = FakeExecutor()
+    check_whole(conduct, conduct(last, resume=True), executor, last)
+
+
+FSYNC = os.fsync
+
+
+def fail_second_write(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Flushing the second group to the disk fails."""
+
+    def fsync(descriptor: int) -> None:
+        FSYNC(descriptor)
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if path.name == "records.jsonl" and os.fstat(descriptor).st_size > 0:
+            seen.append(path)
+            if len(seen) == 2:
+                raise error
+
+    seen: list[Path] = []
+    monkeypatch.setattr(files.os, "fsync", fsync)
+
+
+def test_a_polite_kill_is_a_ctrl_c(conduct: Conductor) -> None:
+    def terminate(_: object) -> dict[str, object]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return {}
+
+    before = signal.getsignal(signal.SIGTERM)
+    executor = FakeExecutor({"scatter": Act(verbs={"recheck": terminate})})
+    done = conduct(executor, schedule(seqs=(1024,)))
+    assert done.outcome.interrupted
+    assert len(done.outcome.records) == 2
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.parametrize("moment", range(1, 15, 3))
+def test_a_resumed_group_measured_alone_is_whole_again(conduct: Conductor, moment: int) -> None:
+    acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
+    first = FakeExecutor(acts, stop=(FIRST_SAMPLE + moment, KeyboardInterrupt()))
+    conduct(first)
+    second = FakeExecutor(acts)
+    check_whole(conduct, conduct(second, resume=True), first, second)

@@ -1,0 +1,106 @@
+"""Predictions on written numbers."""
+
+import dataclasses
+
+import pytest
+
+from harness.run.predict import STEEPEST, Prediction, Work
+from harness.spec.record import Cost, Static
+from tests.run.plans import case
+
+NOTHING = Work()
+
+
+def noted(points: dict[int, float], works: dict[int, Work] | None = None) -> Prediction:
+    prediction = Prediction()
+    for seq, seconds in points.items():
+        prediction.note(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
+    return prediction
+
+
+@pytest.mark.parametrize(
+    ("points", "seconds", "exponent"),
+    [
+        ({1024: 1.0, 2048: 2.0}, 4.0, 1.0),
+        ({1024: 1.0, 2048: 4.0}, 16.0, 2.0),
+        ({1024: 1.0, 2048: 1.0}, 1.0, 0.0),
+        ({1024: 2.0, 2048: 1.0}, 1.0, 0.0),  # noise is no negative growth
+        ({1024: 1e-6, 2048: 1e-3}, 1e-3 * 2**STEEPEST, STEEPEST),  # nor an absurd one
+        ({512: 1.0, 1024: 1.0, 2048: 4.0}, 16.0, 2.0),  # a fixed cost hides growth at first
+        ({512: 1.0, 1024: 4.0, 2048: 4.0}, 16.0, 2.0),  # one flat step is noise
+        ({256: 1.0, 512: 8.0, 1024: 8.0, 2048: 8.0}, 8.0, 0.0),  # what is long past does not count
+    ],
+)
+def test_growth_from_measured_lengths(points: dict[int, float], seconds: float, exponent: float) -> None:
+    predicted = noted(points).call(case(seq=4096), NOTHING)
+    assert predicted
+    assert predicted.exponent == pytest.approx(exponent)
+    assert predicted.seconds == pytest.approx(seconds)
+
+
+def test_nothing_to_go_on_is_no_prediction() -> None:
+    assert Prediction().call(case(seq=4096), NOTHING) is None
+    assert noted({1024: 9.0}).call(case(seq=4096), Work(formula=5.0)) is None
+    assert noted({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
+    assert noted({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "seconds", "basis"),
+    [
+        (Work(10, "compiled", None), Work(160, "compiled", None), 16.0, "compiled FLOPs and seq 1Ki"),
+        (Work(10, "compiled", 5), Work(160, "compiled", 10), 16.0, "compiled FLOPs and seq 1Ki"),
+        (Work(10, "compiled", 5), Work(160, "matmul_only", 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (Work(None, None, 5), Work(None, None, 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (Work(0, "compiled", 5), Work(0, "compiled", 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (Work(None, None, 20), Work(None, None, 5), 1.0, "analytic FLOPs and seq 1Ki"),
+    ],
+)
+def test_growth_from_the_work_after_one_length(before: Work, now: Work, seconds: float, basis: str) -> None:
+    predicted = noted({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
+    assert predicted
+    assert predicted.seconds == pytest.approx(seconds)
+    assert predicted.basis == basis
+
+
+def test_work_is_read_from_static_figures_and_formula() -> None:
+    static = dataclasses.replace(Static.none("none"), flops=8.0, flops_source="compiled")
+    assert Work.of(static, Cost(flops=5.0)) == Work(8.0, "compiled", 5.0)
+    assert Work.of(None, Cost(flops=5.0)) == Work(None, None, 5.0)
+
+
+def test_a_later_word_about_a_case_counts() -> None:
+    prediction = noted({1024: 1.0, 2048: 99.0})
+    prediction.note(case(seq=2048), 2.0, NOTHING)
+    predicted = prediction.call(case(seq=4096), NOTHING)
+    assert predicted
+    assert predicted.seconds == pytest.approx(4.0)
+
+
+def test_other_series_say_nothing() -> None:
+    prediction = noted({1024: 1.0, 2048: 2.0})
+    assert prediction.call(case("broadcast", seq=4096), NOTHING) is None
+    assert prediction.call(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
+
+
+@pytest.mark.parametrize(("budget", "skips"), [(3.9, True), (4.0, False), (4.1, False)])
+def test_a_call_that_just_fits_is_run(budget: float, skips: bool) -> None:
+    assert bool(noted({1024: 1.0, 2048: 2.0}).over_budget(case(seq=4096), NOTHING, budget)) is skips
+
+
+def test_the_shortest_failure_counts() -> None:
+    prediction = Prediction()
+    prediction.stop(case(seq=4096), "timeout")
+    prediction.stop(case(seq=2048), "oom")
+    prediction.stop(case(seq=8192), "oom")
+    assert prediction.inferred(case(seq=2048)) is None
+    assert "oom at seq 2Ki" in (prediction.inferred(case(seq=4096)) or "")
+    assert prediction.inferred(case("broadcast", seq=4096)) is None
+
+
+def test_a_failed_run_does_not_forbid_to_compile() -> None:
+    prediction = Prediction()
+    prediction.stop(case(seq=1024), "oom")
+    assert prediction.inferred(case(seq=2048), compiling=True) is None
+    prediction.stop(case(seq=1024), "timeout", compiling=True)
+    assert "timeout of compiling" in (prediction.inferred(case(seq=2048), compiling=True) or "")

@@ -1,0 +1,236 @@
+"""Which run --resume continues, what it says when it will not, and what becomes of the figures."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.run.executor import Ended
+from harness.run.session import known_seconds
+from harness.spec.errors import MachineError, UsageError
+from tests.run.conftest import FACTS, Conductor
+from tests.run.fakes import Act, FakeExecutor, Killed
+from tests.run.plans import SETTINGS, case, catalog, schedule
+
+Refused = Callable[[Conductor], Any]
+
+
+def again(**changed: Any) -> Refused:
+    """The same command, but for what is named here."""
+
+    def resume(conduct: Conductor) -> Any:
+        return conduct(FakeExecutor(), resume=True, **changed)
+
+    return resume
+
+
+def with_settings(**changed: Any) -> Refused:
+    return again(schedule=schedule(settings=dataclasses.replace(SETTINGS, **changed)))
+
+
+REFUSALS = {
+    "suite mask differs in axes.seq, cases": again(schedule=schedule(seqs=(1024, 2048))),
+    "suite mask differs in implementations, cases": again(
+        schedule=schedule(names=("broadcast", "threshold"))
+    ),
+    "suite mask differs in settings.budget_s (4.0 then, 1.0 now)": with_settings(budget_s=1.0),
+    "suite mask differs in settings.seed (0 then, 1 now)": with_settings(seed=1),
+    "it was started with --replicates 1": again(schedule=schedule(replicates=2)),
+    "the source of mask/scatter has changed": again(catalog=catalog(scatter="sha256:other")),
+    "this machine differs in cpu (EPYC then, Xeon now)": again(facts={**FACTS, "cpu": "Xeon"}),
+    "this machine differs in versions.jax (0.10.2 then, 0.11.0 now)": again(
+        facts={**FACTS, "versions": {"jax": "0.11.0"}}
+    ),
+    "this machine differs in gpu (None then, H200 now)": again(facts={**FACTS, "gpu": "H200"}),
+}
+
+
+@pytest.mark.parametrize("difference", REFUSALS)
+def test_a_run_that_differs_is_refused_by_what_differs(conduct: Conductor, difference: str) -> None:
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(40, Killed())))
+    (folder,) = conduct.results.glob("runs/*")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(UsageError) as refused:
+        REFUSALS[difference](conduct)
+    assert str(refused.value) == (
+        f"--resume: run {folder.name} cannot be continued: {difference}; start a new one without --resume"
+    )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before, "nothing was changed in it"
+
+
+def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct: Conductor) -> None:
+    with pytest.raises(UsageError, match=r"--resume: no run of mask is stored in .*results; start a new one"):
+        conduct(FakeExecutor(), resume=True)
+
+
+def test_a_check_is_no_run_to_resume(conduct: Conductor) -> None:
+    conduct(FakeExecutor(), depth="check")
+    with pytest.raises(UsageError, match="no run of mask is stored"):
+        conduct(FakeExecutor(), resume=True)
+
+
+def test_a_complete_run_says_so_and_gives_its_records(conduct: Conductor) -> None:
+    first = conduct(FakeExecutor())
+    info = first.folder.info
+    executor = FakeExecutor()
+    executor.clock.tick = 1.0
+    second = conduct(executor, resume=True)
+    assert executor.asked == []
+    assert second.folder.id == first.folder.id
+    assert second.outcome.records == first.outcome.records
+    assert not second.outcome.interrupted
+    assert conduct.heard.messages() == [f"run {first.folder.id} is complete: nothing is left to measure"]
+    assert second.folder.info == info
+    assert second.outcome.overhead == first.outcome.overhead
+
+
+def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct: Conductor) -> None:
+    done = conduct(FakeExecutor())
+    done.folder.update_info(finished=None, overhead=None)
+    again = conduct(FakeExecutor(), resume=True)
+    assert again.folder.info["finished"]
+    assert again.outcome.records == done.outcome.records
+
+
+def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
+    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    conduct(FakeExecutor(), resume=True)
+    assert conduct.heard.messages() == [
+        f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
+    ]
+    assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
+
+
+def test_a_torn_line_is_told(conduct: Conductor) -> None:
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(30, Killed())))
+    (path,) = conduct.results.glob("runs/*/records.jsonl")
+    path.write_bytes(path.read_bytes()[:-10])
+    conduct(FakeExecutor(), resume=True)
+    told = conduct.heard.messages()
+    assert any("records.jsonl:2" in line and "measured again" in line for line in told)
+
+
+def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
+    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    executor = FakeExecutor()
+    second = conduct(executor, resume=True)
+    before, total = first.outcome.overhead, second.outcome.overhead
+    assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
+    assert total["work_s"] == pytest.approx(
+        sum(total[f"{name}_s"] for name in ("compile", "contract", "samples")), abs=2e-3
+    )
+    assert total["share"] == pytest.approx(total["work_s"] / total["wall_s"], abs=1e-3)
+    assert total["startup_per_case_s"] == pytest.approx(0.12)
+    assert second.folder.info["overhead"] == total
+
+
+def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct: Conductor) -> None:
+    slow = Act(seconds=lambda seq: 0.5 * (seq / 1024) ** 2)
+    starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
+    doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
+    names = ("broadcast", "scatter", "threshold")
+    with pytest.raises(Killed):
+        conduct(FakeExecutor({"broadcast": slow, "scatter": starved, "threshold": doomed}), schedule(names))
+    assert len(conduct.lines()) == 6
+    done = conduct(FakeExecutor({"broadcast": slow, "scatter": starved}), schedule(names), resume=True)
+    reasons = {record.case: record.reason or "" for record in done.outcome.records}
+    assert "predicted 8.0 s a call" in reasons[case("broadcast", 4096).id]
+    assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
+    assert reasons[case("threshold", 4096).id] == ""
+
+
+@pytest.mark.parametrize("compiling", [True, False])
+def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct: Conductor, compiling: bool) -> None:
+    verb = "prepare" if compiling else "check"
+    hung = Act(seq={1024: Act(verbs={verb: Ended("timeout", "no answer; raise --timeout")})})
+    doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
+    with pytest.raises(Killed):
+        conduct(FakeExecutor({"broadcast": doomed, "scatter": hung}))
+    executor = FakeExecutor({"scatter": hung})
+    done = conduct(executor, resume=True)
+    reasons = {record.case: record.reason or "" for record in done.outcome.records}
+    assert ("of compiling" in reasons[case("scatter", 4096).id]) is compiling
+    assert ("prepare" in executor.verbs("scatter")) is not compiling
+
+
+def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct: Conductor) -> None:
+    """A larger length may be tiled; its own plan is asked for, resumed or not."""
+    huge = Act(seq={1024: Act(planned=2000 * 2**20)})
+    doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
+    with pytest.raises(Killed):
+        conduct(FakeExecutor({"broadcast": doomed, "scatter": huge}))
+    done = conduct(FakeExecutor({"scatter": huge}), resume=True)
+    statuses = {record.case: record.status for record in done.outcome.records}
+    assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
+
+
+def test_replicates_are_resumed_one_by_one(conduct: Conductor) -> None:
+    whole = schedule(seqs=(1024,), replicates=3)
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(30, Killed())), whole)
+    executor = FakeExecutor()
+    done = conduct(executor, whole, resume=True)
+    assert sorted(record.replicate for record in done.outcome.records) == [0, 0, 1, 1, 2, 2]
+    assert executor.verbs("scatter").count("prepare") == 2
+
+
+def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct: Conductor) -> None:
+    whole = schedule(seqs=(1024,), skips=(("threshold", 1024),))
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(5, Killed())), whole)
+    assert len(conduct.lines()) == 1
+    done = conduct(FakeExecutor(), whole, resume=True)
+    assert len(conduct.lines()) == 3
+    skipped = done.outcome.records[0]
+    assert (skipped.status, skipped.reason) == ("unsupported", "mask has no such mode; use another")
+
+
+def test_a_schedule_of_impossible_cases_only(conduct: Conductor) -> None:
+    whole = schedule(seqs=(), skips=(("threshold", 1024),))
+    first = conduct(FakeExecutor(), whole)
+    assert [record.status for record in first.outcome.records] == ["unsupported"]
+    assert conduct(FakeExecutor(), whole, resume=True).outcome.records == first.outcome.records
+
+
+def test_run_json_says_how_it_was_measured(conduct: Conductor) -> None:
+    info = conduct(FakeExecutor()).folder.info
+    assert info["command"] == ["seqsweep", "run"]
+    assert info["depth"] == "run"
+    assert info["suites"]["mask"]["settings"]["budget_s"] == 4.0
+    assert info["suites"]["mask"]["baseline"] == "mask/broadcast"
+    assert info["sources"] == {"mask/broadcast": "sha256:broadcast", "mask/scatter": "sha256:scatter"}
+    assert info["finished"]
+
+
+def test_records_point_to_fingerprint_and_environment(conduct: Conductor) -> None:
+    done = conduct(FakeExecutor())
+    (record, *_) = done.outcome.records
+    assert done.folder.fingerprints()[record.fingerprint] == FACTS
+    assert done.folder.environments()[record.environment] == {"load": 0.0}
+
+
+def test_known_seconds_are_those_of_the_newest_runs(conduct: Conductor) -> None:
+    assert known_seconds(conduct.results) == {}
+    done = conduct(FakeExecutor())
+    known = known_seconds(conduct.results)
+    assert known == {record.case: record.wall_s for record in done.outcome.records}
+    assert min(known.values()) > 0
+
+
+def test_one_benchmark_per_device(conduct: Conductor) -> None:
+    def second(_: object) -> Any:
+        with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):
+            conduct(FakeExecutor())
+        return {}
+
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": second})})
+    assert conduct(executor, schedule(seqs=(1024,))).outcome.records
+
+
+def test_check_needs_no_lock_and_times_nothing(conduct: Conductor) -> None:
+    done = conduct(FakeExecutor(), depth="check")
+    assert not (conduct.home / "cpu.lock").exists()
+    assert all(record.timing is None for record in done.outcome.records)

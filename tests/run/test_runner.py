@@ -1,0 +1,80 @@
+"""The order of a run, and what whoever watches it hears."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.run.evidence import was_cut_short
+from harness.run.runner import left, run, unfinished
+from harness.spec.record import Record
+from tests.run.fakes import FakeExecutor, Heard
+from tests.run.plans import context, schedule
+
+
+class Kept:
+    """A sink that remembers every write."""
+
+    def __init__(self) -> None:
+        self.writes: list[list[Record]] = []
+
+    def append(self, records: Sequence[Record]) -> None:
+        self.writes.append(list(records))
+
+
+def test_groups_in_order_each_written_before_the_next_begins(tmp_path: Path) -> None:
+    heard, kept, executor = Heard(), Kept(), FakeExecutor()
+    whole = schedule(replicates=2)
+    outcome = run(whole, context(executor, tmp_path, listener=heard), kept)
+    assert [(w[0].seq, w[0].replicate) for w in kept.writes] == [
+        (seq, replicate) for seq in (1024, 2048, 4096) for replicate in (0, 1)
+    ]
+    assert [len(write) for write in kept.writes] == [2] * 6
+    assert list(outcome.records) == [record for write in kept.writes for record in write]
+    steps = [event for event in heard.events if event[0] in {"started", "finished"}]
+    assert [event[0] for event in steps] == ["started", "finished"] * 6
+    assert [event[1] for event in steps[::2]] == list(range(6))
+    assert steps[0][3] is None
+    assert steps[-1][2] == 0
+
+
+def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path: Path) -> None:
+    whole = schedule()
+    done = run(whole, context(FakeExecutor(), tmp_path), Kept()).records[:2]
+    heard, kept = Heard(), Kept()
+    outcome = run(whole, context(FakeExecutor(), tmp_path, listener=heard), kept, done=done)
+    assert outcome.records[:2] == done
+    assert [write[0].seq for write in kept.writes] == [2048, 4096]
+    assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
+
+
+def test_a_fingerprint_may_differ_by_group(tmp_path: Path) -> None:
+    kept = Kept()
+    run(schedule(), context(FakeExecutor(), tmp_path), kept, fingerprint=lambda group: group.key)
+    assert all(record.fingerprint == record.as_case.group for write in kept.writes for record in write)
+
+
+def test_known_seconds_are_the_first_estimate(tmp_path: Path) -> None:
+    heard = Heard()
+    whole = schedule()
+    known = {one.id: 1.5 for group in whole.groups for one in group.cases}
+    run(whole, context(FakeExecutor(), tmp_path, listener=heard), Kept(), known_s=known)
+    assert [event[3] for event in heard.events if event[0] == "started"] == [9.0, 6.0, 3.0]
+
+
+def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path: Path) -> None:
+    whole = schedule()
+    records = run(whole, context(FakeExecutor(), tmp_path), Kept()).records
+    assert left(whole, records) == []
+    assert unfinished(whole, records) == set()
+    half = [record for record in records if record.case != records[0].case]
+    assert [group.cases[0].seq for group, _ in left(whole, half)] == [1024]
+    assert unfinished(whole, half) == {(records[1].case, 0)}
+
+
+def test_an_interrupted_group_is_left_with_all_its_records(tmp_path: Path) -> None:
+    whole = schedule()
+    executor = FakeExecutor(stop=(15, KeyboardInterrupt()))
+    outcome = run(whole, context(executor, tmp_path), Kept())
+    assert outcome.interrupted
+    assert any(was_cut_short(record) for record in outcome.records)
+    assert len(left(whole, outcome.records)) == 3
+    assert unfinished(whole, outcome.records) == {(record.case, 0) for record in outcome.records}

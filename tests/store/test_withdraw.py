@@ -1,0 +1,34 @@
+"""Taking records out of a run, so that they can be measured again."""
+
+from harness.store.runs import RECORDS, WITHDRAWN
+
+
+def test_withdrawn_records_are_kept_aside_and_the_rest_stays_as_it_was(folder, record):
+    folder.append([record(seq=1024), record(seq=1024, name="broadcast")])
+    before = (folder.path / RECORDS).read_bytes()
+    last = [record(seq=2048), record(seq=2048, name="broadcast")]
+    folder.append(last)
+    after = (folder.path / RECORDS).read_bytes()
+    folder.withdraw({one.key[:2] for one in last})
+    assert (folder.path / RECORDS).read_bytes() == before
+    assert (folder.path / WITHDRAWN).read_bytes() == after.removeprefix(before)
+    folder.append(last)
+    assert len(folder.read().records) == 4
+    assert folder.read().problems == ()
+    assert folder.repair() == ()
+
+
+def test_what_is_withdrawn_twice_is_kept_twice(folder, record):
+    for _ in range(2):
+        folder.append([record()])
+        folder.withdraw({record().key[:2]})
+    assert len((folder.path / WITHDRAWN).read_bytes().splitlines()) == 2
+    assert folder.read().records == ()
+
+
+def test_withdrawing_nothing_changes_nothing(folder, record):
+    folder.append([record()])
+    folder.withdraw(set())
+    folder.withdraw({("mask/other@seq=1:fwd:cpu", 0), (record().case, 1)})
+    assert len(folder.read().records) == 1
+    assert not (folder.path / WITHDRAWN).exists()
