@@ -6,12 +6,12 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
+from harness.command import flags
 from harness.command.asked import Asked, words
 from harness.spec.errors import SeqsweepError, UsageError, nearest
 
@@ -33,65 +33,31 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Suites = Annotated[list[str] | None, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
-Family = Annotated[list[str] | None, typer.Option("--family", help="Only these families.")]
-Impl = Annotated[list[str] | None, typer.Option("--impl", help="Only these: name, family/name, name[opt=1].")]
-Seq = Annotated[list[str] | None, typer.Option("--seq", help="Lengths instead of the suite's: 4Ki,128Ki.")]
-Mode = Annotated[list[str] | None, typer.Option("--mode", help="fwd, bwd, fwd_bwd.")]
-Device = Annotated[list[str] | None, typer.Option("--device", help="cpu, cuda, tpu.")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="A workload field: rows=64,128.")]
-Baseline = Annotated[str | None, typer.Option("--baseline", help="What speedups are relative to.")]
-Quick = Annotated[bool, typer.Option("--quick", help="The two smallest lengths, a tenth of the budget.")]
-Replicates = Annotated[
-    int, typer.Option("--replicates", help="Fresh processes per group; 4 give intervals by process.")
-]
-Budget = Annotated[str | None, typer.Option("--budget", help="Sampling per case: 4s.")]
-Timeout = Annotated[str | None, typer.Option("--timeout", help="A case's own turn: 60s.")]
-Memory = Annotated[str | None, typer.Option("--memory", help="Limit of a group: 18GiB or 75%.")]
-Threads = Annotated[str | None, typer.Option("--threads", help="Cores a case may use.")]
-Precision = Annotated[
-    str | None, typer.Option("--precision", help="Half-width of an interval that is enough: 5%.")
-]
-Seed = Annotated[str | None, typer.Option("--seed", help="Seed of the inputs.")]
-Plugin = Annotated[list[str] | None, typer.Option("--plugin", help="A file with implementations.")]
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another bench.yaml.")]
-Results = Annotated[Path | None, typer.Option("--results", help="Folder of stored runs.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
-Run = Annotated[str, typer.Option("--run", help="A stored run: id, unique beginning, path or latest.")]
-Ids = Annotated[list[str] | None, typer.Argument(help="Families or implementations; none: all.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Suites to keep; none: all of the run.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Cases, planned memory, estimated time; nothing runs.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the newest run of the same suites.")]
-Target = Annotated[list[str] | None, typer.Option("--target", help="host (other targets come with extras).")]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder for the SVGs.")]
-
 
 @app.command()
 def run(
-    suites: Suites = None,
-    family: Family = None,
-    impl: Impl = None,
-    seq: Seq = None,
-    mode: Mode = None,
-    device: Device = None,
-    set_: Set = None,
-    baseline: Baseline = None,
-    quick: Quick = False,
-    replicates: Replicates = 1,
-    budget: Budget = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    threads: Threads = None,
-    precision: Precision = None,
-    seed: Seed = None,
-    plugin: Plugin = None,
-    config: ConfigFile = None,
-    results: Results = None,
-    resume: Resume = False,
-    dry_run: DryRun = False,
-    json: Json = False,
+    suites: flags.Suites = None,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    device: flags.Device = None,
+    set_: flags.Set = None,
+    baseline: flags.Baseline = None,
+    quick: flags.Quick = False,
+    replicates: flags.Replicates = 1,
+    budget: flags.Budget = None,
+    timeout: flags.Timeout = None,
+    memory: flags.Memory = None,
+    threads: flags.Threads = None,
+    precision: flags.Precision = None,
+    seed: flags.Seed = None,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    resume: flags.Resume = False,
+    dry_run: flags.DryRun = False,
+    json: flags.Json = False,
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
     asked = Asked(locals())
@@ -103,22 +69,22 @@ def run(
 
 @app.command()
 def check(
-    ids: Ids = None,
-    family: Family = None,
-    impl: Impl = None,
-    seq: Seq = None,
-    mode: Mode = None,
-    device: Device = None,
-    set_: Set = None,
-    quick: Quick = False,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    threads: Threads = None,
-    seed: Seed = None,
-    plugin: Plugin = None,
-    config: ConfigFile = None,
-    results: Results = None,
-    json: Json = False,
+    ids: flags.Ids = None,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    device: flags.Device = None,
+    set_: flags.Set = None,
+    quick: flags.Quick = False,
+    timeout: flags.Timeout = None,
+    memory: flags.Memory = None,
+    threads: flags.Threads = None,
+    seed: flags.Seed = None,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
 ) -> None:
     """Contracts only: every case runs once and is held to its reference; nothing is timed."""
     _conduct(Asked(locals()), "check")
@@ -126,20 +92,20 @@ def check(
 
 @app.command()
 def static(
-    suites: Suites = None,
-    target: Target = None,
-    family: Family = None,
-    impl: Impl = None,
-    seq: Seq = None,
-    mode: Mode = None,
-    set_: Set = None,
-    quick: Quick = False,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    plugin: Plugin = None,
-    config: ConfigFile = None,
-    results: Results = None,
-    json: Json = False,
+    suites: flags.Suites = None,
+    target: flags.Target = None,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    set_: flags.Set = None,
+    quick: flags.Quick = False,
+    timeout: flags.Timeout = None,
+    memory: flags.Memory = None,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
     for word in words(target):
@@ -149,7 +115,7 @@ def static(
 
 
 @app.command("list")
-def list_(plugin: Plugin = None, config: ConfigFile = None, json: Json = False) -> None:
+def list_(plugin: flags.Plugin = None, config: flags.ConfigFile = None, json: flags.Json = False) -> None:
     """Families and implementations, with their options."""
     asked = Asked(locals())
     catalog, _ = asked.catalog()
@@ -162,7 +128,7 @@ def list_(plugin: Plugin = None, config: ConfigFile = None, json: Json = False) 
 
 
 @app.command()
-def doctor(config: ConfigFile = None, results: Results = None, json: Json = False) -> None:
+def doctor(config: flags.ConfigFile = None, results: flags.Results = None, json: flags.Json = False) -> None:
     """This machine: what a benchmark finds here, what is missing, and how to install it."""
     from harness.run.doctor import examine
 
@@ -177,16 +143,16 @@ def doctor(config: ConfigFile = None, results: Results = None, json: Json = Fals
 
 @app.command()
 def show(
-    names: Names = None,
-    family: Family = None,
-    impl: Impl = None,
-    seq: Seq = None,
-    mode: Mode = None,
-    device: Device = None,
-    run: Run = "latest",
-    config: ConfigFile = None,
-    results: Results = None,
-    json: Json = False,
+    names: flags.Names = None,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    device: flags.Device = None,
+    run: flags.Run = "latest",
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
 ) -> None:
     """The tables of a stored run again."""
     stored = Asked(locals()).stored()
@@ -195,17 +161,17 @@ def show(
 
 @app.command()
 def chart(
-    names: Names = None,
-    family: Family = None,
-    impl: Impl = None,
-    seq: Seq = None,
-    mode: Mode = None,
-    device: Device = None,
-    run: Run = "latest",
-    out: Out = None,
-    config: ConfigFile = None,
-    results: Results = None,
-    json: Json = False,
+    names: flags.Names = None,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    device: flags.Device = None,
+    run: flags.Run = "latest",
+    out: flags.Out = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
 ) -> None:
     """Draw latency, speedup and memory of every suite of a stored run as SVG."""
     asked = Asked(locals())

@@ -3,7 +3,6 @@
 import pytest
 
 
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-
 from pathlib import Path
 
 import psutil
@@ -141,7 +140,9 @@ def test_kill_then_resume(seqsweep, tmp_path, project):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("results/runs/*/records.jsonl")), 120)
+    wait_until(
+        lambda: any(path.stat().st_size for path in tmp_path.glob("results/runs/*/records.jsonl")), 120
+    )
     below = descendants(running.pid)
     running.kill()
     running.wait()
