@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import Field
@@ -12,7 +12,11 @@ from harness.spec.workload import Field
 
 @dataclass(frozen=True)
 class FamilyInfo:
-    """`desk` is the framework that the family's references need: numpy, or torch."""
+    """`desk` is the framework that the family's references need: numpy, or torch.
+
+    `module` is what a desk loads: the family's own, so that nothing an implementation does when it
+    is imported touches the verdict on its neighbours.
+    """
 
     name: str
     question: str
@@ -21,6 +25,7 @@ class FamilyInfo:
     modes: tuple[str, ...]
     file: str
     desk: str = "numpy"
+    module: str = ""
 
     def field(self, name: str) -> Field:
         for known in self.fields:
@@ -95,7 +100,10 @@ class Catalog:
         raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool)}')
 
     def merged(self, other: Catalog) -> Catalog:
-        """Both catalogs; UsageError when one id has two meanings."""
+        """Both catalogs; UsageError when one id has two meanings.
+
+        What both hold stays as it is here: a plugin may import an implementation without owning it.
+        """
         for name, info in other.implementations.items():
             mine = self.implementations.get(name)
             if mine and mine.file != info.file:
@@ -103,8 +111,10 @@ class Catalog:
         for name, family in other.families.items():
             own = self.families.get(name)
             if own and own.file != family.file:
-                raise UsageError(f"family {name} is defined twice: {own.file} and {family.file}")
-        return Catalog({**self.families, **other.families}, {**self.implementations, **other.implementations})
+                raise UsageError(f"family {name} is defined twice: {own.file} and {family.file}; rename one")
+        families = {name: f for name, f in other.families.items() if name not in self.families}
+        added = {name: i for name, i in other.implementations.items() if name not in self.implementations}
+        return Catalog({**self.families, **families}, {**self.implementations, **added})
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -114,23 +124,19 @@ class Catalog:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Catalog:
-        families = [
-            FamilyInfo(
-                **{
-                    **entry,
-                    "fields": _fields(entry["fields"]),
-                    "semantics": tuple(entry["semantics"]),
-                    "modes": tuple(entry["modes"]),
-                }
-            )
-            for entry in data["families"]
-        ]
-        implementations = [
-            ImplementationInfo(**{**entry, "options": _fields(entry["options"])})
-            for entry in data["implementations"]
-        ]
-        return cls({f.name: f for f in families}, {i.id: i for i in implementations})
+        families = [_build(FamilyInfo, entry, fields=_fields) for entry in data["families"]]
+        found = [_build(ImplementationInfo, entry, options=_fields) for entry in data["implementations"]]
+        return cls({f.name: f for f in families}, {i.id: i for i in found})
+
+
+T = TypeVar("T")
 
 
 def _fields(entries: list[dict[str, Any]]) -> tuple[Field, ...]:
-    return tuple(Field(**{**entry, "choices": tuple(entry["choices"])}) for entry in entries)
+    return tuple(_build(Field, entry) for entry in entries)
+
+
+def _build(kind: Callable[..., T], entry: Mapping[str, Any], **parse: Callable[[Any], Any]) -> T:
+    """An object from its JSON: lists are tuples, and `parse` says what else a field is."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    return kind(**{**values, **{name: read(entry[name]) for name, read in parse.items()}})

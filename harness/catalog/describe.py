@@ -11,16 +11,23 @@ import inspect
 import json
 import os
 import pkgutil
+import re
+import resource
+import signal
 import subprocess
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.family import Family
-from harness.catalog.implementation import Implementation
+from harness.catalog.implementation import WORD, Implementation
 from harness.catalog.source import (
+    defined_twice,
     families_in,
     family_of,
     file_of,
@@ -30,21 +37,36 @@ from harness.catalog.source import (
     source_hash,
 )
 from harness.spec.errors import SeqsweepError, UsageError, nearest
-from harness.spec.workload import fields_of
+from harness.spec.units import format_bytes
+from harness.spec.workload import MODES, fields_of
 
 PLUGIN_SECONDS = 60.0
+REFUSED = 65  # the child's exit status when its last line says what is wrong
+WORDS_BYTES = 1 << 24  # what a plugin may print, or write anywhere else, while being imported
 ENTRY_POINTS = "seqsweep.implementations"
 
 
-def describe_family(family: Family) -> FamilyInfo:
+def describe_family(family: Family, source: str) -> FamilyInfo:
+    """The family as data. UsageError names what the harness cannot work with."""
+    fields = fields_of(family.workload)
+    frameworks = {meaning.framework for meaning in family.semantics.values()}
+    for wrong, problem in (
+        (not re.fullmatch(WORD, family.name), "a name is made of letters, digits and _"),
+        (not any(f.name == "seq" and f.kind == "int" for f in fields), "its workload needs seq: int"),
+        (not set(family.modes) <= set(MODES), f"modes are {', '.join(MODES)}"),
+        (not frameworks <= {"numpy", "torch"}, "references are written in numpy or torch"),
+    ):
+        if wrong:
+            raise UsageError(f'{file_of(family)}: family "{family.name}" cannot be used: {problem}')
     return FamilyInfo(
         name=family.name,
         question=family.question,
-        fields=fields_of(family.workload),
+        fields=fields,
         semantics=tuple(family.semantics),
         modes=family.modes,
         file=str(file_of(family)),
-        desk=next((s.framework for s in family.semantics.values() if s.framework != "numpy"), "numpy"),
+        desk="torch" if "torch" in frameworks else "numpy",
+        module=home if (home := family.workload.__module__).startswith("impls.") else source,
     )
 
 
@@ -73,15 +95,15 @@ def describe_implementation(found: Implementation, source: str) -> Implementatio
 def describe_module(module: ModuleType, source: str) -> Catalog:
     """All families and implementations that a module defines, or whose families it uses."""
     catalog = Catalog()
+    replaced = defined_twice(module)
     for family in families_in(module):
-        catalog = catalog.merged(Catalog({family.name: describe_family(family)}))
+        catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
     for found in implementations_in(module):
         info = describe_implementation(found, source)
         family = family_of(found)
-        one = Catalog({family.name: describe_family(family)}, {info.id: info})
-        if info.id in catalog.implementations:
+        if info.id in catalog.implementations or found.builder.__name__ in replaced:
             raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
-        catalog = catalog.merged(one)
+        catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}, {info.id: info}))
     return catalog
 
 
@@ -113,27 +135,44 @@ def plugin(source: str, seconds: float = PLUGIN_SECONDS) -> Catalog:
         raise UsageError(f"plugin {source}: no such file")
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "harness.catalog.describe", source]
-    environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
-    try:
-        child = subprocess.run(
-            command,
-            env=environment,
+    # Files, not pipes: a pipe is at its end only when the last process that the plugin left is gone.
+    with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as words:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "harness.catalog.describe", source],
+            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
+            stdout=answer,
+            stderr=words,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise UsageError(
-            f"plugin {source}: reading it took more than {seconds:.0f} s; "
-            "move work from the module's top into the builders"
-        ) from None
-    if child.returncode:
-        lines = child.stderr.decode(errors="replace").strip().splitlines()
-        why = lines[-1] if lines else f"it ended with status {child.returncode}"
-        raise UsageError(f"plugin {source} cannot be read: {why}")
-    return Catalog.from_json(json.loads(child.stdout))
+        try:
+            status = child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise UsageError(
+                f"plugin {source}: reading it took more than {seconds:g} s; "
+                "move work from the module's top into the builders"
+            ) from None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        answer.seek(0)
+        described = answer.read()
+        if status == 0 and described:
+            return Catalog.from_json(json.loads(described))
+        size = words.seek(0, os.SEEK_END)
+        words.seek(max(0, size - 4096))
+        lines = words.read().decode(errors="replace").strip().splitlines()
+    if size >= WORDS_BYTES:
+        lines, status = [f"importing it prints more than {format_bytes(WORDS_BYTES)}"], REFUSED
+    raise UsageError(f"plugin {source} cannot be read: {_why(status, lines)}")
+
+
+def _why(status: int, lines: list[str]) -> str:
+    if status == REFUSED and lines:
+        return lines[-1]
+    how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
+    return f"importing it ended the process ({how}); move work from the module's top into the builders"
 
 
 def catalog(plugins: Iterable[str] = ()) -> Catalog:
@@ -150,15 +189,27 @@ def catalog(plugins: Iterable[str] = ()) -> Catalog:
 def _main(source: str) -> None:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the plugin prints while being imported is not the answer
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+    for what, most in ((resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_DATA, memory)):
+        resource.setrlimit(what, (most, most))
     try:
         described = describe_module(load(source), source)
-    except SeqsweepError as error:
-        sys.exit(str(error))
-    except SyntaxError as error:
-        sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")
+    except BaseException as error:  # SystemExit too: a plugin may hold anything
+        print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
+        os._exit(REFUSED)
     json.dump(described.to_json(), answer)
     answer.close()
     os._exit(0)  # a plugin's background threads must not hold the answer back
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, SeqsweepError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: {error.msg}"
+    places = traceback.extract_tb(error.__traceback__)
+    place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
+    return " ".join(f"{place}{type(error).__name__}: {error}".split())
 
 
 if __name__ == "__main__":

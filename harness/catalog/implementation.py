@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import Field, kind_of
 
 FRAMEWORKS = ("jax", "torch", "numpy")
+WORD = r"[A-Za-z0-9_.-]+"  # what may stand in a case's id
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def implementation(
     """
     if framework not in FRAMEWORKS:
         raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
+    if name is not None and not re.fullmatch(WORD, name):
+        raise UsageError(f'"{name}" cannot be the name of an implementation; use letters, digits and _')
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
         return Implementation(
@@ -89,9 +93,12 @@ def _expectation(expect: Mapping[str, Any] | None) -> Expectation | None:
 def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
     hints = typing.get_type_hints(builder) if hasattr(builder, "__annotations__") else {}
     found = []
-    for parameter in inspect.signature(builder).parameters.values():
+    for parameter in list(inspect.signature(builder).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            continue
+            raise UsageError(
+                f'the builder\'s parameter "{parameter.name}" would be no option; '
+                "options are keyword-only: put a * before it"
+            )
         required = parameter.default is inspect.Parameter.empty
         annotation = hints.get(parameter.name, int if required else type(parameter.default))
         kind, optional, choices = kind_of(annotation)

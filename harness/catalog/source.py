@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -33,16 +35,33 @@ def load(source: str) -> ModuleType:
     sys.modules[name] = module
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
 def implementations_in(module: ModuleType) -> list[Implementation]:
-    return [v for v in vars(module).values() if isinstance(v, Implementation)]
+    """Each once, under however many names it stands there."""
+    found = [value for value in vars(module).values() if isinstance(value, Implementation)]
+    return list({id(value): value for value in found}.values())
 
 
 def families_in(module: ModuleType) -> list[Family]:
-    return [v for v in vars(module).values() if isinstance(v, Family)]
+    found = [value for value in vars(module).values() if isinstance(value, Family)]
+    return list({id(value): value for value in found}.values())
+
+
+def defined_twice(module: ModuleType) -> list[str]:
+    """Names of a module's functions that a later one of the same name replaces."""
+    path = getattr(module, "__file__", None)
+    if not path or not path.endswith(".py"):
+        return []
+    body = ast.parse(Path(path).read_text()).body
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def family_of(implementation: Implementation) -> Family:

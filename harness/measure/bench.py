@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import gc
 import inspect
-import threading
-import time
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +18,14 @@ import numpy as np
 from harness.catalog import source
 from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.implementation import Implementation
-from harness.measure import frameworks, limits, trees
+from harness.measure import frameworks, leftovers, limits, trees
 from harness.measure.frameworks import Patience
 from harness.spec.errors import Unsupported
 from harness.spec.protocol import Job
+from harness.spec.units import format_bytes
 
 SHORT_SECONDS = 0.25  # a first call below this is repeated a while, for a better idea of a call's time
+COMPARED_BYTES = 1 << 24
 
 
 class Bench:
@@ -30,17 +33,18 @@ class Bench:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.born = time.perf_counter()
+        self.born = perf_counter()
         self.folder = Path(job.folder)
         self.framework = frameworks.get(job.framework)
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
-        self.turn = 0
+        self.turn = self.results = 0
 
     def do_prepare(self, trace_s: float) -> dict[str, Any]:
         """Load, build and compile or trace; nothing of the workload's size exists yet."""
         job = self.job
         self.framework.start(job.device, job.threads, wide=job.workload.get("dtype") == "f64")
+        self.threads = leftovers.threads()
         if job.device == "cpu":
             limits.cap_memory(job.memory_bytes)
         implementation = find(source.load(job.module), job.implementation)
@@ -49,7 +53,7 @@ class Bench:
         if job.mode not in family.modes:
             raise Unsupported(f"family {family.name} has no mode {job.mode}; use {', '.join(family.modes)}")
         shapes = family.shapes(workload)
-        startup = time.perf_counter() - self.born
+        startup = perf_counter() - self.born
         function = implementation(workload, **job.options)
         self.names = named_inputs(function, shapes)
         self.prepared = self.framework.prepare(
@@ -67,84 +71,111 @@ class Bench:
 
     def do_check(self, cotangent: str | None) -> dict[str, Any]:
         """Call it once on the first set; the result goes to a folder for the desk to judge."""
-        stored = self._stored("set0")
-        inputs = self.framework.put(stored)
-        seed = self.framework.put(trees.read(self.folder / cotangent)) if cotangent else None
-        call = self.prepared.bind(inputs, seed)
+        inputs = self._put("set0")
+        call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
-        before = limits.resident()
-        limits.reset_high_water()
+        rise = self.framework.rise()
         seconds, result = self._timed(call)
-        until = time.perf_counter() + SHORT_SECONDS / 10
-        while seconds < SHORT_SECONDS and time.perf_counter() < until:
+        high_water = rise()
+        until = perf_counter() + SHORT_SECONDS / 10
+        while seconds < SHORT_SECONDS and perf_counter() < until:
             seconds = min(seconds, self._timed(call)[0])
-        allocator = self.framework.high_water()
-        high_water = allocator if allocator is not None else max(0, limits.high_water() - before)
-        answer = {"seconds": seconds, "high_water_bytes": high_water, "result": self._hand_over(result)}
-        return {**answer, "changed": self._changed(inputs, stored)}
+        return {
+            "seconds": seconds,
+            "high_water_bytes": high_water,
+            "result": self._hand_over(result),
+            "changed": self._changed(inputs),
+        }
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set on the device and bind a call to each; samples rotate over them."""
         for index in range(sets):
-            inputs = self.framework.put(self._stored(f"set{index}"))
-            seed = trees.read(self.folder / f"cotangent{index}") if cotangents else None
+            inputs = self._put(f"set{index}")
             self.inputs.append(inputs)
-            self.calls.append(self.prepared.bind(inputs, None if seed is None else self.framework.put(seed)))
+            seed = self._cotangent(f"cotangent{index}" if cotangents else None)
+            self.calls.append(self.prepared.bind(inputs, seed))
         method, cache, self.read = self.framework.timer()
         gc.collect()
+        gc.freeze()
         gc.disable()
         return {"method": method, "cache": cache}
 
     def do_sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`."""
-        start = time.perf_counter()
+        start = perf_counter()
+        gc.collect()  # what the calls before left in circles must not pile up
         if warm:
             self.framework.sync(self._next()())
         samples = [self.read(self._next(), inner) / inner for _ in range(readings)]
-        return {"samples_s": samples, "seconds": time.perf_counter() - start}
+        return {"samples_s": samples, "seconds": perf_counter() - start}
 
     def do_recheck(self, cotangent: str | None) -> dict[str, Any]:
         """Call it on the last set's own storage, refilled with the first set's values.
 
         An implementation that remembers earlier answers, or has changed its inputs, fails here.
         """
-        inputs = self.framework.refill(self.inputs[-1], self._stored("set0"))
-        seed = self.framework.put(trees.read(self.folder / cotangent)) if cotangent else None
-        _, result = self._timed(self.prepared.bind(inputs, seed))
-        return {"result": self._hand_over(result)}
+        inputs = self.framework.refill(self.inputs[-1], trees.read(self.folder / "set0", only=self.names))
+        _, result = self._timed(self.prepared.bind(inputs, self._cotangent(cotangent)))
+        return {"result": self._hand_over(result), "changed": self._changed(inputs)}
 
     def do_finish(self) -> dict[str, Any]:
-        """What is still running beside the main thread, by name."""
-        main = threading.main_thread()
-        return {"threads": sorted(thread.name for thread in threading.enumerate() if thread is not main)}
+        """What the implementation left running: threads by name, processes by name and id."""
+        threads = [name for ident, name in leftovers.threads().items() if ident not in self.threads]
+        return {"threads": sorted(threads), "processes": leftovers.processes()}
+
+    def _put(self, name: str) -> Any:
+        return trees.read(self.folder / name, self.framework.put, only=self.names)
+
+    def _cotangent(self, name: str | None) -> Any:
+        return trees.read(self.folder / name, self.framework.put) if name else None
 
     def _next(self) -> Callable[[], Any]:
         self.turn += 1
         return self.calls[self.turn % len(self.calls)]
 
     def _timed(self, call: Callable[[], Any]) -> tuple[float, Any]:
-        start = time.perf_counter()
+        start = perf_counter()
         result = call()
         self.framework.sync(result)
-        return time.perf_counter() - start, result
-
-    def _stored(self, name: str) -> Any:
-        tree = trees.read(self.folder / name)
-        return {name: tree[name] for name in self.names}
+        return perf_counter() - start, result
 
     def _hand_over(self, result: Any) -> str:
-        name = f"result-{id(result)}"
-        trees.write(self.folder / name / self.job.framework, self.framework.get(result))
-        return f"{name}/{self.job.framework}"
+        """Write a result for the desk; the name of its folder."""
+        with limits.lifted():
+            arrays = self.framework.get(result)
+            size = trees.nbytes(arrays)
+            if size > self.job.memory_bytes:
+                raise MemoryError(
+                    f"it returned {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"
+                )
+            self.results += 1
+            name = f"result-{os.getpid()}-{self.results}"
+            try:
+                trees.write(self.folder / name, arrays)
+            except BaseException:
+                shutil.rmtree(self.folder / name, ignore_errors=True)
+                raise
+        return name
 
-    def _changed(self, inputs: Any, stored: Any) -> str | None:
-        """The name of an input whose values are not what they were before the call."""
-        for name in self.names:
-            mine = trees.leaves(self.framework.get(inputs[name]))
-            for leaf, original in zip(mine, trees.leaves(stored[name]), strict=True):
-                if not np.array_equal(leaf.view(np.uint8), np.asarray(original).view(np.uint8)):
-                    return name
+    def _changed(self, inputs: Any) -> str | None:
+        """The name of an input whose values are no longer the first set's."""
+        with limits.lifted():
+            stored = trees.read(self.folder / "set0", only=self.names)
+            for name in self.names:
+                mine = trees.leaves(self.framework.get(inputs[name]))
+                for leaf, original in zip(mine, trees.leaves(stored[name]), strict=True):
+                    if not same_bytes(leaf, original.astype(leaf.dtype, copy=False)):
+                        return name
         return None
+
+
+def same_bytes(left: Any, right: Any) -> bool:
+    """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
+    if left.shape != right.shape:
+        return False
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
+    pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
+    return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
 
 
 def find(module: ModuleType, identity: str) -> Implementation:
@@ -157,6 +188,9 @@ def find(module: ModuleType, identity: str) -> Implementation:
 
 def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
     """The family's inputs that a callable asks for by name."""
+    if not callable(function):
+        came = type(function).__name__
+        raise TypeError(f"the builder returned {came}; return the callable that is timed")
     names = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in shapes:

@@ -23,10 +23,18 @@ import psutil
 PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
 FLAGS = (
     "XLA_FLAGS",
+    "LIBTPU_INIT_ARGS",
     "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
     "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_TF32_OVERRIDE",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "MALLOC_ARENA_MAX",
+    "GLIBC_TUNABLES",
     "LD_PRELOAD",
 )
 
@@ -46,7 +54,7 @@ def governor() -> str | None:
 def fingerprint(device: str, threads: int) -> dict[str, Any]:
     """What must be equal before two timings may be compared."""
     cpu = cpuinfo.get_cpu_info()
-    facts = {
+    facts: dict[str, Any] = {
         "device": device,
         "cpu": cpu.get("brand_raw", platform.processor()),
         "cpu_flags": [
@@ -67,9 +75,10 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
 
 
 def gpu() -> dict[str, Any]:
-    """Name, driver, clocks and power limit of the first CUDA device, as nvidia-smi tells them."""
+    """Name, driver, clocks and power limit of the first visible CUDA device, as nvidia-smi tells them."""
     fields = "name,driver_version,memory.total,clocks.max.sm,power.limit"
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", "--id=0"]
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={first}"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:

@@ -21,7 +21,7 @@ class Reference:
         self, meaning: Semantics, framework: Framework, workload: Any, inputs: Mapping[str, Any]
     ) -> None:
         self.meaning = meaning
-        self.framework = framework if meaning.framework != "numpy" else None
+        self.framework = None if meaning.framework == "numpy" else framework
         self.workload = workload
         self.inputs = inputs
         self.wide: dict[str, Any] = {}
@@ -40,16 +40,12 @@ class Reference:
         """Gradients of all floating inputs the reference names, under the cotangent of its rows."""
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
-        function = self.meaning.reference(self.workload, rows)
-        bind = getattr(self.framework, "bind", None)
-        if bind is None:
-            raise Unsupported(f"references in {self.meaning.framework} have no backward; write it in torch")
-        names, arguments = self._arguments(function)
-        import torch
+        from harness.measure.frameworks.torch_ import FRAMEWORK as TORCH
 
-        torch.set_grad_enabled(True)
-        call = bind(function, names, "bwd", arguments, self.framework.put(cotangent))
-        return self.framework.get(call()["gradients"])
+        function = self.meaning.reference(self.workload, rows)
+        names, arguments = self._arguments(function)
+        call = TORCH.bind(function, names, "bwd", arguments, TORCH.put(cotangent))
+        return TORCH.get(call()["gradients"])
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         names = tuple(name for name in inspect.signature(function).parameters if name in self.inputs)
@@ -74,13 +70,3 @@ def widen(leaf: Any) -> Any:
     if leaf.dtype.kind == "c":
         return leaf.astype(np.complex128)
     return leaf if leaf.dtype.kind in "iub" else leaf.astype(np.float64)
-
-
-def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator) -> Any:
-    """Sorted rows: first, last, both sides of tile edges near the start, middle and end, and random ones."""
-    tiles = max(1, count // tile)
-    edges = {edge * tile for edge in (1, tiles // 2, tiles - 1) if tile > 1}
-    chosen = {0, count - 1} | edges | {edge - 1 for edge in edges}
-    chosen = {row for row in chosen if 0 <= row < count}
-    rest = random.permutation(count)[: max(0, min(wanted, count) - len(chosen))]
-    return np.array(sorted(chosen | {int(row) for row in rest}))

@@ -6,6 +6,7 @@ Whatever an implementation raises becomes an answer here; nothing it does can be
 from __future__ import annotations
 
 import socket
+import sysconfig
 import traceback
 from pathlib import Path
 from typing import Any
@@ -16,34 +17,49 @@ from harness.measure.desk import Desk
 from harness.spec import protocol
 from harness.spec.errors import Unsupported
 
+STANDARD = sysconfig.get_path("stdlib")
+LIBRARIES = ("/harness/", "/site-packages/", "/dist-packages/")
+FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
+
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     limits.volunteer()
     limits.pin(job.threads)
     role: Bench | Desk = Bench(job) if job.role == "case" else Desk(job)
+    if job.role == "case":
+        limits.cap_files(FILE_BYTES)
     while True:
         message, _ = protocol.receive(end)
         if message is None:
             return
         verb = message.pop("do")
-        protocol.send(end, _answer(role, verb, message))
+        answer = _answer(role, verb, message)
+        try:
+            protocol.send(end, answer)
+        except (TypeError, ValueError) as error:  # figures of an implementation's family that are no JSON
+            protocol.send(end, _failed(error))
 
 
 def _answer(role: Bench | Desk, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(role, f"do_{verb}")(**arguments)}
     except Unsupported as refusal:
-        return {"unsupported": str(refusal)}
+        return {"unsupported": limits.said(refusal)}
     except BaseException as error:
-        kind = "oom" if limits.is_oom(error) else "crashed"
-        return {"failed": {"kind": kind, "reason": sentence(error)}}
+        with limits.lifted():
+            return _failed(error)
+
+
+def _failed(error: BaseException) -> dict[str, Any]:
+    kind = "oom" if limits.is_oom(error) else "crashed"
+    return {"failed": {"kind": kind, "reason": sentence(error)}}
 
 
 def sentence(error: BaseException) -> str:
-    """The exception in one line, with the innermost place outside of the harness and frameworks."""
-    text = " ".join(str(error).split())[:300]
-    place = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if "/harness/" not in frame.filename and "site-packages" not in frame.filename:
-            place = f" ({Path(frame.filename).name}:{frame.lineno})"
+    """The exception in one line, with the innermost place outside of the harness and libraries."""
+    text, place = limits.said(error), ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = frame.f_code.co_filename
+        if not path.startswith(("<", STANDARD)) and not any(part in path for part in LIBRARIES):
+            place = f" ({Path(path).name}:{line})"
     return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

@@ -16,6 +16,9 @@ import shutil
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -25,71 +28,11 @@ from harness.spec import protocol
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+FAILED = 70  # exit status of a worker that cannot even answer, and of a server that was told to end
 
 
-def _prctl(option: int, value: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl")
-
-
-def _fork(job: dict[str, Any], fds: list[int], control: socket.socket, wake: int) -> int:
-    """Fork a worker in a process group of its own; it dies with this server."""
-    server = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 70
-    try:
-        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != server:
-            os._exit(code)
-        os.setpgid(0, 0)
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        control.close()
-        os.close(wake)
-        end = socket.socket(fileno=fds[0])
-        os.dup2(fds[1], 1)
-        os.dup2(fds[1], 2)
-        os.close(fds[1])
-        from harness.measure import serve
-
-        serve.serve(protocol.Job(**job), end)
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def _reap(control: socket.socket, workers: set[int]) -> None:
-    """Report the workers that ended, and end what they left behind.
-
-    This process is the subreaper: what a dead worker had started becomes its child.
-    """
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            break
-        if pid == 0:
-            break
-        if pid in workers:
-            workers.remove(pid)
-            protocol.send(control, {"exited": pid, "status": os.waitstatus_to_exitcode(status)})
-    for child in psutil.Process().children():
-        if child.pid not in workers:
-            child.kill()
-
-
-def _kill_everything() -> None:
-    """Kill all descendants, whatever group or session they moved to, until none is left."""
-    while True:
-        children = psutil.Process().children(recursive=True)
-        alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
-        if not alive:
-            return
-        for child in alive:
-            child.kill()
-        psutil.wait_procs(alive, timeout=0.1)
+class Gone(Exception):  # noqa: N818 - nothing went wrong: the run is over
+    """Nobody is at the other end any more."""
 
 
 def main(framework: str, descriptor: int, folder: str) -> None:
@@ -98,17 +41,49 @@ def main(framework: str, descriptor: int, folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to answer
     control = socket.socket(fileno=descriptor)
     try:
-        frameworks.preload(framework)
-    except ImportError as error:
-        protocol.send(control, {"missing": f"{framework} cannot be imported ({error})"})
-        return
-    gc.collect()
-    gc.freeze()
+        _look(control)
+        try:
+            frameworks.preload(framework)
+        except Exception as error:  # an import may raise anything
+            _say(control, {"missing": f"{framework} cannot be imported ({error})"})
+        else:
+            gc.collect()
+            gc.freeze()
+            _say(control, {"ready": os.getpid()})
+        _prctl(PR_SET_PDEATHSIG, 0)
+        _loop(control)
+    except Gone:
+        _kill_everything()
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:  # another server may still need the folder when only this one is told to end
+        _kill_everything()
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def _look(control: socket.socket) -> None:
+    """Raise Gone when the other end went away before its death could be noticed."""
+    with suppress(BlockingIOError):  # nothing to read yet, from somebody who is there
+        if not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+            raise Gone
+
+
+def _say(control: socket.socket, message: Mapping[str, Any]) -> None:
+    try:
+        protocol.send(control, message)
+    except OSError:
+        raise Gone from None
+
+
+def _loop(control: socket.socket) -> None:
+    """Fork when asked to, and report who ended, until the other end goes away."""
     wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
     signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
-    protocol.send(control, {"ready": os.getpid()})
-    _prctl(PR_SET_PDEATHSIG, 0)
     workers: set[int] = set()
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ)
@@ -121,14 +96,80 @@ def main(framework: str, descriptor: int, folder: str) -> None:
                     continue
                 message, fds = protocol.receive(control)
                 if message is None:
-                    _kill_everything()
-                    shutil.rmtree(folder, ignore_errors=True)
-                    return
-                pid = _fork(message["fork"], fds, control, wake_in)
+                    raise Gone
+                pid = _fork(message["fork"], fds, [control.fileno(), wake_in, wake_out, selector.fileno()])
                 workers.add(pid)
                 for fd in fds:
                     os.close(fd)
-                protocol.send(control, {"pid": pid})
+                _say(control, {"pid": pid})
+
+
+def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
+    """Fork a worker in a process group of its own; it dies with this server.
+
+    `mine` are the server's own descriptors, which a worker has no use for.
+    """
+    server = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = FAILED
+    try:
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(code)
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        for fd in mine:
+            os.close(fd)
+        end = socket.socket(fileno=fds[0])
+        os.dup2(fds[1], 1)
+        os.dup2(fds[1], 2)
+        os.close(fds[1])
+        from harness.measure import serve
+
+        serve.serve(protocol.Job(**job), end)
+        code = 0
+    except BaseException:
+        traceback.print_exc()  # into the worker's own output, whose last line the runner quotes
+    finally:
+        os._exit(code)
+
+
+def _reap(control: socket.socket, workers: set[int]) -> None:
+    """Report the workers that ended, and end what they left behind.
+
+    This process is the subreaper: what a dead worker had started becomes its child. Parking a
+    worker wakes it too, but then nobody has ended, and it does not disturb the one whose turn it is.
+    """
+    ended = 0
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            ended, status = found
+            if ended in workers:
+                workers.remove(ended)
+                _say(control, {"exited": ended, "status": os.waitstatus_to_exitcode(status)})
+    if ended:
+        for child in psutil.Process().children():
+            if child.pid not in workers:
+                _kill(child)
+
+
+def _kill_everything() -> None:
+    """Kill all descendants, whatever group or session they moved to, until none is left."""
+    while alive := [child for child in psutil.Process().children(recursive=True) if _kill(child)]:
+        psutil.wait_procs(alive, timeout=0.05)
+
+
+def _kill(child: psutil.Process) -> bool:
+    """Kill a process; whether there was something to kill."""
+    with suppress(psutil.NoSuchProcess):
+        if child.status() != psutil.STATUS_ZOMBIE:
+            child.kill()
+            return True
+    return False
 
 
 if __name__ == "__main__":

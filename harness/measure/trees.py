@@ -7,12 +7,14 @@ per leaf. Reading maps the files, so that processes share one copy.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+PARTS = 1000  # a result of more arrays is no result: each becomes a file
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -25,24 +27,59 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def leaves(tree: Any) -> list[Any]:
+    """Dicts in the order of their sorted names, so that trees built apart agree."""
     if isinstance(tree, Mapping):
-        return [leaf for name in tree for leaf in leaves(tree[name])]
+        return [leaf for name in sorted(tree) for leaf in leaves(tree[name])]
     if isinstance(tree, (tuple, list)):
         return [leaf for branch in tree for leaf in leaves(branch)]
     return [tree]
+
+
+def prune(tree: Any) -> Any:
+    """The tree without the dict entries that are None or hold nothing else; None when none is left."""
+    if not isinstance(tree, Mapping):
+        return tree
+    kept = {name: prune(branch) for name, branch in tree.items()}
+    return {name: branch for name, branch in kept.items() if branch is not None} or None
 
 
 def nbytes(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in leaves(tree))
 
 
+def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
+    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for."""
+    for count, (path, leaf) in enumerate(_named(tree, "")):
+        if not isinstance(leaf, kinds):
+            came = "None" if leaf is None else type(leaf).__name__
+            where = f" in {path} of its result" if path else ""
+            raise TypeError(f"the callable returned {came}{where}; return {wanted}")
+        if count >= PARTS:
+            raise TypeError(f"the callable returned more than {PARTS} parts; return a few {wanted}")
+
+
+def _named(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, Mapping):
+        for name, branch in tree.items():
+            yield from _named(branch, f'{path}["{name}"]')
+    elif isinstance(tree, (tuple, list)):
+        for index, branch in enumerate(tree):
+            yield from _named(branch, f"{path}[{index}]")
+    else:
+        yield path, tree
+
+
 def write(folder: Path, tree: Any) -> None:
+    """Raises TypeError for a leaf whose dtype has no raw form, such as object or text."""
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
 
     def store(leaf: Any) -> dict[str, Any]:
         nonlocal count
-        array = np.ascontiguousarray(leaf)
+        array = np.asarray(leaf)
+        if array.dtype.kind not in "biufc" and not hasattr(ml_dtypes, array.dtype.name):
+            raise TypeError(f"an array of dtype {array.dtype} holds no numbers; return numbers")
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         name = f"{count}.raw"
         count += 1
         array.tofile(folder / name)
@@ -52,9 +89,17 @@ def write(folder: Path, tree: Any) -> None:
     (folder / "tree.json").write_text(json.dumps(form))
 
 
-def read(folder: Path) -> Any:
-    """The tree, its leaves mapped read-only."""
-    return _restore(json.loads((folder / "tree.json").read_text()), folder)
+def read(
+    folder: Path, change: Callable[[Any], Any] = lambda leaf: leaf, only: Collection[str] | None = None
+) -> Any:
+    """The tree, its leaves mapped read-only and changed one after the other.
+
+    `only` names the entries wanted of a dict.
+    """
+    form = json.loads((folder / "tree.json").read_text())
+    if only is not None:
+        form = {"dict": {name: form["dict"][name] for name in only}}
+    return _restore(form, folder, change)
 
 
 def _describe(tree: Any, store: Callable[[Any], Any]) -> Any:
@@ -65,14 +110,15 @@ def _describe(tree: Any, store: Callable[[Any], Any]) -> Any:
     return {"leaf": store(tree)}
 
 
-def _restore(form: Any, folder: Path) -> Any:
+def _restore(form: Any, folder: Path, change: Callable[[Any], Any]) -> Any:
     if "dict" in form:
-        return {name: _restore(branch, folder) for name, branch in form["dict"].items()}
+        return {name: _restore(branch, folder, change) for name, branch in form["dict"].items()}
     if "tuple" in form:
-        return tuple(_restore(branch, folder) for branch in form["tuple"])
+        return tuple(_restore(branch, folder, change) for branch in form["tuple"])
     leaf = form["leaf"]
-    dtype = np.dtype(ml_dtypes.bfloat16) if leaf["dtype"] == "bfloat16" else np.dtype(leaf["dtype"])
+    dtype = np.dtype(getattr(ml_dtypes, leaf["dtype"], leaf["dtype"]))
     shape = tuple(leaf["shape"])
     if 0 in shape:
-        return np.empty(shape, dtype)
-    return np.memmap(folder / leaf["file"], dtype=dtype, mode="r", shape=shape or (1,)).reshape(shape)
+        return change(np.empty(shape, dtype))
+    mapped = np.memmap(folder / leaf["file"], dtype=dtype, mode="r", shape=shape or (1,))
+    return change(mapped.reshape(shape))

@@ -57,7 +57,7 @@ def send(end: socket.socket, message: Mapping[str, Any], fds: Sequence[int] = ()
 
 
 def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """(message, descriptors); the message is None when the other end is gone."""
+    """(message, descriptors); the message is None when the other end is gone, or speaks no sense."""
     fds = array.array("i")
     try:
         data, ancillary, _, _ = end.recvmsg(PACKET, socket.CMSG_LEN(4 * fds.itemsize))
@@ -66,4 +66,8 @@ def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
-    return (json.loads(data) if data else None), list(fds)
+    try:
+        message = json.loads(data) if data else None
+    except ValueError:  # an implementation wrote into a descriptor that is not its own
+        message = None
+    return (message if isinstance(message, dict) else None), list(fds)

@@ -108,13 +108,17 @@ class Static:
             value = getattr(self, name)
             if value is None and name not in self.unavailable:
                 raise ValueError(f"{name} is missing without a reason")
-            if value is not None and value < 0:
-                raise ValueError(f"{name} is negative: {value} stands for unavailable")
+            if value is not None and not value >= 0:
+                raise ValueError(f"{name} is {value}: what is negative or no number stands for unavailable")
 
     @classmethod
     def none(cls, reason: str) -> "Static":
         """No figure at all, and why."""
         return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, "program"), reason))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Static":
+        return _build(cls, data)
 
     @property
     def planned_bytes(self) -> int | None:

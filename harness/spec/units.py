@@ -59,8 +59,10 @@ def parse_share(text: object) -> float:
 
 def _digits(value: float, digits: int) -> str:
     """`value` with so many significant digits, never in exponent form."""
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
-    return f"{value:.{decimals}f}"
+    if not value:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of the rounded value: 9.999 is 10.0
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
 
 
 def format_seconds(seconds: float, digits: int = 3) -> str:
@@ -74,7 +76,7 @@ def format_seconds(seconds: float, digits: int = 3) -> str:
 def format_bytes(count: float, digits: int = 3) -> str:
     """`283467841536` → `264 GiB`."""
     for power, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if abs(count) >= power:
+        if abs(count) >= power * 0.9995:
             return f"{_digits(count / power, digits)} {unit}"
     return f"{count:.0f} B"
 

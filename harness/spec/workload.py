@@ -23,13 +23,13 @@ DEVICES = ("cpu", "cuda", "tpu")
 
 
 def axis(
-    default: Value | dataclasses._MISSING_TYPE = dataclasses.MISSING,
+    default: Any = dataclasses.MISSING,
     *,
     choices: tuple[str, ...] = (),
     minimum: int = 1,
     later: bool = False,
 ) -> Any:
-    """A workload field with more to say than its type.
+    """A workload field with more to say than its type; one without a default must be given.
 
     `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
     joined the family after records existed: it appears in case ids only when it differs from its
@@ -125,12 +125,13 @@ def fields_of(workload: type) -> tuple[Field, ...]:
     for entry in dataclasses.fields(workload):
         kind, optional, choices = kind_of(hints[entry.name])
         missing = entry.default is dataclasses.MISSING
+        default = None if missing else typing.cast("Value", entry.default)
         found.append(
             Field(
                 name=entry.name,
                 kind=kind,
                 required=missing,
-                default=None if missing else entry.default,
+                default=default,
                 choices=tuple(entry.metadata.get("choices", ())) or choices,
                 minimum=entry.metadata.get("minimum", 1),
                 later=entry.metadata.get("later", False),

@@ -1,7 +1,34 @@
-"""Implementations that misbehave, each in its own way, beside one that does not."""
+"""Implementations that misbehave, each in its own way, beside one that does not.
+
+`OUTCOMES` says how each must end: its status and a part of the sentence. `ok` stands for a right
+answer, whatever else was done.
+"""
 
 from harness import implementation
 from impls.topk.family import TopkWorkload
+
+OUTCOMES = {
+    "behaves": ("ok", ""),
+    "hangs": ("timeout", "no answer within"),
+    "grips": ("timeout", "no answer within"),
+    "stops_itself": ("timeout", "no answer within"),
+    "devours": ("oom", "Unable to allocate"),
+    "devours_in_torch": ("oom", "can't allocate memory"),
+    "pretends": ("oom", "it returned 1024 TiB"),
+    "aborts": ("crashed", "SIGABRT"),
+    "calls_out": ("crashed", "exit code 3"),
+    "exits": ("crashed", "SystemExit: 5"),
+    "interrupts": ("crashed", "KeyboardInterrupt (hostile_plugin.py:"),
+    "raises": ("crashed", "RuntimeError: no such luck (hostile_plugin.py:"),
+    "mumbles": ("crashed", "its message raises ZeroDivisionError"),
+    "recurses": ("crashed", "RecursionError"),
+    "closes_descriptors": ("crashed", ""),
+    "builds_nothing": ("crashed", "the builder returned NoneType; return the callable"),
+    "asks_for_more": ("crashed", 'asks for "bias"; the family offers scores'),
+    "errs": ("incorrect", "twice in one row"),
+    "remembers": ("incorrect", "is not the score at the index"),
+    "spoils": ("incorrect", "scores"),
+}
 
 
 def _exact(scores, k):
@@ -12,11 +39,32 @@ def _exact(scores, k):
 
 
 @implementation(framework="numpy", semantics="exact")
+def behaves(w: TopkWorkload):
+    return lambda scores: _exact(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
 def hangs(w: TopkWorkload):
     """Sleeps in C code, where no Python signal handler runs."""
     import ctypes
 
     return lambda scores: ctypes.CDLL(None).sleep(1_000_000)
+
+
+@implementation(framework="numpy", semantics="exact")
+def grips(w: TopkWorkload):
+    """Sleeps and lets no other thread run meanwhile."""
+    import ctypes
+
+    return lambda scores: ctypes.PyDLL(None).sleep(1_000_000)
+
+
+@implementation(framework="numpy", semantics="exact")
+def stops_itself(w: TopkWorkload):
+    import os
+    import signal
+
+    return lambda scores: os.kill(os.getpid(), signal.SIGSTOP)
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -40,14 +88,61 @@ def devours(w: TopkWorkload):
     return topk
 
 
-@implementation(framework="numpy", semantics="exact")
-def errs(w: TopkWorkload):
-    """One wrong element."""
+@implementation(framework="torch", semantics="exact")
+def devours_in_torch(w: TopkWorkload):
+    """Allocates without end, on fake tensors too."""
 
     def topk(scores):
-        values, indices = _exact(scores, w.topk)
-        indices[0, -1, -1] = indices[0, -1, 0]
-        return values, indices
+        import torch
+
+        kept = []
+        while True:
+            kept.append(torch.ones(1 << 22))
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def pretends(w: TopkWorkload):
+    """Returns an array that exists as one element only."""
+
+    def topk(scores):
+        import numpy as np
+
+        return np.broadcast_to(np.zeros((), np.uint8), (1 << 25, 1 << 25))
+
+    return topk
+
+
+@implementation(framework="jax", semantics="exact")
+def calls_out(w: TopkWorkload):
+    """Leaves the process from within a compiled program."""
+
+    def topk(scores):
+        import os
+
+        import jax
+
+        def leave(x):
+            os._exit(3)
+
+        return jax.pure_callback(leave, jax.ShapeDtypeStruct(scores.shape, scores.dtype), scores)
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def exits(w: TopkWorkload):
+    def topk(scores):
+        raise SystemExit(5)
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def interrupts(w: TopkWorkload):
+    def topk(scores):
+        raise KeyboardInterrupt
 
     return topk
 
@@ -61,12 +156,54 @@ def raises(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def leaks(w: TopkWorkload):
-    """Right, but leaves a thread behind."""
-    import threading
+def mumbles(w: TopkWorkload):
+    """Raises an exception whose message cannot be read."""
 
-    threading.Thread(target=threading.Event().wait, name="leaky", daemon=True).start()
-    return lambda scores: _exact(scores, w.topk)
+    class MumbleError(Exception):
+        def __str__(self):
+            return str(1 // 0)
+
+    def topk(scores):
+        raise MumbleError
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def recurses(w: TopkWorkload):
+    def topk(scores):
+        return topk(scores)
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def closes_descriptors(w: TopkWorkload):
+    import os
+
+    return lambda scores: os.closerange(0, 1000)
+
+
+@implementation(framework="numpy", semantics="exact")
+def builds_nothing(w: TopkWorkload):
+    return None
+
+
+@implementation(framework="numpy", semantics="exact")
+def asks_for_more(w: TopkWorkload):
+    return lambda scores, bias: scores + bias
+
+
+@implementation(framework="numpy", semantics="exact")
+def errs(w: TopkWorkload):
+    """One wrong element."""
+
+    def topk(scores):
+        values, indices = _exact(scores, w.topk)
+        indices[0, -1, -1] = indices[0, -1, 0]
+        return values, indices
+
+    return topk
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -95,32 +232,12 @@ def spoils(w: TopkWorkload):
     return topk
 
 
-@implementation(framework="torch", semantics="exact")
-def devours_in_torch(w: TopkWorkload):
-    """Allocates without end, on fake tensors too."""
+@implementation(framework="numpy", semantics="exact")
+def chatters(w: TopkWorkload):
+    """Prints without end."""
 
     def topk(scores):
-        import torch
-
-        kept = []
         while True:
-            kept.append(torch.ones(1 << 22))
-
-    return topk
-
-
-@implementation(framework="jax", semantics="exact")
-def calls_out(w: TopkWorkload):
-    """Leaves the process from within a compiled program."""
-
-    def topk(scores):
-        import os
-
-        import jax
-
-        def leave(x):
-            os._exit(3)
-
-        return jax.pure_callback(leave, jax.ShapeDtypeStruct(scores.shape, scores.dtype), scores)
+            print("x" * (1 << 20))
 
     return topk

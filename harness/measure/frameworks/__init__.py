@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,9 +16,11 @@ class Prepared:
     """A case ready to be called.
 
     `bind(inputs, cotangent)` takes device arrays and returns a call without arguments: the whole of
-    it is timed. In `bwd`, binding computes the residuals, which is not. A result is the forward's own tree
-    in `fwd`, `{"gradients": …}` in `bwd` and both (`{"result": …, "gradients": …}`) in `fwd_bwd`;
-    gradients stand under the names of the floating inputs.
+    it is timed. In `bwd`, binding computes the residuals, which is not. `cotangent` is a tuple with
+    one array per floating leaf of the forward's result, in the order of :func:`trees.leaves`; None in
+    `fwd`. A result is the forward's own tree in `fwd`, `{"gradients": …}` in `bwd` and both
+    (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients stand under the names of the floating
+    inputs, zero where the result does not depend on one.
     """
 
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
@@ -60,7 +62,7 @@ class Framework(Protocol):
         ...
 
     def get(self, tree: Any) -> Any:
-        """Device arrays as numpy arrays on the host."""
+        """Device arrays as numpy arrays on the host; TypeError names what is no array of its own."""
         ...
 
     def sync(self, result: Any) -> None:
@@ -71,9 +73,21 @@ class Framework(Protocol):
         """(method, cache, read): `read(call, inner)` gives seconds for `inner` synchronised calls."""
         ...
 
-    def high_water(self) -> int | None:
-        """The allocator's own peak in bytes since start; None where the host's is the measure."""
+    def rise(self) -> Callable[[], int | None]:
+        """A function that gives the bytes by which memory has peaked above what is in use now.
+
+        Of the device's allocator where there is one, else of the process; None where nobody knows.
+        """
         ...
+
+
+def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """TypeError when a cotangent was made for a result of another form."""
+    made, found = [tuple(seed.shape) for seed in seeds], [tuple(output.shape) for output in outputs]
+    if made != found:
+        raise TypeError(
+            f"the floating parts of the result have the shapes {found}; the reference's have {made}"
+        )
 
 
 def get(name: str) -> Framework:

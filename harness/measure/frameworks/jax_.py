@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import importlib
 import time
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes, numpy_dtype
-from harness.measure import timers, trees
-from harness.measure.frameworks import Patience, Prepared
+from harness.measure import limits, timers, trees
+from harness.measure.frameworks import Patience, Prepared, match, xla
 from harness.spec.errors import Unsupported
 from harness.spec.record import Static
 
-NO_COUNT = "the compiler gives none (an opaque custom call, such as TopK, is not counted)"
-NO_PEAK = "leaves temp out on this backend"
+LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 
 
 def preload() -> None:
     """Import what jit and lowering load on their first use; no backend starts."""
-    import jaxlib.mlir.dialects.chlo
-    import jaxlib.mlir.dialects.func
-    import jaxlib.mlir.dialects.stablehlo  # noqa: F401
+    for dialect in LAZY:
+        importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
 
 
 class Jax:
@@ -55,59 +52,57 @@ class Jax:
         if mode == "fwd":
             compiled, static = self._compile(jax.jit(function), **structs)
             return Prepared(lambda inputs, _: _partial(compiled, {n: inputs[n] for n in names}), static)
-        differentiable, constants, merge = _split(structs)
-        output = jax.eval_shape(function, **structs)
+        leaves, rest, merge = _split(structs)
 
-        def forward(leaves: list[Any], rest: list[Any]) -> Any:
-            return function(**merge(leaves, rest))
+        def forward(leaves: list[Any], rest: list[Any]) -> tuple[list[Any], Any]:
+            """(floating parts, the whole result): only the first have cotangents."""
+            result = function(**merge(leaves, rest))
+            return [leaf for leaf in jax.tree.leaves(result) if _is_floating(leaf)], result
 
+        outputs, _ = jax.eval_shape(forward, leaves, rest)
+        if not outputs:
+            raise Unsupported("a result without floating parts has no backward; use mode fwd")
         if mode == "bwd":
-            return self._pullback(forward, (differentiable, constants), output, names, merge)
+            return self._pullback(forward, structs, outputs)
 
-        def both(leaves: list[Any], rest: list[Any], cotangent: Any) -> Any:
-            result, pullback = jax.vjp(lambda leaves: forward(leaves, rest), leaves)
-            gradients = _named(merge, pullback(cotangent)[0], rest)
-            return {"result": result, "gradients": gradients}
+        def both(leaves: list[Any], rest: list[Any], cotangent: list[Any]) -> Any:
+            _, pullback, result = jax.vjp(lambda leaves: forward(leaves, rest), leaves, has_aux=True)
+            return {"result": result, "gradients": _named(merge, pullback(cotangent)[0], rest)}
 
-        compiled, static = self._compile(jax.jit(both), differentiable, constants, output)
+        compiled, static = self._compile(jax.jit(both), leaves, rest, outputs)
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = _split({name: inputs[name] for name in names})
-            seed = _like(output, cotangent)
+            seed = _seed(outputs, cotangent)
             return lambda: compiled(leaves, rest, seed)
 
         return Prepared(bind, static)
 
     def _pullback(
-        self,
-        forward: Callable[[list[Any], list[Any]], Any],
-        structs: tuple[list[Any], list[Any]],
-        output: Any,
-        names: tuple[str, ...],
-        merge: Callable[[list[Any], list[Any]], Any],
+        self, forward: Callable[..., Any], structs: Mapping[str, Any], outputs: list[Any]
     ) -> Prepared:
         """The pullback alone as one program; another one computes the residuals it takes."""
+        leaves, rest, merge = _split(structs)
         form: Any = None
-        differentiable, constants = structs
 
         def residuals(leaves: list[Any], rest: list[Any]) -> list[Any]:
             nonlocal form
-            _, pullback = jax.vjp(lambda leaves: forward(leaves, rest), leaves)
+            _, pullback, _ = jax.vjp(lambda leaves: forward(leaves, rest), leaves, has_aux=True)
             flat, form = jax.tree.flatten(pullback)
             return flat
 
-        prepare = jax.jit(residuals).lower(differentiable, constants).compile()
-        flat = jax.eval_shape(residuals, differentiable, constants)
+        prepare = jax.jit(residuals).lower(leaves, rest).compile()
+        flat = jax.eval_shape(residuals, leaves, rest)
 
-        def pull(flat: list[Any], cotangent: Any) -> Any:
+        def pull(flat: list[Any], cotangent: list[Any]) -> Any:
             gradients = jax.tree.unflatten(form, flat)(cotangent)[0]
-            return {"gradients": _named(merge, gradients, constants)}
+            return {"gradients": _named(merge, gradients, rest)}
 
-        compiled, static = self._compile(jax.jit(pull), flat, output)
+        compiled, static = self._compile(jax.jit(pull), flat, outputs)
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            leaves, rest, _ = _split({name: inputs[name] for name in names})
-            saved, seed = prepare(leaves, rest), _like(output, cotangent)
+            leaves, rest, _ = _split({name: inputs[name] for name in structs})
+            saved, seed = jax.block_until_ready((prepare(leaves, rest), _seed(outputs, cotangent)))
             return lambda: compiled(saved, seed)
 
         return Prepared(bind, static)
@@ -118,17 +113,18 @@ class Jax:
         middle = time.perf_counter()
         compiled = lowered.compile()
         end = time.perf_counter()
-        static = figures(compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle)
+        static = xla.figures(compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle)
         return compiled, static
 
     def put(self, tree: Any) -> Any:
-        return trees.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True))
+        return jax.block_until_ready(trees.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True)))
 
     def refill(self, target: Any, source: Any) -> Any:  # noqa: ARG002 - jax arrays never change
         return self.put(source)
 
     def get(self, tree: Any) -> Any:
-        return jax.device_get(tree)
+        trees.expect_arrays(tree, (jax.Array,), "jax arrays")
+        return trees.map_leaves(tree, jax.device_get)
 
     def sync(self, result: Any) -> None:
         jax.block_until_ready(result)
@@ -136,61 +132,20 @@ class Jax:
     def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
         return "wall", "rotated", timers.wall(self.sync)
 
-    def high_water(self) -> int | None:
-        statistics = self.device.memory_stats() if self.device.platform != "cpu" else None
-        return statistics.get("peak_bytes_in_use") if statistics else None
+    def rise(self) -> Callable[[], int | None]:
+        if self.device.platform == "cpu":
+            return limits.rise()
+        before = self.device.memory_stats() or {}
 
+        def peak() -> int | None:
+            """None when an earlier peak, which jax cannot forget, was higher."""
+            after = self.device.memory_stats() or {}
+            highest, in_use = after.get("peak_bytes_in_use"), before.get("bytes_in_use")
+            if highest is None or in_use is None or highest <= before.get("peak_bytes_in_use", 0):
+                return None
+            return highest - in_use
 
-def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -> Static:
-    """XLA's memory and cost analysis of a compiled program; a negative figure is unavailable."""
-    memory = compiled.memory_analysis()
-    cost = compiled.cost_analysis() or {}
-    cost = cost[0] if isinstance(cost, list) else cost
-    known: dict[str, Any] = {
-        name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None)
-        for name in ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes")
-    }
-    known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
-    known["flops"] = cost.get("flops")
-    known["bytes_accessed"] = cost.get("bytes accessed")
-    unavailable: dict[str, str] = {}
-    for name, value in known.items():
-        if value is None or value < 0:
-            known[name] = None
-            counted = name in {"flops", "bytes_accessed"}
-            unavailable[name] = NO_COUNT if counted else NO_PEAK if name == "peak_bytes" else "not given"
-    program, text = _program(compiled)
-    if program is None:
-        unavailable["program"] = "this backend gives no optimised module"
-    calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    warnings = []
-    if known["flops"] is not None and calls:
-        warnings.append(f"FLOPs leave out the custom calls {', '.join(calls)}")
-    if known["flops"] is not None and re.search(r"\bwhile\(", text):
-        warnings.append("FLOPs and bytes count a loop's body once")
-    return Static(
-        **known,
-        flops_source="compiled" if known["flops"] is not None else None,
-        program=program,
-        custom_calls=calls,
-        lower_s=lower_s,
-        compile_s=compile_s,
-        unavailable=unavailable,
-        warnings=tuple(warnings),
-    )
-
-
-def _program(compiled: Any) -> tuple[str | None, str]:
-    """(hash of the optimised module, its text) without names and metadata, so that equal programs
-    of two processes have equal hashes.
-    """
-    from jaxlib import _hlo
-
-    modules = compiled.runtime_executable().hlo_modules()
-    if not modules:
-        return None, ""
-    text = "\n".join(module.to_string(_hlo.HloPrintOptions.fingerprint()) for module in modules)
-    return f"sha256:{sha256(text.encode()).hexdigest()}", text
+        return peak
 
 
 def _structs(shapes: Any) -> Any:
@@ -199,10 +154,14 @@ def _structs(shapes: Any) -> Any:
     return jax.ShapeDtypeStruct(shapes.shape, numpy_dtype(shapes.dtype))
 
 
+def _is_floating(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+
+
 def _split(inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any], Callable[..., Any]]:
     """(floating leaves, other leaves, merge): gradients are taken of the first."""
     flat, form = jax.tree.flatten(dict(inputs))
-    floating = [jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in flat]
+    floating = [_is_floating(leaf) for leaf in flat]
 
     def merge(leaves: list[Any], rest: list[Any]) -> Any:
         first, second = iter(leaves), iter(rest)
@@ -215,22 +174,12 @@ def _split(inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any], Callable[..
 
 def _named(merge: Callable[..., Any], gradients: list[Any], rest: list[Any]) -> Any:
     """Gradients under their inputs' names; inputs that have none are left out."""
-    return _prune(merge(gradients, [None] * len(rest)))
+    return trees.prune(merge(gradients, [None] * len(rest)))
 
 
-def _prune(tree: Any) -> Any:
-    if not isinstance(tree, Mapping):
-        return tree
-    kept = {name: _prune(branch) for name, branch in tree.items()}
-    return {
-        name: branch
-        for name, branch in kept.items()
-        if branch is not None and not (isinstance(branch, Mapping) and not branch)
-    }
-
-
-def _like(output: Any, cotangent: Any) -> Any:
-    return jax.tree.map(lambda struct, leaf: jnp.asarray(leaf, struct.dtype), output, cotangent)
+def _seed(outputs: list[Any], cotangent: Any) -> list[Any]:
+    match(cotangent, outputs)
+    return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
 
 
 def _partial(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness.catalog.arrays import Shapes, nbytes
-from harness.measure import timers, trees
+from harness.measure import limits, timers, trees
 from harness.measure.frameworks import Patience, Prepared
 from harness.spec.errors import Unsupported
 from harness.spec.record import STATIC_FIGURES, Static
@@ -21,9 +24,10 @@ def preload() -> None:
 
 
 class Numpy:
-    def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002
+    def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         if device != "cpu":
             raise Unsupported(f"numpy runs on the cpu, not on {device}")
+        limit_blas(threads)
 
     def prepare(
         self,
@@ -31,7 +35,7 @@ class Numpy:
         names: tuple[str, ...],
         shapes: Shapes,
         mode: str,
-        patience: Patience,  # noqa: ARG002
+        patience: Patience,  # noqa: ARG002 - nothing is traced
     ) -> Prepared:
         if mode != "fwd":
             raise Unsupported(f"numpy has no {mode}; use mode fwd")
@@ -56,6 +60,7 @@ class Numpy:
         return target
 
     def get(self, tree: Any) -> Any:
+        trees.expect_arrays(tree, (np.ndarray, np.generic), "numpy arrays")
         return trees.map_leaves(tree, np.asarray)
 
     def sync(self, result: Any) -> None:
@@ -64,8 +69,17 @@ class Numpy:
     def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
         return "wall", "rotated", timers.wall(self.sync)
 
-    def high_water(self) -> int | None:
-        return None
+    def rise(self) -> Callable[[], int | None]:
+        return limits.rise()
+
+
+def limit_blas(threads: int) -> None:
+    """Tell numpy's OpenBLAS, which counted the cores when it was loaded, before this process was pinned."""
+    for path in set(re.findall(r"/\S*openblas\S*", Path("/proc/self/maps").read_text())):
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
+            if hasattr(library, name):
+                getattr(library, name)(threads)
 
 
 FRAMEWORK = Numpy()

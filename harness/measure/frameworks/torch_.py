@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
 import torch
 
 from harness.catalog.arrays import Array, Shapes
-from harness.measure import timers, trees
-from harness.measure.frameworks import Patience, Prepared, torch_trace
+from harness.measure import aside, limits, timers, trees
+from harness.measure.frameworks import Patience, Prepared, match, torch_trace
 from harness.spec.errors import Unsupported
+from harness.spec.record import Static
 
+GRAIN = 1 << 16  # elements for which torch takes one more thread, amply
 DTYPES = {
     "f64": torch.float64,
     "f32": torch.float32,
@@ -24,6 +26,8 @@ DTYPES = {
     "bool": torch.bool,
     "c64": torch.complex64,
 }
+
+Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def preload() -> None:
@@ -46,6 +50,8 @@ class Torch:
         self.device = torch.device(device)
         if device == "cuda":
             torch.cuda.init()
+        else:
+            torch.ones(threads * GRAIN).add_(1)  # the threads' stacks are the backend's, not the case's
 
     def prepare(
         self,
@@ -63,7 +69,11 @@ class Torch:
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             return self.bind(function, names, mode, inputs, cotangent)
 
-        return Prepared(bind, torch_trace.figures(bind, fake, patience))
+        def trace() -> Static:
+            return torch_trace.figures(bind, fake, patience)
+
+        on_cpu = self.device.type == "cpu"  # a copy of a process that has a CUDA context has none
+        return Prepared(bind, aside.traced(trace, patience.seconds) if on_cpu else trace())
 
     def bind(
         self,
@@ -73,40 +83,41 @@ class Torch:
         inputs: Mapping[str, Any],
         cotangent: Any,
     ) -> Callable[[], Any]:
-        """The timed call; `cotangent` None stands for ones of the result's shape (in a trace)."""
+        """The timed call. In a backward `cotangent` None stands for ones (in a trace)."""
         arguments = {name: inputs[name] for name in names}
         if mode == "fwd":
             return lambda: function(**arguments)
         arguments = trees.map_leaves(arguments, _differentiable)
         leaves = [leaf for leaf in trees.leaves(arguments) if leaf.requires_grad]
 
-        def seed_for(result: Any) -> list[Any]:
-            outputs = trees.leaves(result)
-            if cotangent is None:
-                return [torch.ones_like(output) for output in outputs]
-            return [seed.to(out.dtype) for seed, out in zip(trees.leaves(cotangent), outputs, strict=True)]
-
-        def gradients(result: Any, seed: list[Any], *, keep: bool) -> Any:
+        def gradients(ties: Ties, *, keep: bool) -> Any:
             found = torch.autograd.grad(
-                trees.leaves(result), leaves, seed, retain_graph=keep, allow_unused=True
+                [output for output, _ in ties],
+                leaves,
+                [seed for _, seed in ties],
+                retain_graph=keep,
+                allow_unused=True,
             )
-            return _named(
-                arguments, [g if g is not None else torch.zeros_like(x) for g, x in _zip(found, leaves)]
-            )
+            pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", found), strict=True)
+            named = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
+            return trees.prune(trees.map_leaves(arguments, lambda leaf: named.get(id(leaf))))
 
         if mode == "bwd":
             result = function(**arguments)
-            seed = seed_for(result)
-            return lambda: {"gradients": gradients(result, seed, keep=True)}
+            ties = _ties(result, cotangent or _ones(result))
+            return lambda: {"gradients": gradients(ties, keep=True)}
+        if cotangent is None:
+            with torch.no_grad():
+                cotangent = _ones(function(**arguments))
 
         def both() -> Any:
             result = function(**arguments)
-            return {"result": result, "gradients": gradients(result, seed_for(result), keep=False)}
+            return {"result": result, "gradients": gradients(_ties(result, cotangent), keep=False)}
 
         return both
 
     def put(self, tree: Any) -> Any:
-        return trees.map_leaves(tree, lambda leaf: _tensor(leaf).to(self.device, copy=True))
+        return trees.map_leaves(tree, lambda leaf: _tensor(leaf).to(self.device))
 
     def refill(self, target: Any, source: Any) -> Any:
         with torch.no_grad():
@@ -115,6 +126,7 @@ class Torch:
         return target
 
     def get(self, tree: Any) -> Any:
+        trees.expect_arrays(tree, (torch.Tensor,), "torch tensors")
         return trees.map_leaves(tree, _numpy)
 
     def sync(self, result: Any) -> None:  # noqa: ARG002
@@ -126,30 +138,30 @@ class Torch:
             return "cuda_events", "flushed", cuda_events()
         return "wall", "rotated", timers.wall(self.sync)
 
-    def high_water(self) -> int | None:
-        return torch.cuda.max_memory_allocated() if self.device.type == "cuda" else None
+    def rise(self) -> Callable[[], int | None]:
+        if self.device.type != "cuda":
+            return limits.rise()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        return lambda: torch.cuda.max_memory_allocated() - before
 
 
 def cuda_events() -> Callable[[Callable[[], Any], int], float]:
-    """Device time between two events; the L2 cache is overwritten before every reading."""
+    """Device time of calls, each between two events of its own; before each the L2 cache is overwritten."""
     size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     flush = torch.empty(2 * size, dtype=torch.int8, device="cuda")
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def read(call: Callable[[], Any], inner: int) -> float:
-        flush.zero_()
-        start.record()
-        for _ in range(inner):
+        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(inner)]
+        for start, end in events:
+            flush.zero_()
+            start.record()
             call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e-3
+            end.record()
+        torch.cuda.synchronize()
+        return sum(start.elapsed_time(end) for start, end in events) * 1e-3
 
     return read
-
-
-def _zip(first: Any, second: Any) -> Any:
-    return zip(first, second, strict=True)
 
 
 def _empty(shapes: Array | Shapes, device: torch.device) -> Any:
@@ -162,33 +174,44 @@ def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
     return leaf.detach().requires_grad_() if leaf.is_floating_point() else leaf
 
 
-def _named(arguments: Any, gradients: list[Any]) -> Any:
-    """Gradients under their inputs' names; inputs that have none are left out."""
-    remaining = iter(gradients)
+def _ties(result: Any, cotangent: Any) -> Ties:
+    """The parts of a result that have a backward, each with its cotangent."""
+    outputs = _floating(result)
+    match(cotangent, outputs)
+    ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
+    ties = [(out, seed) for out, seed in ties if out.requires_grad]
+    if not ties:
+        raise TypeError("the result depends on no floating input, so it has no backward")
+    return ties
 
-    def walk(tree: Any) -> Any:
-        if isinstance(tree, Mapping):
-            kept = {name: walk(branch) for name, branch in tree.items()}
-            return {name: branch for name, branch in kept.items() if branch is not None}
-        return next(remaining) if tree.requires_grad else None
 
-    return walk(arguments)
+def _floating(result: Any) -> list[torch.Tensor]:
+    trees.expect_arrays(result, (torch.Tensor,), "torch tensors")
+    return [leaf for leaf in trees.leaves(result) if leaf.is_floating_point()]
+
+
+def _ones(result: Any) -> list[torch.Tensor]:
+    return [torch.ones_like(output) for output in _floating(result)]
 
 
 def _tensor(leaf: Any) -> torch.Tensor:
-    array = np.array(leaf)
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
+    """A copy in storage that torch has aligned as its kernels like it."""
+    brain = leaf.dtype == ml_dtypes.bfloat16  # torch does not know numpy's
+    dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
+    tensor = torch.empty(leaf.shape, dtype=dtype)
+    _view(tensor)[...] = leaf
+    return tensor
 
 
-def _numpy(tensor: Any) -> Any:
-    if not isinstance(tensor, torch.Tensor):
-        return np.asarray(tensor)
-    host = tensor.detach().cpu().contiguous()
-    if host.dtype == torch.bfloat16:
-        return host.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return host.numpy()
+def _view(tensor: torch.Tensor) -> Any:
+    """The same storage as a numpy array."""
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def _numpy(tensor: torch.Tensor) -> Any:
+    return _view(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous())
 
 
 FRAMEWORK = Torch()

@@ -1,0 +1,221 @@
+import json
+import os
+import select
+import subprocess
+import sys
+import textwrap
+from contextlib import suppress
+
+import pytest
+
+from harness.catalog import describe
+from harness.catalog.describe import plugin
+from harness.spec.errors import UsageError
+
+HEAD = """
+from harness import implementation
+from impls.topk.family import TopkWorkload
+"""
+MINE = '''
+@implementation(framework="numpy", semantics="exact")
+def mine(w: TopkWorkload, *, keep: int = 2):
+    """The first sentence
+    of two lines.
+
+    And more.
+    """
+'''
+AGAIN = MINE.replace("def mine", "def other").replace("(framework", '(name="mine", framework')
+FAMILY = """
+from dataclasses import dataclass
+from harness import Array, Family, Semantics, axis, exact, implementation
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+
+FAMILY = Family(
+    name="points",
+    question="?",
+    workload=Points,
+    shapes=lambda w: {"x": Array((w.seq,), "f64")},
+    inputs=lambda w, rng: {"x": rng.standard_normal(w.seq)},
+    semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
+)
+"""
+USES = """
+@implementation(framework="numpy", semantics="double")
+def adds(w: Points):
+    return lambda x: x + x
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, seconds=60.0, name="my_impls.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return plugin(str(path), seconds)
+
+    return read
+
+
+def refusal(read, text, seconds=60.0):
+    with pytest.raises(UsageError) as caught:
+        read(text, seconds)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("plugin ")
+    return str(caught.value)
+
+
+def test_a_file_of_ten_lines_is_read(read, tmp_path):
+    catalog = read(HEAD + MINE)
+    info = catalog.implementations["topk/mine"]
+    assert info.sentence == "The first sentence of two lines."
+    assert info.module == info.file == str(tmp_path / "my_impls.py")
+    assert (info.line, info.hash[:7], [option.name for option in info.options]) == (5, "sha256:", ["keep"])
+    assert catalog.families["topk"] == describe.builtin().families["topk"]
+
+
+def test_what_it_prints_is_not_the_answer(read):
+    text = 'print("{}")\nimport os, sys\nos.write(1, b"junk")\nsys.stdout.write("more")\n'
+    assert "topk/mine" in read(text + HEAD + MINE).implementations
+
+
+@pytest.mark.jax
+def test_one_that_imports_jax_leaves_this_process_without_it(read, tmp_path):
+    assert "topk/mine" in read("import jax\n" + HEAD + MINE).implementations
+    code = (
+        "import sys; from harness.catalog.describe import plugin; plugin(sys.argv[1]);"
+        "print([name for name in ('jax', 'torch', 'numpy') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "my_impls.py")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_one_may_bring_its_own_family(read, tmp_path):
+    catalog = read(FAMILY + USES)
+    info = catalog.families["points"]
+    assert list(catalog.implementations) == ["points/adds"]
+    assert ([f.name for f in info.fields], info.semantics, info.desk) == (["seq"], ("double",), "numpy")
+    assert info.module == str(tmp_path / "my_impls.py")
+
+
+def test_a_family_of_the_project_is_loaded_without_its_implementations():
+    modules = {name: info.module for name, info in describe.builtin().families.items()}
+    assert modules["topk"] == "impls.topk.family"
+    assert set(modules.values()) == {f"impls.{name}.family" for name in modules}
+
+
+def test_one_that_registers_nothing_is_an_error_of_the_catalog(read, tmp_path):
+    assert not read("x = 1\n").implementations
+    with pytest.raises(UsageError, match="registers nothing; decorate a builder"):
+        describe.catalog([str(tmp_path / "my_impls.py")])
+
+
+def test_plugins_join_the_projects_own(read, tmp_path):
+    read(HEAD + MINE)
+    everything = describe.catalog([str(tmp_path / "my_impls.py")])
+    assert {"topk/mine", "topk/exact", "mask/scatter"} <= set(everything.implementations)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def broken(:\n", "my_impls.py:1: invalid syntax"),
+        ("\nimport nonexistent\n", "my_impls.py:2: ModuleNotFoundError: No module named 'nonexistent'"),
+        ("import os\nos.abort()\n", "ended the process (SIGABRT)"),
+        ("import os\nos._exit(0)\n", "ended the process (exit status 0)"),
+        ("import sys\nsys.exit(0)\n", "my_impls.py:2: SystemExit: 0"),
+        ("raise Exception('a\\nb')\n", "my_impls.py:1: Exception: a b"),
+        ("while True: print('x' * 4000)\n", "prints more than 16.0 MiB"),
+        (
+            HEAD + MINE.replace('"exact"', '"exakt"'),
+            'unknown semantics "exakt" of family topk; nearest: "exact"',
+        ),
+        (HEAD + MINE.replace('"numpy"', '"nunpy"'), 'unknown framework "nunpy"; nearest: "numpy"'),
+        (HEAD + MINE.replace("w: TopkWorkload", "w"), "annotate the builder's first parameter"),
+        (HEAD + MINE + MINE, "topk/mine is registered twice; rename one"),
+        (HEAD + MINE + AGAIN, "topk/mine is registered twice; rename one"),
+        (FAMILY.replace("seq: int", "length: int") + USES, "its workload needs seq: int"),
+        (FAMILY.replace('"points"', '"po/ints"') + USES, "a name is made of letters"),
+        (FAMILY.replace("int = axis()", "list = axis()") + USES, "cannot be swept"),
+        (FAMILY.replace("exact())}", 'exact(), framework="jax")}') + USES, "written in numpy or torch"),
+        (
+            FAMILY.replace("question=", 'modes=("fwd", "sideways"), question=') + USES,
+            "modes are fwd, bwd, fwd_bwd",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(read, text, says):
+    assert says in refusal(read, text)
+
+
+def test_one_that_hangs_is_given_up(read):
+    assert "took more than 0.5 s; move work from the module's top" in refusal(read, "while True: pass", 0.5)
+
+
+def test_one_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        plugin(str(tmp_path / "missing.py"))
+    with pytest.raises(UsageError, match="No module named 'missing_module'"):
+        plugin("missing_module")
+
+
+def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):
+    pid = tmp_path / "pid"
+    text = f"""
+        import subprocess, threading
+        threading.Thread(target=threading.Event().wait).start()
+        child = subprocess.Popen(["sleep", "1000"])
+        open({str(pid)!r}, "w").write(str(child.pid))
+    """
+    assert "topk/mine" in read(textwrap.dedent(text) + HEAD + MINE, 30.0).implementations
+    with suppress(ProcessLookupError):
+        killed = os.pidfd_open(int(pid.read_text()))
+        assert select.select([killed], [], [], 5.0)[0], "it still lives"
+        os.close(killed)
+
+
+def test_one_that_fails_is_not_half_loaded(tmp_path):
+    from harness.catalog.source import load
+
+    path = tmp_path / "fails.py"
+    path.write_text("raise ValueError('first')\n")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="first"):
+            load(str(path))
+    assert not [name for name in sys.modules if "fails" in name]
+
+
+def test_a_file_may_have_siblings(read, tmp_path):
+    (tmp_path / "my_sibling.py").write_text("NAME = 'from_sibling'\n")
+    text = "from my_sibling import NAME\n" + HEAD + MINE.replace("(fram", "(name=NAME, fram")
+    assert list(read(text).implementations) == ["topk/from_sibling"]
+
+
+def test_the_hash_is_that_of_the_code(read):
+    def sources(text):
+        return read(text).implementations["topk/mine"].hash
+
+    assert sources(HEAD + MINE) == sources(HEAD + MINE)
+    assert sources(HEAD + MINE) != sources(HEAD + MINE + "\nx = 1\n")
+
+
+def test_an_installed_package_may_offer_implementations(tmp_path, monkeypatch):
+    folder = tmp_path / "my_package-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: my-package\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(f"[{describe.ENTRY_POINTS}]\nmine = my_package\n")
+    (tmp_path / "my_package.py").write_text(HEAD + MINE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    assert describe.installed() == ["my_package"]
+    assert describe.catalog().implementations["topk/mine"].module == "my_package"
+
+
+def test_the_answer_is_json_alone(read, tmp_path):
+    read(HEAD + MINE)
+    command = [sys.executable, "-m", "harness.catalog.describe", str(tmp_path / "my_impls.py")]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert [entry["id"] for entry in json.loads(done.stdout)["implementations"]] == ["topk/mine"]

@@ -1,0 +1,82 @@
+"""One implementation that returns whatever its option says.
+
+`OUTCOMES` says how each must end: its status and a part of the sentence.
+"""
+
+from harness import implementation
+from impls.topk.family import TopkWorkload
+
+OUTCOMES = {
+    "none": ("crashed", "the callable returned None; return numpy arrays"),
+    "text": ("crashed", "the callable returned str; return numpy arrays"),
+    "generator": ("crashed", "the callable returned generator; return numpy arrays"),
+    "half": ("crashed", "the callable returned None in [1] of its result; return numpy arrays"),
+    "ragged": ("crashed", "the callable returned int in [0][0] of its result"),
+    "named": ("crashed", 'the callable returned str in ["note"] of its result'),
+    "lazy": ("crashed", "the callable returned Lazy; return numpy arrays"),
+    "thorny": ("crashed", "RuntimeError: do not touch"),
+    "objects": ("crashed", "an array of dtype object holds no numbers"),
+    "words": ("crashed", "holds no numbers"),
+    "crumbs": ("crashed", "more than 1000 parts"),
+    "circle": ("crashed", "RecursionError"),
+    "alone": ("incorrect", "no pair of values and indices"),
+    "short": ("incorrect", "values have shape (1, 4, 7)"),
+    "floating": ("incorrect", "indices are float64, not integers"),
+    "nan": ("incorrect", "is not the score at the index"),
+    "outside": ("incorrect", "an index lies outside"),
+    "swapped_bytes": ("ok", ""),
+    "strided": ("ok", ""),
+    "list": ("ok", ""),
+}
+
+
+class Lazy:
+    """Would compute its values when they are judged instead of when they are timed."""
+
+    def __array__(self, *_, **__):
+        raise AssertionError("never asked")
+
+
+class Thorny:
+    @property
+    def __class__(self):
+        raise RuntimeError("do not touch")
+
+    def __getattr__(self, name):
+        raise RuntimeError("do not touch")
+
+
+@implementation(framework="numpy", semantics="exact")
+def returns(w: TopkWorkload, *, what: str = "none"):
+    import numpy as np
+
+    def result(scores):
+        indices = np.argsort(-scores, axis=-1, kind="stable")[..., : w.topk]
+        values = np.take_along_axis(scores, indices, -1)
+        circle = []
+        circle.append(circle)
+        odd = {
+            "none": lambda: None,
+            "text": lambda: "the largest",
+            "generator": lambda: (row for row in scores),
+            "half": lambda: (values, None),
+            "ragged": lambda: [[1, 2, 3], [4]],
+            "named": lambda: {"values": values, "note": "the largest"},
+            "lazy": Lazy,
+            "thorny": Thorny,
+            "objects": lambda: (values, np.array([None])),
+            "words": lambda: (values, np.array(["a"])),
+            "crumbs": lambda: [values] * 2000,
+            "circle": lambda: circle,
+            "alone": lambda: values,
+            "short": lambda: (values[..., 1:], indices[..., 1:]),
+            "floating": lambda: (values, indices.astype(float)),
+            "nan": lambda: (values * np.nan, indices),
+            "outside": lambda: (values, indices + w.seq),
+            "swapped_bytes": lambda: (values.astype(">f4"), indices.astype(">i8")),
+            "strided": lambda: (values[::1, ::-1][:, ::-1], np.asfortranarray(indices)),
+            "list": lambda: [values, indices],
+        }
+        return odd[what]()
+
+    return result

@@ -1,0 +1,80 @@
+import json
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from harness.measure import conditions
+
+
+@pytest.fixture(scope="module")
+def facts():
+    command = [sys.executable, "-m", "harness.measure.conditions", "cpu", "2"]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=120).stdout)
+
+
+def test_a_fingerprint_holds_what_must_be_equal(facts):
+    fingerprint = facts["fingerprint"]
+    assert (fingerprint["device"], fingerprint["threads"]) == ("cpu", 2)
+    assert fingerprint["cores"] == len(psutil.Process().cpu_affinity())
+    assert fingerprint["versions"]["numpy"] == conditions.version("numpy")
+    assert {"cpu", "governor", "kernel", "python", "flags", "memory_gib"} <= set(fingerprint)
+    assert "gpu" not in fingerprint
+
+
+def test_an_environment_holds_what_was_only_so(facts):
+    assert {"time", "load", "available_bytes", "git", "steal_s"} == set(facts["environment"])
+    assert not set(facts["environment"]) & set(facts["fingerprint"])
+    assert set(facts["installed"]) >= {"torch", "jax", "libtpu"}
+
+
+def test_the_same_machine_has_the_same_fingerprint(facts):
+    again = json.loads(json.dumps(conditions.fingerprint("cpu", 2)))
+    assert again == facts["fingerprint"]
+
+
+def test_flags_that_change_programs_are_part_of_it(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    flags = conditions.fingerprint("cpu", 1)["flags"]
+    assert flags["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
+    assert "OMP_NUM_THREADS" not in flags
+
+
+def test_versions_are_read_without_loading_a_framework(printed):
+    code = """
+import sys
+from harness.measure import conditions
+conditions.fingerprint("cpu", 1), conditions.environment()
+print([name for name in ("torch", "jax", "numpy") if name in sys.modules])
+"""
+    assert printed(code) == ["[]"]
+
+
+def test_a_package_that_is_not_installed_has_no_version():
+    assert conditions.version("no-such-package") is None
+
+
+def test_a_gpu_is_described_as_nvidia_smi_does(monkeypatch, tmp_path):
+    program = tmp_path / "nvidia-smi"
+    program.write_text(
+        '#!/bin/sh\necho "H200, 570.1, 143771 MiB, 1980 MHz, 700.00 W"\necho "$@" >>"$0.log"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
+    assert conditions.gpu() == {
+        "name": "H200",
+        "driver_version": "570.1",
+        "memory.total": "143771 MiB",
+        "clocks.max.sm": "1980 MHz",
+        "power.limit": "700.00 W",
+    }
+    assert "--id=3" in (tmp_path / "nvidia-smi.log").read_text()
+
+
+def test_no_gpu_is_a_reason(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "nvidia-smi" in conditions.gpu()["unavailable"]
+    assert conditions.git() is None

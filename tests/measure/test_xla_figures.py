@@ -1,0 +1,117 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(scope="module")
+def figures():
+    jax = pytest.importorskip("jax")
+    from harness.measure.frameworks import xla
+
+    def compile_and_read(function, *shapes):
+        structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
+        compiled = jax.jit(function).lower(*structs).compile()
+        return xla.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
+
+    return compile_and_read
+
+
+def test_a_matrix_product_is_counted_exactly(figures):
+    static = figures(lambda a, b: a @ b, (64, 32), (32, 16))
+    assert (static.flops, static.flops_source) == (2 * 64 * 32 * 16, "compiled")
+    assert static.argument_bytes == 4 * (64 * 32 + 32 * 16)
+    assert (static.output_bytes, static.temp_bytes, static.alias_bytes) == (4 * 64 * 16, 0, 0)
+    assert static.bytes_accessed == static.argument_bytes + static.output_bytes
+    assert static.planned_bytes == static.argument_bytes + static.output_bytes
+    assert set(static.unavailable) == {"peak_bytes"}
+
+
+def test_an_opaque_call_spoils_no_sum(figures):
+    import jax
+
+    static = figures(lambda x, w: jax.lax.top_k(x, 4)[0] @ w, (8, 64), (4, 16))
+    assert static.custom_calls == ("TopK",)
+    assert (static.flops, static.bytes_accessed, static.flops_source) == (None, None, None)
+    assert static.unavailable["flops"] == "the custom call TopK is not counted"
+    assert static.temp_bytes > 0
+
+
+def test_a_loop_is_said_to_be_counted_once(figures):
+    import jax
+
+    static = figures(lambda x: jax.lax.scan(lambda c, row: (c + row, c * row), x[0], x)[1], (50, 8))
+    assert static.warnings == ("FLOPs and bytes count a loop's body once",)
+
+
+def test_what_is_negative_or_missing_is_unavailable():
+    from harness.measure.frameworks import xla
+
+    memory = SimpleNamespace(
+        argument_size_in_bytes=8,
+        output_size_in_bytes=-1,
+        temp_size_in_bytes=4,
+        alias_size_in_bytes=0,
+        peak_memory_in_bytes=99,
+    )
+    compiled = SimpleNamespace(
+        memory_analysis=lambda: memory,
+        cost_analysis=lambda: [{"flops": -1.0, "bytes accessed": float("nan")}],
+        runtime_executable=lambda: SimpleNamespace(hlo_modules=list),
+    )
+    static = xla.figures(compiled, "gpu", lower_s=0.0, compile_s=0.0)
+    assert (static.argument_bytes, static.peak_bytes, static.planned_bytes) == (8, 99, None)
+    assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "program"}
+    nothing = SimpleNamespace(
+        memory_analysis=lambda: None, cost_analysis=lambda: None, runtime_executable=list
+    )
+    assert len(xla.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 8
+
+
+def test_equal_programs_have_equal_hashes(figures):
+    def one(x):
+        return x * 2.5 + 1
+
+    def other(renamed):
+        doubled = renamed * 2.5
+        return doubled + 1
+
+    assert figures(one, (100,)).program == figures(other, (100,)).program
+    assert figures(one, (100,)).program != figures(one, (101,)).program
+
+
+def test_constants_are_part_of_a_program(figures):
+    table = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    changed = table.copy()
+    changed[500] += 1
+    programs = [
+        figures(lambda x: x * 2.5, (1000,)),
+        figures(lambda x: x * 2.25, (1000,)),
+        figures(lambda x: x * table, (1000,)),
+        figures(lambda x: x * changed, (1000,)),
+    ]
+    assert len({static.program for static in programs}) == 4
+    assert not any(static.warnings for static in programs)
+
+
+def test_constants_too_large_to_hash_are_said_to_be_left_out(figures):
+    table = np.random.default_rng(0).standard_normal(1 << 21).astype(np.float32)
+    (warning,) = figures(lambda x: x * table, (1 << 21,)).warnings
+    assert warning == "the program's hash leaves out the values of its large constants"
+
+
+PROGRAM = """
+import jax, numpy as np
+from harness.measure.frameworks import xla
+x = jax.ShapeDtypeStruct((16, 16), np.float32)
+compiled = jax.jit(lambda x: jax.numpy.argsort(jax.nn.softmax(x @ x) * 0.1)[:3]).lower(x).compile()
+print(xla.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0).program)
+"""
+
+
+def test_a_hash_is_the_same_in_every_process(printed):
+    (first,), (second,) = (printed(PROGRAM, PYTHONHASHSEED=seed, UNUSED=seed * 9) for seed in "12")
+    assert first == second
+    assert first.startswith("sha256:")

@@ -1,0 +1,66 @@
+"""Implementations in torch that are right, but whose first call is one that they remember or cannot take."""
+
+from harness import implementation
+from impls.topk.family import TopkWorkload
+
+UNAVAILABLE = {
+    "keeps": None,
+    "dies_when_traced": "tracing it over fake tensors ended the process (SIGABRT)",
+    "hangs_when_traced": "tracing it took more than 1 s",
+    "leaves_when_traced": "tracing it over fake tensors ended the process (exit status 4)",
+}
+
+
+def _exact(scores, k):
+    import torch
+
+    return torch.topk(scores, k, -1)
+
+
+def _is_fake(tensor):
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    return isinstance(tensor, FakeTensor)
+
+
+@implementation(framework="torch", semantics="exact")
+def keeps(w: TopkWorkload):
+    """Makes what it needs at its first call and keeps it."""
+    kept = []
+
+    def topk(scores):
+        if not kept:
+            kept.append(scores.new_zeros(scores.shape[-1]))
+        return _exact(scores + kept[0], w.topk)
+
+    return topk
+
+
+def _when_traced(w, what):
+    def topk(scores):
+        if _is_fake(scores):
+            what()
+        return _exact(scores, w.topk)
+
+    return topk
+
+
+@implementation(framework="torch", semantics="exact")
+def dies_when_traced(w: TopkWorkload):
+    import os
+
+    return _when_traced(w, os.abort)
+
+
+@implementation(framework="torch", semantics="exact")
+def hangs_when_traced(w: TopkWorkload):
+    import threading
+
+    return _when_traced(w, threading.Event().wait)
+
+
+@implementation(framework="torch", semantics="exact")
+def leaves_when_traced(w: TopkWorkload):
+    import os
+
+    return _when_traced(w, lambda: os._exit(4))
