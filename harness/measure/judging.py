@@ -36,7 +36,7 @@ class Expected:
 
     def floating(self) -> list[Any]:
         """The parts that have cotangents."""
-        return [leaf for leaf in trees.leaves(self.result) if leaf.dtype.kind == "f"]
+        return [leaf for leaf in trees.leaves(self.result) if leaf.dtype.kind in "fV"]  # V is bfloat16
 
     def cotangent(self, seeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """(whole, rows): a drawn cotangent, zero wherever nothing is judged, and its rows in f64."""

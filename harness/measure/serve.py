@@ -18,7 +18,8 @@ from harness.spec import protocol
 from harness.spec.errors import Unsupported
 
 STANDARD = sysconfig.get_path("stdlib")
-LIBRARIES = ("/harness/", "/site-packages/", "/dist-packages/")
+HARNESS = str(Path(__file__).resolve().parents[1])
+LIBRARIES = ("/site-packages/", "/dist-packages/")
 FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
 
 
@@ -60,6 +61,6 @@ def sentence(error: BaseException) -> str:
     text, place = limits.said(error), ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
-        if not path.startswith(("<", STANDARD)) and not any(part in path for part in LIBRARIES):
+        if not path.startswith(("<", STANDARD, HARNESS)) and not any(part in path for part in LIBRARIES):
             place = f" ({Path(path).name}:{line})"
     return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

@@ -39,6 +39,7 @@ class Member:
     method: str = "wall"
     cache: str = "rotated"
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
+    unexplained_s: float = 0.0
     stopped: str = "budget"
     warnings: list[str] = field(default_factory=list[str])
     wall_s: float = 0.0
@@ -105,8 +106,12 @@ class Member:
         return f"{needs}; the limit is {format_bytes(limit_bytes)}: raise --memory or shorten the sequence"
 
     def needs_bytes(self, sets: int) -> int:
-        """Memory for its plan and the further sets of inputs; inputs alone where nothing is planned."""
-        return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * self.input_bytes
+        """Memory for its plan and the further sets of inputs; inputs alone where nothing is planned.
+
+        In a backward, what each further set costs are the residuals too: the plan's arguments.
+        """
+        further = max(self.input_bytes, self.static.argument_bytes or 0)
+        return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
 
     @property
     def work(self) -> Work:

@@ -90,8 +90,10 @@ class Process:
         return Ended(status, reason)
 
     def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
-            os.killpg(self.pid, number)
+        """To the worker's group, and to the worker itself, which may have left its group."""
+        for send in (os.killpg, os.kill):
+            with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
+                send(self.pid, number)
 
     def close(self) -> None:
         if self.open:

@@ -16,6 +16,7 @@ from harness.spec.units import format_seconds
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
+FREE_SECONDS = 0.05  # of a turn that readings need not explain: messages, waking, collecting garbage
 LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm caches
 
 
@@ -33,10 +34,27 @@ def sample(sitting: Sitting, members: Sequence[Member]) -> None:
             _turn(sitting, stopping, by_id[case], round_)
         round_ += 1
     for member in members:
+        _distrust(sitting, member)
         if member.living:
             member.stopped = stopping.stopped(member.id)
             median = statistics.median(member.samples)
             sitting.context.prediction.note(member.case, median, member.work)
+
+
+def _distrust(sitting: Sitting, member: Member) -> None:
+    """Drop readings that the runner's own clock contradicts: an implementation may forge its process's.
+
+    What a turn takes beside its readings is an untimed call, no longer than a reading, and some
+    milliseconds; where most of the time is something else, the readings are not of these calls.
+    """
+    if not member.living:
+        return
+    rounds = {round_ for round_, _ in member.readings}
+    read_s = sum(seconds for _, seconds in member.readings) * member.inner
+    if member.unexplained_s > 2 * read_s + FREE_SECONDS * len(rounds):
+        took, claimed = format_seconds(member.unexplained_s + read_s), format_seconds(read_s)
+        reason = f"its process read {claimed} where {took} passed here; leave time.perf_counter alone"
+        sitting.settle(member, "crashed", reason)
 
 
 def leave(sitting: Sitting, member: Member) -> None:
@@ -65,13 +83,16 @@ def _ready(sitting: Sitting, member: Member) -> None:
 def _turn(sitting: Sitting, stopping: Stopping, member: Member, round_: int) -> None:
     readings = READINGS if member.call_s * member.inner <= SHORT_READING_SECONDS else 1
     warm = member.call_s <= LONG_CALL_SECONDS
-    spent = sitting.context.spent
+    spent, clock = sitting.context.spent, sitting.context.clock
     sitting.context.listener.case_state(member.id, f"round {round_ + 1}")
+    start = clock()
     answer = sitting.ask(member, "turns", "sample", readings=readings, inner=member.inner, warm=warm)
+    unexplained = clock() - start - sum(answer["samples_s"] if answer else ()) * member.inner
     if answer is None:
         stopping.drop(member.id)
         return
     spent["turns"] -= answer["seconds"]
     spent["samples"] += answer["seconds"]
+    member.unexplained_s += unexplained
     member.readings += [(round_, seconds) for seconds in answer["samples_s"]]
     stopping.feed(member.id, round_, answer["samples_s"], answer["seconds"])

@@ -44,11 +44,12 @@ class Sitting:
     def spawn(self, role: str, framework: str, member: Member) -> Worker:
         """A process for a member, or for the desk that judges it; it is free to die."""
         case = member.case
+        family = self.context.catalog.family(case.family)
         job = Job(
             role=role,
             framework=framework,
             implementation=case.implementation,
-            module=member.info.module,
+            module=member.info.module if role == "case" else family.module,
             options=dict(case.options),
             workload=dict(case.workload),
             mode=case.mode,

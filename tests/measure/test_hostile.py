@@ -50,8 +50,21 @@ def test_one_that_prints_without_end_fills_no_disk(topk):
 
 
 def test_results_are_removed_once_they_are_judged(topk):
-    topk.outcome(topk.spawn("numpy", "topk/behaves", HOSTILE))
-    assert sorted(path.name for path in topk.folder.iterdir()) == ["set0", "set1"]
+    before = set(topk.folder.iterdir())
+    assert {"set0", "set1"} <= {path.name for path in before}
+    worker = topk.spawn("numpy", "topk/behaves", HOSTILE)
+    worker.ask("prepare", 60, trace_s=1.0)
+    result = worker.ask("check", 60, cotangent=None)["result"]
+    assert set(topk.folder.iterdir()) - before == {topk.folder / result}
+    assert topk.judge(result)["correctness"]["passed"]
+    worker.close()
+    assert set(topk.folder.iterdir()) == before
+
+
+def test_no_half_written_result_stays(topk):
+    before = set(topk.folder.iterdir())
+    topk.outcome(topk.spawn("numpy", "topk/returns", ODD, options={"what": "objects"}))
+    assert set(topk.folder.iterdir()) == before
 
 
 @pytest.mark.torch

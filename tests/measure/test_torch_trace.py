@@ -204,6 +204,7 @@ print(figures.program)
 
 
 def test_a_hash_is_the_same_in_every_process(printed):
-    (first,), (second,) = (printed(PROGRAM, PYTHONHASHSEED=seed, UNUSED=seed * 9) for seed in "12")
-    assert first == second
-    assert first.startswith("sha256:")
+    here: list[str] = []
+    exec(PROGRAM, {"print": here.append})
+    assert printed(PROGRAM, PYTHONHASHSEED="7", UNUSED="x" * 99) == here
+    assert here[0].startswith("sha256:")

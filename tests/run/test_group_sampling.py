@@ -153,3 +153,14 @@ def test_a_backward_is_sampled_with_cotangents(tmp_path: Path) -> None:
     executor = FakeExecutor()
     measure(executor, tmp_path, group(mode="fwd_bwd"))
     assert all(a["cotangents"] for *_, verb, a in executor.asked if verb == "ready")
+
+
+def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path: Path) -> None:
+    """An implementation that forges its process's clock claims a microsecond where a second passes."""
+    forged = {"samples_s": [1e-6] * 3}
+    acts = {"scatter": Act(seconds=1.0, verbs={"sample": forged, "check": {"seconds": 1.0}})}
+    records = measure(FakeExecutor(acts), tmp_path, one=group(THREE))
+    assert records["scatter"].status == "crashed"
+    assert records["scatter"].timing is None
+    assert "perf_counter" in (records["scatter"].reason or "")
+    assert records["broadcast"].status == "ok"

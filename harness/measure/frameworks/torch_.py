@@ -72,8 +72,13 @@ class Torch:
         def trace() -> Static:
             return torch_trace.figures(bind, fake, patience)
 
-        on_cpu = self.device.type == "cpu"  # a copy of a process that has a CUDA context has none
-        return Prepared(bind, aside.traced(trace, patience.seconds) if on_cpu else trace())
+        def trace_alone() -> Static:
+            torch.set_num_threads(1)  # a forked process has lost the others
+            return trace()
+
+        if self.device.type == "cuda":  # a forked process has no CUDA
+            return Prepared(bind, trace())
+        return Prepared(bind, aside.traced(trace_alone, patience.seconds))
 
     def bind(
         self,
