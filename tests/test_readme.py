@@ -1,0 +1,61 @@
+"""The README's examples are run: its table is what `show` prints, its ten-line file is an implementation."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def call(*words, **environment):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+
+
+def test_the_table_is_what_show_prints():
+    command = re.search(r"`seqsweep (show attention --run \S+)`", README)
+    assert command is not None
+    printed = call(*command[1].split(), COLUMNS="118")
+    assert printed.split("\n\nwall ")[0] in README
+
+
+@pytest.mark.parametrize("name", ["attention-speedup", "mask-memory"])
+def test_the_charts_are_drawn_from_the_kept_run(tmp_path, name):
+    run = re.search(r"--run (\S+)`", README)
+    assert run is not None
+    call("chart", name.split("-")[0], "--run", run[1], "--out", str(tmp_path))
+    assert (tmp_path / f"{name}.svg").read_bytes() == (ROOT / f"docs/charts/{name}.svg").read_bytes()
+
+
+@pytest.mark.jax
+def test_the_ten_line_file_is_an_implementation(tmp_path):
+    example = next(
+        code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "my_scatter" in code
+    )
+    plugin = tmp_path / "my_scatter.py"
+    plugin.write_text(example)
+    small = ["--seq", "512", "--set", "rows=4", "--set", "topk=32"]
+    results = str(tmp_path / "results")
+    call(
+        "check", "mask/my_scatter", "--plugin", str(plugin), "--family", "mask", *small, "--results", results
+    )
+
+
+def test_the_commands_exist():
+    helped = call("--help")
+    for command in re.findall(r"`seqsweep (\w+)", README):
+        assert f"  {command} " in helped
