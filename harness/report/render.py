@@ -20,7 +20,8 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def print_tables(console: Console, *tables: TableData) -> None:
     """The tables of one panel, one below the other, then the footnotes of all."""
-    shown = [(table, fitting(table, console.width)) for table in tables if table.rows]
+    fitted = [(table, fitting(table, console.width)) for table in tables if table.rows]
+    shown = [(table, kept) for table, kept in fitted if len(kept) > 1]  # names alone say nothing
     numbers = _numbering([cell for table, kept in shown for cell in _cells(table, kept)])
     for table, kept in shown:
         if table.title:
@@ -28,8 +29,12 @@ def print_tables(console: Console, *tables: TableData) -> None:
         console.print(drawn(table, kept, numbers, console.width))
         console.print()
     _print_footnotes(console, tables, numbers)
-    absent = [line for table, kept in shown for line in _absent(table, kept)]
-    for line in (*(table.caption for table in tables if table.caption), *absent):
+    absent: dict[str, list[str]] = {}
+    for table, kept in shown:
+        for title, why in _absent(table, kept):
+            absent.setdefault(why, []).append(title)
+    missing = (f"No {', '.join(titles)}: {why}." for why, titles in absent.items())
+    for line in (*(table.caption for table in tables if table.caption), *missing):
         console.print(Text(line, style="dim"))
     narrow = [title for table, kept in shown for title in _left_out(table, kept)]
     if narrow:
@@ -116,16 +121,16 @@ def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Map
         console.print(grid)
 
 
-def _absent(table: TableData, kept: Sequence[int]) -> list[str]:
-    """Why a column is not there at all: `No peak: leaves temp out on this backend.`"""
+def _absent(table: TableData, kept: Sequence[int]) -> list[tuple[str, str]]:
+    """Columns that are not there at all, and why: (`peak`, `leaves temp out on this backend`)."""
     texts = dict(table.footnotes)
-    lines: list[str] = []
+    found: list[tuple[str, str]] = []
     for i, column in enumerate(table.columns):
         if i not in kept and empty(table, i):
             notes = dict.fromkeys(note for row in table.rows for note in row[i].notes)
             why = "; ".join(texts[note] for note in notes if note in texts)
-            lines += [f"No {column.title}: {why}."] if why else []
-    return lines
+            found += [(column.title, why)] if why else []
+    return found
 
 
 def _left_out(table: TableData, kept: Sequence[int]) -> list[str]:

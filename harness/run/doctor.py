@@ -18,8 +18,8 @@ PACKAGES = {
     "torch": "pip install torch",
     "jax": "pip install jax",
     "jaxlib": "pip install jax",
-    "libtpu": "pip install 'seqsweep[tpu]'",
-    "jax-cuda13-plugin": "pip install 'seqsweep[cuda]'",
+    "libtpu": "pip install libtpu",
+    "jax-cuda13-plugin": "pip install 'jax[cuda13]'",
 }
 OPTIONAL = {"libtpu": "figures for TPU targets", "jax-cuda13-plugin": "jax on CUDA, figures for CUDA targets"}
 

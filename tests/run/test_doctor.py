@@ -38,7 +38,7 @@ def test_a_machine_in_order(found: Any) -> None:
     assert [f.what for f in findings.values() if f.state == "problem"] == []
     assert findings["torch"].says == "2.13.0"
     assert findings["libtpu"].state == "optional"
-    assert findings["libtpu"].remedy == "pip install 'seqsweep[tpu]'"
+    assert findings["libtpu"].remedy == "pip install libtpu"
     assert findings["cuda"].state == "optional"
 
 

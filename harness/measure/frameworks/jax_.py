@@ -33,10 +33,10 @@ class Jax:
         try:
             self.device = jax.devices("gpu" if device == "cuda" else device)[0]
         except RuntimeError as error:
-            extra = {"cuda": "cuda", "tpu": "tpu"}.get(device, "dev")
+            package = {"cuda": "'jax[cuda13]'", "tpu": "'jax[tpu]'"}.get(device, "jax")
             raise Unsupported(
                 f"jax has no {device} backend here ({str(error).splitlines()[0]}); "
-                f"pip install 'seqsweep[{extra}]' on a machine that has one"
+                f"pip install {package} on a machine that has one"
             ) from None
         jax.config.update("jax_default_device", self.device)
 

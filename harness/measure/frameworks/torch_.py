@@ -42,7 +42,7 @@ class Torch:
         if device == "cuda" and not torch.cuda.is_available():
             raise Unsupported(
                 "torch sees no CUDA device here; run on a machine that has one, "
-                "with pip install 'seqsweep[cuda]'"
+                "with a CUDA build: pip install torch"
             )
         if device not in {"cpu", "cuda"}:
             raise Unsupported(f"torch runs on the cpu or CUDA, not on {device}")
