@@ -101,7 +101,7 @@ def _reservations(own: Sequence[Record]) -> list[str]:
     timings = [record.timing for record in own if record.timing is not None]
     found: list[str] = []
     if any(timing.stopped == "budget" for timing in timings):
-        found.append("stopped by its budget (time, or 100 rounds) before the interval was narrow")
+        found.append("stopped by its budget of time or rounds before the interval was narrow")
     if any(timing.stopped == "interrupted" for timing in timings):
         found.append("interrupted")
     discarded = sum(timing.discarded for timing in timings)
