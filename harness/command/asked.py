@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.spec.case import split_list
-from harness.spec.errors import UsageError
+from harness.spec.case import split_label, split_list
+from harness.spec.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
@@ -24,6 +24,27 @@ SETTINGS = ("budget", "timeout", "memory", "threads", "precision", "seed")
 def words(values: Sequence[str] | None) -> tuple[str, ...]:
     """Flags given once with commas, or several times."""
     return tuple(word for value in values or () for word in split_list(value))
+
+
+def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(families, implementations) that ids mean; beside implementations, a family means all of its own.
+
+    UsageError for an id that is neither, with the nearest.
+    """
+    known = {*catalog.families, *catalog.implementations}
+    short = {info.name for info in catalog.implementations.values()}
+    for name in ids:
+        try:
+            bare, _ = split_label(name)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if bare not in known | short:
+            raise UsageError(f'"{name}" is no family and no implementation{nearest(bare, known)}')
+    families = tuple(name for name in ids if name in catalog.families)
+    if len(families) == len(ids):
+        return families, ()
+    expanded = [info.id for family in families for info in catalog.of_family(family)]
+    return (), tuple(dict.fromkeys([*(name for name in ids if name not in families), *expanded]))
 
 
 @dataclass
@@ -61,10 +82,10 @@ class Asked:
         from harness.sweep.schedule import plan
 
         catalog, brought = self.catalog()
-        overrides = self.overrides(brought)
+        overrides = self.overrides(catalog, brought)
         return plan(self.config(), catalog, self.flags.get("suites") or (), overrides), catalog
 
-    def overrides(self, brought: tuple[str, ...]) -> Overrides:
+    def overrides(self, catalog: Catalog, brought: tuple[str, ...]) -> Overrides:
         from harness.sweep.overrides import Overrides
 
         flags = self.flags
@@ -74,10 +95,10 @@ class Asked:
             if not equals:
                 raise UsageError(f"--set: write FIELD=VALUE, not {assignment}")
             fields[name.strip()] = (*fields.get(name.strip(), ()), *words([text]))
-        ids = words(flags.get("ids"))
+        families, impls = named(words(flags.get("ids")), catalog)
         return Overrides(
-            families=words(flags.get("family")),
-            impls=(*words(flags.get("impl")), *ids),
+            families=(*words(flags.get("family")), *families),
+            impls=(*words(flags.get("impl")), *impls),
             seqs=words(flags.get("seq")),
             modes=words(flags.get("mode")),
             devices=words(flags.get("device")),

@@ -114,6 +114,15 @@ def test_check_times_nothing(seqsweep):
     assert record["timing"] is None
 
 
+def test_check_takes_a_family(seqsweep):
+    records = seqsweep("check", "mask", "--seq", "512", "--json").json["records"]
+    assert {record["implementation"] for record in records} == {
+        "mask/broadcast",
+        "mask/scatter",
+        "mask/threshold_raw",
+    }
+
+
 def test_static_runs_nothing(seqsweep):
     said = seqsweep("static", "--target", "host", "--seq", "128Ki", "--set", "rows=1024", "--json")
     by_name = {record["implementation"]: record for record in said.json["records"]}
