@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -157,6 +157,29 @@ def show(
     """The tables of a stored run again."""
     stored = Asked(locals()).stored()
     _tell(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+
+
+@app.command()
+def compare(
+    run: Annotated[str, typer.Argument(help="A stored run; the earlier one of two.")],
+    other: Annotated[str | None, typer.Argument(help="The later run; none: --impl inside one.")] = None,
+    impl: flags.Impl = None,
+    force: Annotated[bool, typer.Option("--force", help="Show runs of different machines.")] = False,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
+) -> None:
+    """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
+    from harness.command.beside import beside
+
+    asked = Asked(locals())
+    found = beside(asked.results, run, other, words(impl), force=force)
+    if json:
+        _print_json(found.to_json())
+    else:
+        from harness.report.text import print_sides
+
+        print_sides(_console(), found.changes, found.heading, found.differing)
 
 
 @app.command()

@@ -7,9 +7,11 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.query import by_suite
+from harness.analysis.sides import Change
 from harness.report import figures
 from harness.report.advice import next_steps
 from harness.report.render import print_tables
+from harness.report.sides import sides_tables
 from harness.report.table import suite_tables
 from harness.spec.record import Record
 
@@ -64,3 +66,16 @@ def overhead_line(overhead: Mapping[str, Any]) -> str:
 
 def _share(seconds: float, wall: float) -> str:
     return f"{100 * seconds / wall:.0f} %"
+
+
+def print_sides(
+    console: Console, changes: Sequence[Change], heading: str, differing: Sequence[str] = ()
+) -> None:
+    """Two sides beside each other, under what they may be taken for."""
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    if differing:
+        console.print(
+            Text(f"! fingerprints differ in {', '.join(differing)}", style="yellow"), soft_wrap=True
+        )
+    for table in sides_tables(changes):
+        print_tables(console, table)

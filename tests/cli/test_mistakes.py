@@ -27,6 +27,9 @@ import pytest
         (["run", "--impl", "scatter[x"], "name[option=value]"),
         (["show", "--run", "1999"], "1999"),
         (["chart", "nosuite"], "nosuite"),
+        (["compare", "latest"], "--impl a,b"),
+        (["compare", "latest", "--impl", "scatter"], "name two implementations"),
+        (["compare", "latest", "--impl", "scatter,brodcast"], 'nearest: "broadcast"'),
         (["nosuchcommand"], "nosuchcommand"),
     ],
 )

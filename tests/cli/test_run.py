@@ -1,6 +1,7 @@
 """The main job through the command line, for real and small."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -165,3 +166,30 @@ def test_kill_then_resume(seqsweep, tmp_path, project):
     assert len(cases) == len(set(cases)) == 9
     (stored,) = tmp_path.glob("results/runs/*/records.jsonl")
     assert len([json.loads(line) for line in stored.read_text().splitlines()]) == 9
+
+
+def test_compare_inside_a_run(seqsweep, measured):
+    said = seqsweep("compare", "latest", "--impl", "scatter,broadcast", "--json")
+    assert said.code == 0
+    assert said.json["trend"] is False
+    assert {change["of"] for change in said.json["comparisons"]} == {"mask/scatter"}
+    assert "same rounds" in seqsweep("compare", "latest", "--impl", "scatter,broadcast").out
+
+
+def test_two_runs_are_a_trend_and_machines_are_kept_apart(seqsweep, measured, tmp_path, project):
+    (run,) = [
+        path for path in project.glob("results/runs/*") if path.name == measured.json["records"][0]["run"]
+    ]
+    said = seqsweep("compare", str(run), str(run))
+    assert said.code == 0
+    assert said.out.startswith("not a verdict")
+    elsewhere = tmp_path / run.name
+    shutil.copytree(run, elsewhere)
+    facts = json.loads((elsewhere / "fingerprints.json").read_text())
+    for known in facts.values():
+        known["cpu"] = "another processor"
+    (elsewhere / "fingerprints.json").write_text(json.dumps(facts))
+    refused = seqsweep("compare", str(run), str(elsewhere))
+    assert refused.code == 2
+    assert "cpu (" in refused.err
+    assert seqsweep("compare", str(run), str(elsewhere), "--force").code == 0
