@@ -64,7 +64,7 @@ def pair_effect(round_log_ratios: Sequence[float]) -> float:
 
 
 def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Verdict:
-    """The verdict on these pairs. `resolution` (the clock's step over the time) stands for a spread of zero."""
+    """The verdict on these pairs. `resolution`, the clock's step, stands for a spread of zero."""
     if not all(map(math.isfinite, effects)):
         raise ValueError("a pair's effect is no number; the pair must be measured again")
     count = len(effects)
