@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.analysis.doubts import doubts
 from harness.spec.order import median_interval, samples_needed
 from harness.spec.record import Record, Timing
 
@@ -57,7 +58,7 @@ def time_of(records: Sequence[Record]) -> Estimate:
     timings = [record.timing for record in records if record.timing is not None]
     if not timings:
         return Estimate(None, reason="not timed")
-    warnings = _warnings(timings)
+    warnings = tuple(dict.fromkeys([*_warnings(timings), *(doubt for t in timings for doubt in doubts(t))]))
     if len(timings) == 1:
         only = timings[0]
         rounds = len(set(only.round))
