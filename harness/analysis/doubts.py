@@ -54,7 +54,9 @@ def _two_levels(samples: Sequence[float]) -> str | None:
         return None
     levels = [format_seconds(math.exp(statistics.median(part)), 2) for part in (below, above)]
     share = 100 * len(above) / len(logs)
-    return f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of readings); the median is one of them"
+    return (
+        f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of readings); no single time describes both"
+    )
 
 
 def _middle_half(logs: Sequence[float]) -> float:

@@ -99,8 +99,10 @@ def decide(effects: Sequence[float], margin: Margin, resolution: float = 0.0) ->
 
 def confirmed(first: Verdict, fresh: Verdict) -> Verdict:
     """A regression is said only when fresh pairs say it too; else the fresh pairs leave it open."""
-    if first.verdict != REGRESSED or fresh.verdict == REGRESSED:
-        return fresh if first.verdict == REGRESSED else first
+    if first.verdict != REGRESSED:
+        return first
+    if fresh.verdict == REGRESSED:
+        return fresh
     return Verdict(NOT_ENOUGH, fresh.effect, fresh.low, fresh.high, first.pairs + fresh.pairs)
 
 

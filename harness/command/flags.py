@@ -36,5 +36,5 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Cases, planned memory, estimated time; nothing runs.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the newest run of the same suites.")]
-Target = Annotated[list[str] | None, typer.Option("--target", help="host (other targets come with extras).")]
+Target = Annotated[list[str] | None, typer.Option("--target", help="What to compile for: host.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the SVGs.")]

@@ -29,16 +29,16 @@ class Judge:
         family = sitting.context.catalog.family(first.case.family)
         sitting.context.listener.case_state(first.id, "inputs and reference")
         try:
-            with sitting.spending("contract"):
+            with sitting.spending("startup"):
                 self.desk = sitting.spawn("desk", family.desk, first)
-            self._ask("inputs", sets=SETS)
+            self._ask("inputs", "inputs", sets=SETS)
         except (Unsupported, Ended) as end:
             self._undecided(sitting.living(), f"the inputs of family {family.name}", end)
             return
         for semantics in dict.fromkeys(member.info.semantics for member in sitting.living()):
             concerned = [member for member in sitting.living() if member.info.semantics == semantics]
             try:
-                self._ask("reference", semantics=semantics, sets=SETS)
+                self._ask("contract", "reference", semantics=semantics, sets=SETS)
             except (Unsupported, Ended) as end:
                 self._undecided(concerned, f"the reference {semantics} of family {family.name}", end)
 
@@ -80,7 +80,7 @@ class Judge:
     def _verdict(self, member: Member, answer: Mapping[str, Any]) -> str | None:
         """Why a result fails its contract, "" when it holds; None when nothing can be said."""
         try:
-            verdict = self._ask("judge", semantics=member.info.semantics, result=answer["result"])
+            verdict = self._ask("contract", "judge", semantics=member.info.semantics, result=answer["result"])
         except (Unsupported, Ended) as end:
             member.correctness = None
             self._undecided([member], "the verdict on its result", end)
@@ -93,10 +93,10 @@ class Judge:
         member.correctness = correctness
         return reason
 
-    def _ask(self, verb: str, **arguments: Any) -> Mapping[str, Any]:
+    def _ask(self, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         if self.desk is None:
             raise Ended("crashed", "the process that judges this group had died")
-        with self.sitting.spending("contract"):
+        with self.sitting.spending(activity):
             try:
                 return self.desk.ask(verb, self.sitting.settings.timeout_s, **arguments)
             except Ended as end:

@@ -59,7 +59,7 @@ def _distrust(sitting: Sitting, member: Member) -> None:
 
 def leave(sitting: Sitting, member: Member) -> None:
     """The case is measured: name what it left running, and end it."""
-    answer = sitting.ask(member, "samples", "finish")
+    answer = sitting.ask(member, "turns", "finish")
     if answer is None:
         return
     left = [*answer.get("threads", ()), *answer.get("processes", ())]
@@ -73,7 +73,7 @@ def _ready(sitting: Sitting, member: Member) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     member.inner = max(1, math.ceil(READING_SECONDS / max(member.call_s, 1e-7)))
     sets = SETS if member.needs_bytes(SETS) <= sitting.settings.memory_bytes else 1
-    answer = sitting.ask(member, "samples", "ready", sets=sets, cotangents=member.case.mode != "fwd")
+    answer = sitting.ask(member, "inputs", "ready", sets=sets, cotangents=member.case.mode != "fwd")
     if answer is not None:
         member.method, member.cache = answer["method"], answer["cache"]
         if sets == 1 and member.cache == "rotated":

@@ -24,8 +24,5 @@ class Metric:
 TIME = Metric("time", "time per call", "s", format_seconds, exact=False)
 TEMP_BYTES = Metric("temp_bytes", "temporaries", "B", format_bytes)
 PEAK_BYTES = Metric("peak_bytes", "planned peak", "B", format_bytes)
-ARGUMENT_BYTES = Metric("argument_bytes", "arguments", "B", format_bytes)
-OUTPUT_BYTES = Metric("output_bytes", "outputs", "B", format_bytes)
-BYTES_ACCESSED = Metric("bytes_accessed", "bytes accessed", "B", format_bytes)
 FLOPS = Metric("flops", "FLOPs", "FLOP", format_big)
 HIGH_WATER_BYTES = Metric("high_water_bytes", "resident high water", "B", format_bytes, exact=False)
