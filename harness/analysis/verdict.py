@@ -13,11 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.stats import PROCESSES, student_t
-
-REGRESSED = "regressed"
-IMPROVED = "improved"
-UNCHANGED = "unchanged"
-NOT_ENOUGH = "not_enough_evidence"
+from harness.spec.gate import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,100 @@
+"""What a gate says: a verdict per case, one in total, and the exit code that follows.
+
+Effects are natural logarithms of the candidate's time over the base's: 0.0488 is 5 % slower, and
+exchanging the sides only changes the sign.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+REGRESSED = "regressed"
+IMPROVED = "improved"
+UNCHANGED = "unchanged"
+NOT_ENOUGH = "not_enough_evidence"
+NEW = "new"
+VANISHED = "vanished"
+INCORRECT = "incorrect"
+INVALID = "invalid"
+
+# The first of these that a gate has decides it. What was found wrong weighs more than what was found
+# slower, that more than what is missing, and what is missing more than what is not known yet.
+WEIGHT = (INCORRECT, INVALID, REGRESSED, VANISHED, NOT_ENOUGH, IMPROVED, NEW, UNCHANGED)
+EXIT_CODES = {INCORRECT: 4, INVALID: 4, REGRESSED: 1, VANISHED: 3, NOT_ENOUGH: 3}
+
+WARN, FAIL = "warn", "fail"  # what to make of not enough evidence
+TIME, STATIC = "time", "static"
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """`low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes.
+
+    All three are None where nothing was timed. `reason` is one sentence, with a remedy where there
+    is one. `notes` are advisory and decide nothing. `file` and `line` say where the case's
+    implementation stands.
+    """
+
+    case: str
+    verdict: str
+    reason: str
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 0
+    notes: tuple[str, ...] = ()
+    file: str | None = None
+    line: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict not in WEIGHT:
+            raise ValueError(f'verdict "{self.verdict}" is none of {", ".join(WEIGHT)}')
+        if not self.reason:
+            raise ValueError(f"{self.case}: {self.verdict} without a reason")
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """`kind` is `time` or `static`; `base` says in words what the candidate was held against.
+
+    `left_out` are cases that run on neither side, with the reason. `broken` is the sentence about a
+    side that does not load. `slowdown` is Δ of each suite, as a share. `self_check`: both sides are
+    the same code, so that a difference means the gate itself cannot be trusted here.
+    """
+
+    kind: str
+    base: str
+    cases: tuple[CaseVerdict, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
+    slowdown: Mapping[str, float] = field(default_factory=dict[str, float])
+    broken: str | None = None
+    self_check: bool = False
+    inconclusive: str = FAIL
+    wall_s: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the cases together: the one that decides the exit code."""
+        found = {case.verdict for case in self.cases}
+        if self.broken or (self.self_check and found & {REGRESSED, IMPROVED}):
+            found.add(INVALID)
+        weighing = next((verdict for verdict in WEIGHT if verdict in found), UNCHANGED)
+        return weighing if weighing in EXIT_CODES else UNCHANGED
+
+    @property
+    def exit_code(self) -> int:
+        if self.verdict == NOT_ENOUGH and self.inconclusive == WARN:
+            return 0
+        return EXIT_CODES.get(self.verdict, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        data = asdict(self)
+        return {"verdict": self.verdict, "exit_code": self.exit_code, **data}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "GateOutcome":
+        """What :meth:`to_json` wrote."""
+        rest = {name: value for name, value in data.items() if name not in {"verdict", "exit_code"}}
+        cases = tuple(CaseVerdict(**{**case, "notes": tuple(case["notes"])}) for case in rest["cases"])
+        return cls(**{**rest, "cases": cases, "notes": tuple(rest["notes"])})
