@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from harness.analysis.compare import comparisons
+from harness.analysis.means import means
 from harness.analysis.query import by_suite
 from harness.analysis.scaling import crossovers, scalings
 from harness.spec.record import Record
@@ -20,5 +21,6 @@ def run_data(
         "comparisons": [asdict(found) for suite in suites for found in comparisons(suite)],
         "scaling": [asdict(found) for suite in suites for found in scalings(suite)],
         "crossovers": [asdict(found) for suite in suites for found in crossovers(suite)],
+        "means": [asdict(found) for suite in suites for found in means(suite)],
         "overhead": dict(overhead or {}),
     }

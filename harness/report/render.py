@@ -34,7 +34,8 @@ def print_tables(console: Console, *tables: TableData) -> None:
         for title, why in _absent(table, kept):
             absent.setdefault(why, []).append(title)
     missing = (f"No {', '.join(titles)}: {why}." for why, titles in absent.items())
-    for line in (*(table.caption for table in tables if table.caption), *missing):
+    captions = [table.caption for table in tables] + [t.columns[i].caption for t, kept in shown for i in kept]
+    for line in (*filter(None, captions), *missing):
         console.print(Text(line, style="dim"))
     narrow = [title for table, kept in shown for title in _left_out(table, kept)]
     if narrow:

@@ -18,7 +18,7 @@ from harness.analysis.query import (
 from harness.analysis.stats import ROUNDS, time_of
 from harness.report import cells
 from harness.report.cells import Cell, Footnotes, Row
-from harness.report.summary import summary_rows
+from harness.report.summary import mean_caption, summary_rows
 from harness.spec.units import format_count
 from harness.spec.workload import canonical
 
@@ -28,6 +28,7 @@ class Column:
     """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
 
     `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
+    The `caption` stands below the tables where the column is shown.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Column:
     right: bool = True
     relative: bool = False
     folds: bool = False
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ _SUMMARY = (
     Column("FLOPs ∝ seq^", rank=3, right=False),
     Column("faster from", right=False),
 )
+_MEAN = Column("mean speedup", rank=1, right=False)
 
 
 def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
@@ -121,7 +124,7 @@ def suite_table(
 def summary_table(
     suite: SuiteRecords, panel: str, target: str = HOST, notes: Footnotes | None = None
 ) -> TableData:
-    """One line per implementation: exponents of the length, and from where on it wins.
+    """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
 
     Without rows where the panel has one length only: nothing grows there.
     """
@@ -130,13 +133,15 @@ def summary_table(
     rows = case_rows(suite, panel, target)
     timed = target == HOST and any(row.time.value is not None for row in rows)
     compiled = any(row.static is not None for row in rows)
-    relevant = (True, timed, compiled, compiled, timed and bool(suite.baseline))
+    compared = timed and bool(suite.baseline)
+    relevant = (True, timed, compiled, compiled, compared, compared)
     kept = [i for i, shown in enumerate(relevant) if shown]
     grows = len({row.seq for row in rows}) > 1 and len(kept) > 1
     lines = summary_rows(suite, panel, target, notes) if grows else []
+    columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(suite, panel)))
     return TableData(
         title="",
-        columns=tuple(_SUMMARY[i] for i in kept),
+        columns=tuple(columns[i] for i in kept),
         rows=tuple(tuple(line[i] for i in kept) for line in lines),
         footnotes=tuple(notes.since(before)),
     )

@@ -7,6 +7,7 @@ import random
 import statistics
 from collections.abc import Sequence
 
+from harness.run.disturbance import Disturbance
 from harness.run.judge import SETS
 from harness.run.member import Member
 from harness.run.sitting import Sitting
@@ -27,13 +28,17 @@ def sample(sitting: Sitting, members: Sequence[Member]) -> None:
     stopping = Stopping(sitting.group.baselines, sitting.settings.precision, sitting.settings.budget_s)
     shuffle = random.Random(f"{sitting.settings.seed} {sitting.group.key} {sitting.replicate}")
     by_id = {member.id: member for member in members}
+    disturbance = Disturbance(sitting.group.cases[0].device, sitting.context.clock)
     round_ = 0
     while turns := stopping.active([member.id for member in members if member.living]):
+        disturbance.look()
         shuffle.shuffle(turns)
         for case in turns:
             _turn(sitting, stopping, by_id[case], round_)
         round_ += 1
+    warnings = disturbance.warnings() if round_ else []
     for member in members:
+        member.warnings += warnings
         _distrust(sitting, member)
         if member.living:
             member.stopped = stopping.stopped(member.id)

@@ -31,7 +31,7 @@ def wait_until(condition, seconds):
 
 def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
-    assert set(measured.json) == {"records", "comparisons", "scaling", "crossovers", "overhead"}
+    assert set(measured.json) == {"records", "comparisons", "scaling", "crossovers", "means", "overhead"}
     assert {record["status"] for record in measured.json["records"]} == {"ok"}
     assert len(measured.json["records"]) == 9
 

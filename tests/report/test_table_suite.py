@@ -161,6 +161,63 @@ def test_none_in_range_is_said_in_the_cell(record, suite, timing):
     assert notes(table, "faster from", 1) == ["not faster at any length"]
 
 
+def test_the_summary_has_mean_speedups_over_what_was_paired(run, suite):
+    """scatter: 4 ms to 6, 25.7 to 24, 147 to 96; the cube root of their product is 1.03."""
+    found = suite(run)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup") == ["", "1.0× (3 of 4)", "–", "2.1× (3 of 4)"]
+    assert notes(table, "mean speedup", 2) == ["geometric mean needs ≥ 2 paired points; has 0"]
+    assert table.columns[-1].caption == (
+        "mean speedup: geometric, over the lengths at which both were timed; "
+        "no interval: needs ≥ 4 processes; has 1."
+    )
+
+
+def test_a_mean_over_processes_has_its_interval(record, suite, timing):
+    records = [
+        record(name, seq, replicate=replicate, timing=timing([seconds * (1 + 0.01 * replicate)] * 6))
+        for seq in (4096, 8192)
+        for replicate in range(4)
+        for name, seconds in (("broadcast", 2.0), ("scatter", 1.0 + 0.001 * replicate))
+    ]
+    found = suite(records)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup")[1] == "1.997× [1.993, 2.001] (2 of 2)"
+    assert table.columns[-1].caption.endswith("both were timed; [low, high]: 95 %, by process.")
+
+
+def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
+    seconds = {"broadcast": 2.0, "scatter": 1.0, "threshold": 0.5}
+    records = [
+        record(name, seq, timing=timing([taken] * 6))
+        for seq in (4096, 8192, 16384)
+        for name, taken in seconds.items()
+        if (name, seq) != ("threshold", 8192)
+    ]
+    found = suite(records)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
+    assert notes(table, "mean speedup", 1) == []
+    assert notes(table, "mean speedup", 2) == [
+        "over 4Ki, 16Ki: rank it only with means over the same lengths"
+    ]
+
+
+def test_without_a_baseline_there_is_no_mean(run, suite):
+    found = suite(run, None)
+    assert "mean speedup" not in [c.title for c in summary_table(found, points(found)[0]).columns]
+
+
+def test_a_warning_stands_beside_the_time(record, suite, timing):
+    stolen = "the host took 12 % of the processor's time away while it was sampled (steal)"
+    pair = [
+        record("broadcast", 4096, timing=timing([2.0] * 6)),
+        record("scatter", 4096, timing=timing([1.0] * 6, warnings=(stolen,))),
+    ]
+    table = table_of(suite(pair))
+    assert [notes(table, "time", row) for row in (0, 1)] == [[], [stolen]]
+
+
 def test_one_length_has_no_growth_to_show(record, suite, timing):
     (tables,) = suite_tables(suite([record("broadcast", 4096, timing=timing([1.0] * 6))]))
     assert tables[1].rows == ()

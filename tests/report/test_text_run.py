@@ -64,6 +64,13 @@ def test_footnotes_of_hidden_columns_are_not_shown(info, run):
     assert "\n¹  negative: −1" not in page(info, run, 80)
 
 
+def test_a_column_is_explained_where_it_is_shown(info, run):
+    assert "mean speedup: geometric, over the lengths" in page(info, run, 160)
+    narrow = page(info, run, 60)
+    assert "Too narrow for" in narrow
+    assert "mean speedup: geometric" not in narrow
+
+
 def test_labels_in_brackets_are_no_markup(info, run):
     assert "two_stage[buckets=4096,keep=2]" in page(info, run, 160)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.catalog.catalog import Catalog
-from harness.run import lock, session
+from harness.run import lock, sample, session
 from harness.run.context import Context
 from harness.run.resume import Request
 from harness.sweep.schedule import Schedule
@@ -74,6 +74,24 @@ class Conductor:
         """The lines of the only run's records."""
         (records,) = self.results.glob("runs/*/records.jsonl")
         return records.read_bytes().splitlines()
+
+
+class Undisturbed:
+    """What the machine under the tests goes through is none of the scripted world's business."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def look(self) -> None:
+        pass
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+@pytest.fixture(autouse=True)
+def _undisturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample, "Disturbance", Undisturbed)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.run import sample
 from harness.run.executor import Ended
 from harness.spec.order import samples_needed
 from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
@@ -164,3 +165,45 @@ def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path: Path)
     assert records["scatter"].timing is None
     assert "perf_counter" in (records["scatter"].reason or "")
     assert records["broadcast"].status == "ok"
+
+
+class Disturbed:
+    """Notes who had been sampled when it was made, at each look, and when it was asked."""
+
+    def __init__(self, executor: FakeExecutor) -> None:
+        self.executor = executor
+        self.seen: list[int] = []
+
+    def __call__(self, device: str, now: object) -> "Disturbed":
+        assert (device, now) == ("cpu", self.executor.clock)
+        return self
+
+    def look(self) -> None:
+        self.seen.append(len(self.executor.turns()))
+
+    def warnings(self) -> list[str]:
+        self.asked_after = len(self.executor.turns())
+        return ["the host took 12 % away"]
+
+
+def test_what_disturbed_the_machine_is_said_of_every_member(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = FakeExecutor()
+    disturbed = Disturbed(executor)
+    monkeypatch.setattr(sample, "Disturbance", disturbed)
+    found = measure(executor, tmp_path, group(THREE))
+    assert {timing(record).warnings for record in found.values()} == {("the host took 12 % away",)}
+    assert disturbed.seen == list(range(0, 3 * samples_needed(), 3)), "not once, before each round"
+    assert disturbed.asked_after == 3 * samples_needed()
+
+
+def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = FakeExecutor(wrong=["broadcast/1", "scatter/1"])
+    disturbed = Disturbed(executor)
+    monkeypatch.setattr(sample, "Disturbance", disturbed)
+    found = measure(executor, tmp_path)
+    assert {record.status for record in found.values()} == {"incorrect"}
+    assert not hasattr(disturbed, "asked_after")
