@@ -1,0 +1,113 @@
+"""The workflow that users copy: it parses, asks for no rights, and types only what exists."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.spec.gate import EXIT_CODES
+
+CI = Path(__file__).resolve().parents[1] / "docs" / "ci"
+TEXT = (CI / "github.yml").read_text(encoding="utf-8")
+README = (CI / "README.md").read_text(encoding="utf-8")
+WORKFLOW = yaml.safe_load(TEXT)
+JOBS = WORKFLOW["jobs"]
+STEPS = [step for job in JOBS.values() for step in job["steps"]]
+
+VALUED = {
+    *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--inconclusive", "--junit"),
+    *("--family", "--impl", "--seq", "--mode", "--device", "--set"),
+    *("--threads", "--seed", "--plugin", "--config", "--results"),
+}
+SWITCHES = {"--last", "--self-check", "--static", "--update", "--json", "--quick"}
+
+
+def gates(text: str) -> list[list[str]]:
+    """The words behind every `seqsweep gate` of a script."""
+    joined = text.replace("\\\n", " ")
+    return [shlex.split(line)[2:] for line in joined.splitlines() if line.strip().startswith("seqsweep gate")]
+
+
+COMMANDS = [words for step in STEPS for words in gates(step.get("run", ""))]
+
+
+def unknown(words: list[str]) -> list[str]:
+    """What gate would refuse: flags that do not exist, and flags without their value."""
+    wrong: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            if next(rest, "--").startswith("--"):
+                wrong.append(f"{word} needs a value")
+        elif word.startswith("-") and word not in SWITCHES:
+            wrong.append(word)
+    return wrong
+
+
+def test_the_flags_exist():
+    assert len(COMMANDS) == 4
+    assert [unknown(words) for words in COMMANDS] == [[]] * 4
+
+
+def test_a_flag_that_does_not_exist_would_be_found():
+    assert unknown(["mask", "--max-pair", "3", "--budget", "--static"]) == [
+        "--max-pair",
+        "--budget needs a value",
+    ]
+
+
+def test_the_flags_of_the_readme_exist():
+    named = set(re.findall(r"--[a-z][a-z-]*", README))
+    assert named
+    assert named <= VALUED | SWITCHES
+
+
+def test_it_may_read_and_nothing_else():
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in JOBS.values())
+    assert "secrets." not in TEXT
+
+
+def test_it_runs_on_pull_requests_without_the_repositorys_rights():
+    triggers = WORKFLOW[True]  # YAML 1.1 reads `on` as a truth value
+    assert set(triggers) == {"pull_request", "schedule", "workflow_dispatch"}
+
+
+def test_no_expression_of_an_event_reaches_a_shell():
+    assert not any("${{" in step.get("run", "") for step in STEPS)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_clone_has_the_merge_base(job):
+    checkout = JOBS[job]["steps"][0]
+    assert checkout["uses"].startswith("actions/checkout@")
+    assert checkout["with"]["fetch-depth"] == 0
+
+
+def test_actions_are_githubs_own_at_a_major_version():
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", action) for action in used)
+
+
+def test_only_the_pull_request_is_lenient():
+    lenient = [words for words in COMMANDS if "warn" in words]
+    assert len(lenient) == 1
+    assert lenient[0] in [
+        words for step in JOBS["pull-request"]["steps"] for words in gates(step.get("run", ""))
+    ]
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_evidence_is_kept_after_a_failure_too(job):
+    last = JOBS[job]["steps"][-1]
+    assert last["with"]["path"] == "results/gates"
+    assert "!cancelled()" in last["if"]
+
+
+def test_every_exit_code_of_a_verdict_is_explained():
+    explained = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    assert explained == {0, 1, 2, 3, 4, 5, 130}
+    assert set(EXIT_CODES.values()) <= explained
