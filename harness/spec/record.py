@@ -31,6 +31,7 @@ STATIC_FIGURES = (
     "flops",
     "bytes_accessed",
 )
+LATER_FIGURES = ("generated_code_bytes",)  # records of earlier versions know nothing of these
 
 
 def _member(name: str, value: str | None, closed: tuple[str, ...]) -> None:
@@ -100,11 +101,14 @@ class Static:
     fits: bool | None = None
     unavailable: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    generated_code_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:
             _member("flops_source", self.flops_source, FLOPS_SOURCES)
-        for name in STATIC_FIGURES:
+        absent = [name for name in LATER_FIGURES if getattr(self, name) is None]
+        object.__setattr__(self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable})
+        for name in (*STATIC_FIGURES, *LATER_FIGURES):
             value = getattr(self, name)
             if value is None and name not in self.unavailable:
                 raise ValueError(f"{name} is missing without a reason")
@@ -114,7 +118,7 @@ class Static:
     @classmethod
     def none(cls, reason: str) -> "Static":
         """No figure at all, and why."""
-        return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, "program"), reason))
+        return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, *LATER_FIGURES, "program"), reason))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Static":

@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
+from harness.sweep.margins import margins
 from harness.sweep.nodes import Entry, Node, Scalar, Table, at, items, scalar, scalars, table, words
 from harness.sweep.settings import Settings
 from harness.sweep.yaml_lines import read
@@ -44,7 +45,10 @@ class SuiteConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """`home` is the folder of results/ and charts/. `plugins` are module names or absolute paths."""
+    """`home` is the folder of results/ and charts/. `plugins` are module names or absolute paths.
+
+    `given` are the settings that `defaults` writes out: those that a command may not choose otherwise.
+    """
 
     path: Path
     home: Path
@@ -52,6 +56,7 @@ class Config:
     settings: Settings
     plugins: tuple[str, ...]
     suites: Mapping[str, SuiteConfig]
+    given: frozenset[str] = frozenset()
 
 
 def load(path: Path, home: Path | None = None) -> Config:
@@ -59,13 +64,17 @@ def load(path: Path, home: Path | None = None) -> Config:
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
     suites = _suites(root)
+    for suite in suites.values():
+        margins(suite)  # for its errors: a typo there stops every command, not only the gate
+    defaults = _defaults(root)
     return Config(
         path=path.absolute(),
         home=(home or path.parent).absolute(),
         default=_default(root, suites),
-        settings=_defaults(root),
+        settings=Settings().with_overrides({name: raw.text for name, raw in defaults.items()}),
         plugins=_plugins(root, path),
         suites=suites,
+        given=frozenset(defaults),
     )
 
 
@@ -118,13 +127,12 @@ def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
     return found
 
 
-def _defaults(root: Table) -> Settings:
+def _defaults(root: Table) -> dict[str, Scalar]:
     if "defaults" not in root.entries:
-        return Settings()
+        return {}
     written = table(root.entries["defaults"].node, "defaults")
     written.refuse_unknown(known_settings.NAMES, "under defaults")
-    values = _settings_in(written.entries)
-    return Settings().with_overrides({name: raw.text for name, raw in values.items()})
+    return _settings_in(written.entries)
 
 
 def _default(root: Table, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert (static.output_bytes, static.temp_bytes, static.alias_bytes) == (4 * 64 * 16, 0, 0)
     assert static.bytes_accessed == static.argument_bytes + static.output_bytes
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
+    assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
     assert set(static.unavailable) == {"peak_bytes"}
 
 
@@ -54,6 +55,7 @@ def test_what_is_negative_or_missing_is_unavailable():
         output_size_in_bytes=-1,
         temp_size_in_bytes=4,
         alias_size_in_bytes=0,
+        generated_code_size_in_bytes=77,
         peak_memory_in_bytes=99,
     )
     compiled = SimpleNamespace(
@@ -63,11 +65,12 @@ def test_what_is_negative_or_missing_is_unavailable():
     )
     static = xla.figures(compiled, "gpu", lower_s=0.0, compile_s=0.0)
     assert (static.argument_bytes, static.peak_bytes, static.planned_bytes) == (8, 99, None)
+    assert static.generated_code_bytes == 77
     assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "program"}
     nothing = SimpleNamespace(
         memory_analysis=lambda: None, cost_analysis=lambda: None, runtime_executable=list
     )
-    assert len(xla.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 8
+    assert len(xla.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 9
 
 
 def test_equal_programs_have_equal_hashes(figures):

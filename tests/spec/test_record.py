@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.spec.record import STATIC_FIGURES, Correctness, Record, Static, Timing
+from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Correctness, Record, Static, Timing
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -31,10 +31,12 @@ def test_the_documented_record_survives_the_round_trip():
     again = json.loads(json.dumps(RECORD.to_json()))
     assert Record.from_json(again) == RECORD
     assert next(iter(again)) == "schema"
-    added = {"warnings": []}
+    host = EXAMPLE["static"]["host"]
+    unavailable = {**host["unavailable"], "generated_code_bytes": "not given"}
+    added = {"warnings": [], "generated_code_bytes": None, "unavailable": unavailable}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
-        "static": {"host": {**EXAMPLE["static"]["host"], **added}},
+        "static": {"host": {**host, **added}},
     }
 
 
@@ -93,17 +95,26 @@ def test_what_was_not_expected(status, correctness, expected, unexpected):
 
 
 @pytest.mark.parametrize("value", [-1, -0.5, float("nan")])
-def test_no_figure_is_negative(value):
+@pytest.mark.parametrize("name", ["flops", "generated_code_bytes"])
+def test_no_figure_is_negative(name, value):
     figures = dict.fromkeys(STATIC_FIGURES, 0)
     with pytest.raises(ValueError, match="stands for unavailable"):
-        Static(**{**figures, "flops": value})
+        Static(**{**figures, name: value})
+
+
+def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
+    figures = dict.fromkeys(STATIC_FIGURES, 0)
+    assert Static(**figures).unavailable == {"generated_code_bytes": "not given"}
+    known = Static(**figures, unavailable={"generated_code_bytes": "nothing is compiled"})
+    assert known.unavailable == {"generated_code_bytes": "nothing is compiled"}
+    assert Static(**figures, generated_code_bytes=0).unavailable == {}
 
 
 def test_a_missing_figure_has_its_reason():
     with pytest.raises(ValueError, match="peak_bytes is missing without a reason"):
         Static(**dict.fromkeys(set(STATIC_FIGURES) - {"peak_bytes"}, 0))
     nothing = Static.none("not compiled")
-    assert set(nothing.unavailable) == {*STATIC_FIGURES, "program"}
+    assert set(nothing.unavailable) == {*STATIC_FIGURES, *LATER_FIGURES, "program"}
     assert nothing.planned_bytes is None
     host = RECORD.to_json()["static"]["host"]
     assert Static.from_json(json.loads(json.dumps(host))) == RECORD.static["host"]

@@ -23,7 +23,7 @@ suites:
     timeout: 5s
     delta: 5%
     layers: 58
-    accept: [x]
+    accept: {mask/scatter@*: meant}
   other: {family: topk}
 """
 
@@ -36,6 +36,7 @@ def test_a_whole_file(bench, tmp_path):
     assert config.home == tmp_path
     assert config.default == ("mask",)
     assert config.settings == Settings(budget_s=2.0, threads=1)
+    assert config.given == {"budget", "threads"}
     assert config.plugins == (str(tmp_path / "own" / "mine.py"), "some.module")
 
     suite = config.suites["mask"]
@@ -59,6 +60,8 @@ def test_without_default_all_suites_run(bench):
 def test_defaults_alone_are_enough_of_a_file(bench):
     config = bench("defaults: {budget: 1s}\n")
     assert (config.default, dict(config.suites)) == ((), {})
+    assert config.given == {"budget"}
+    assert bench("suites: {}\n").given == frozenset()
 
 
 TYPOS = [

@@ -13,7 +13,7 @@ from harness.spec.record import Static
 NO_COUNT = "the compiler gives none"
 CONSTANTS = 1 << 20  # elements of constants that a program's hash takes in
 NO_PEAK = "leaves temp out on this backend"
-BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes")
+BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
 COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
 
 
@@ -51,6 +51,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         temp_bytes=known["temp_bytes"],
         alias_bytes=known["alias_bytes"],
         peak_bytes=known["peak_bytes"],
+        generated_code_bytes=known["generated_code_bytes"],
         flops=known["flops"],
         bytes_accessed=known["bytes_accessed"],
         flops_source="compiled" if known["flops"] is not None else None,

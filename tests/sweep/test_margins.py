@@ -1,0 +1,80 @@
+import pytest
+
+from harness.spec.errors import UsageError
+from harness.sweep.margins import Accept, Margins, accepted, margins
+
+CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
+STAGED = "topk/two_stage[buckets=64,keep=2]@batch=1,seq=4096:fwd:cpu"
+
+WHOLE = """\
+suites:
+  mask:
+    family: mask
+    delta: 5%
+    accept:
+      mask/scatter@*: a rewrite that trades bytes for time
+      "topk/two_stage[buckets=64,keep=2]@*":
+        temp_bytes: keeps both stages
+        time: is slower for it
+  plain: {family: mask}
+"""
+
+
+def test_what_a_suite_says_to_the_gate(bench):
+    suites = bench(WHOLE).suites
+    staged = "topk/two_stage[buckets=64,keep=2]@*"
+    assert margins(suites["mask"]) == Margins(
+        0.05,
+        (
+            Accept("bench.yaml:6", "mask/scatter@*", None, "a rewrite that trades bytes for time"),
+            Accept("bench.yaml:8", staged, "temp_bytes", "keeps both stages"),
+            Accept("bench.yaml:9", staged, "time", "is slower for it"),
+        ),
+    )
+    assert margins(suites["plain"]) == Margins(None, ())
+
+
+def test_which_figures_are_accepted(bench):
+    accepts = margins(bench(WHOLE).suites["mask"]).accept
+    assert accepted(CASE, "flops", accepts) == "a rewrite that trades bytes for time"
+    assert accepted(STAGED, "temp_bytes", accepts) == "keeps both stages"
+    assert accepted(STAGED, "flops", accepts) is None
+    assert accepted(CASE.replace("scatter", "gather"), "flops", accepts) is None
+
+
+def test_a_figures_own_reason_comes_before_one_for_all():
+    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "flops", "its own")
+    assert accepted(CASE, "flops", (blanket, own)) == "its own"
+    assert accepted(CASE, "time", (blanket, own)) == "all"
+
+
+SLIPS = [
+    ("delta: 0%", 3, '"0%" is not between'),
+    ("delta: 100%", 3, 'delta "100%" must be below 100 %'),
+    ("delta: 1", 3, 'delta "1" must be below 100 %'),
+    ("delta: 5 ms", 3, 'unknown unit "ms"'),
+    ("delta:", 3, "delta needs one value"),
+    ("delta: [5%]", 3, "delta needs one value"),
+    ("accept: mask/scatter", 3, "accept must be a mapping"),
+    ("accept: [mask/scatter]", 3, "accept must be a mapping"),
+    ("accept:\n      a: ''", 4, "accept a needs a reason"),
+    ("accept:\n      a:", 4, "accept a needs a reason"),
+    ("accept:\n      a: true", 4, "accept a needs a reason"),
+    ("accept:\n      a: [x]", 4, "accept a needs a reason"),
+    ("accept:\n      a: {}", 4, "accept a names no figure"),
+    (
+        "accept:\n      a:\n        temp_bites: x",
+        5,
+        'unknown figure "temp_bites" to accept; nearest: "temp_bytes"',
+    ),
+    ("accept:\n      a:\n        incorrect: x", 5, 'unknown figure "incorrect" to accept; '),
+    ("accept:\n      a:\n        time: '  '", 5, "accept time needs a reason"),
+    ("accept:\n      a:\n        time: {x: y}", 5, "accept time needs a reason"),
+]
+
+
+@pytest.mark.parametrize(("lines", "number", "message"), SLIPS)
+def test_slips_stop_the_file_from_loading(bench, lines, number, message):
+    with pytest.raises(UsageError) as caught:
+        bench(f"suites:\n  mask:\n    {lines}\n    family: mask\n")
+    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
