@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from harness.command import flags
 from harness.command.asked import Asked, words
+from harness.command.printing import console, print_json, rehearse, tell_run
 from harness.spec.errors import SeqsweepError, UsageError, nearest
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.spec.record import Record
 
 VERSION = "0.1.0"
 INCORRECT, STOPPED = 4, 130
@@ -62,7 +56,7 @@ def run(
     """Contract, static figures and time of every case; tables at the end."""
     asked = Asked(locals())
     if dry_run:
-        _rehearse(asked)
+        rehearse(asked)
     else:
         _conduct(asked, "run", resume=resume)
 
@@ -120,11 +114,11 @@ def list_(plugin: flags.Plugin = None, config: flags.ConfigFile = None, json: fl
     asked = Asked(locals())
     catalog, _ = asked.catalog()
     if json:
-        _print_json(catalog.to_json())
+        print_json(catalog.to_json())
     else:
         from harness.report.listing import families_table
 
-        _console().print(families_table(catalog))
+        console().print(families_table(catalog))
 
 
 @app.command()
@@ -134,11 +128,11 @@ def doctor(config: flags.ConfigFile = None, results: flags.Results = None, json:
 
     findings = examine(Asked(locals()).results)
     if json:
-        _print_json({"findings": [vars(finding) for finding in findings]})
+        print_json({"findings": [vars(finding) for finding in findings]})
     else:
         from harness.report.listing import findings_table
 
-        _console().print(findings_table(findings))
+        console().print(findings_table(findings))
 
 
 @app.command()
@@ -156,7 +150,7 @@ def show(
 ) -> None:
     """The tables of a stored run again."""
     stored = Asked(locals()).stored()
-    _tell(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+    tell_run(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
 
 
 @app.command()
@@ -175,11 +169,58 @@ def compare(
     asked = Asked(locals())
     found = beside(asked.results, run, other, words(impl), force=force)
     if json:
-        _print_json(found.to_json())
+        print_json(found.to_json())
     else:
         from harness.report.text import print_sides
 
-        print_sides(_console(), found.changes, found.heading, found.differing)
+        print_sides(console(), found.changes, found.heading, found.differing)
+
+
+@app.command()
+def gate(
+    suites: flags.Suites = None,
+    against: flags.Against = None,
+    cases: flags.Cases = None,
+    delta: flags.Delta = None,
+    max_pairs: flags.MaxPairs = 12,
+    budget: flags.GateBudget = "300s",
+    explain: flags.Explain = None,
+    last: flags.Last = False,
+    self_check: flags.SelfCheck = False,
+    static: flags.StaticGate = False,
+    update: flags.Update = False,
+    inconclusive: flags.Inconclusive = "fail",
+    junit: flags.Junit = None,
+    resume: flags.ResumeGate = False,
+    family: flags.Family = None,
+    impl: flags.Impl = None,
+    seq: flags.Seq = None,
+    mode: flags.Mode = None,
+    device: flags.Device = None,
+    set_: flags.Set = None,
+    quick: flags.Quick = False,
+    timeout: flags.Timeout = None,
+    memory: flags.Memory = None,
+    threads: flags.Threads = None,
+    seed: flags.Seed = None,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
+) -> None:
+    """The working tree against a base: regressed, unchanged, or not enough evidence."""
+    asked = locals()
+    from harness.command.gate.gate import Interrupted
+    from harness.command.gate.gate import gate as decide
+
+    try:
+        code, data = decide(asked, console(), typer.echo)
+    except Interrupted as stop:
+        typer.echo(stop, err=True)
+        raise typer.Exit(STOPPED) from None
+    if data is not None:
+        print_json(data)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -200,7 +241,7 @@ def chart(
     asked = Asked(locals())
     paths = asked.draw()
     if json:
-        _print_json({"charts": [str(path) for path in paths]})
+        print_json({"charts": [str(path) for path in paths]})
     else:
         for path in paths:
             typer.echo(path)
@@ -218,7 +259,7 @@ def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
     finally:
         progress.close()
     records = done.outcome.records
-    _tell(done.folder.info, records, done.outcome.overhead, (), json=asked.json)
+    tell_run(done.folder.info, records, done.outcome.overhead, (), json=asked.json)
     if done.outcome.interrupted:
         again = shlex.join(word for word in command if word != "--resume")
         typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
@@ -226,57 +267,6 @@ def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
         raise typer.Exit(STOPPED)
     if any(record.unexpected for record in records):
         raise typer.Exit(INCORRECT)
-
-
-def _rehearse(asked: Asked) -> None:
-    from harness.run.rehearse import rehearse
-    from harness.run.session import known_seconds
-
-    schedule, catalog = asked.schedule()
-    progress = asked.progress(schedule)
-    try:
-        rows = rehearse(schedule, catalog, known_seconds(asked.results), progress)
-    finally:
-        progress.close()
-    if asked.json:
-        _print_json({"cases": [vars(row) for row in rows]})
-    else:
-        from harness.report.listing import schedule_table
-
-        _console().print(schedule_table([tuple(vars(row).values()) for row in rows]))
-
-
-def _tell(
-    info: Mapping[str, Any],
-    records: Sequence[Record],
-    overhead: Mapping[str, Any] | None,
-    problems: Sequence[str],
-    *,
-    json: bool,
-) -> None:
-    if json:
-        from harness.report.data import run_data
-
-        for problem in problems:
-            typer.echo(problem, err=True)
-        _print_json(run_data(info, records, overhead))
-    else:
-        from harness.report.text import print_run
-
-        print_run(_console(), info, records, overhead, problems)
-
-
-def _print_json(data: Mapping[str, Any]) -> None:
-    import orjson
-
-    sys.stdout.buffer.write(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS) + b"\n")
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(highlight=False, width=PLAIN_COLUMNS if plain else None)
 
 
 def main() -> NoReturn:

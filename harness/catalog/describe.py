@@ -8,21 +8,14 @@ A plugin may do anything when imported, so it is read in a child process:
 from __future__ import annotations
 
 import inspect
-import json
-import os
 import pkgutil
 import re
-import resource
-import signal
-import subprocess
 import sys
-import tempfile
-import traceback
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from harness.catalog import child
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.family import Family
 from harness.catalog.implementation import WORD, Implementation
@@ -36,13 +29,10 @@ from harness.catalog.source import (
     load,
     source_hash,
 )
-from harness.spec.errors import SeqsweepError, UsageError, nearest
-from harness.spec.units import format_bytes
+from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import MODES, fields_of
 
 PLUGIN_SECONDS = 60.0
-REFUSED = 65  # the child's exit status when its last line says what is wrong
-WORDS_BYTES = 1 << 24  # what a plugin may print, or write anywhere else, while being imported
 ENTRY_POINTS = "seqsweep.implementations"
 
 
@@ -129,50 +119,24 @@ def installed() -> list[str]:
     return sorted({point.value for point in entry_points(group=ENTRY_POINTS)})
 
 
-def plugin(source: str, seconds: float = PLUGIN_SECONDS) -> Catalog:
-    """Describe a plugin (path or module) in a child process, whatever importing it does."""
+def plugin(
+    source: str,
+    seconds: float = PLUGIN_SECONDS,
+    *,
+    path: Sequence[str] = (),
+    interpreter: str = sys.executable,
+) -> Catalog:
+    """Describe a plugin (path or module) in a child process, whatever importing it does.
+
+    The folders of `path` come first on its import path; they must hold `harness` and `impls`.
+    """
     if source.endswith(".py") and not Path(source).is_file():
         raise UsageError(f"plugin {source}: no such file")
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    # Files, not pipes: a pipe is at its end only when the last process that the plugin left is gone.
-    with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as words:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "harness.catalog.describe", source],
-            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
-            stdin=subprocess.DEVNULL,
-            stdout=answer,
-            stderr=words,
-            start_new_session=True,
-        )
-        try:
-            status = child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise UsageError(
-                f"plugin {source}: reading it took more than {seconds:g} s; "
-                "move work from the module's top into the builders"
-            ) from None
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-        answer.seek(0)
-        described = answer.read()
-        if status == 0 and described:
-            return Catalog.from_json(json.loads(described))
-        size = words.seek(0, os.SEEK_END)
-        words.seek(max(0, size - 4096))
-        lines = words.read().decode(errors="replace").strip().splitlines()
-    if size >= WORDS_BYTES:
-        lines, status = [f"importing it prints more than {format_bytes(WORDS_BYTES)}"], REFUSED
-    raise UsageError(f"plugin {source} cannot be read: {_why(status, lines)}")
-
-
-def _why(status: int, lines: list[str]) -> str:
-    if status == REFUSED and lines:
-        return lines[-1]
-    how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-    return f"importing it ended the process ({how}); move work from the module's top into the builders"
+    try:
+        answer = child.ask(["harness.catalog.describe", source], seconds, path=path, interpreter=interpreter)
+    except child.Unreadable as error:
+        raise UsageError(f"plugin {source} cannot be read: {error}") from None
+    return Catalog.from_json(answer)
 
 
 def catalog(plugins: Iterable[str] = ()) -> Catalog:
@@ -186,31 +150,5 @@ def catalog(plugins: Iterable[str] = ()) -> Catalog:
     return everything
 
 
-def _main(source: str) -> None:
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the plugin prints while being imported is not the answer
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
-    for what, most in ((resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_DATA, memory)):
-        resource.setrlimit(what, (most, most))
-    try:
-        described = describe_module(load(source), source)
-    except BaseException as error:  # SystemExit too: a plugin may hold anything
-        print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
-        os._exit(REFUSED)
-    json.dump(described.to_json(), answer)
-    answer.close()
-    os._exit(0)  # a plugin's background threads must not hold the answer back
-
-
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, SeqsweepError):
-        return str(error)
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}: {error.msg}"
-    places = traceback.extract_tb(error.__traceback__)
-    place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
-    return " ".join(f"{place}{type(error).__name__}: {error}".split())
-
-
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    child.answer(lambda: describe_module(load(sys.argv[1]), sys.argv[1]).to_json())

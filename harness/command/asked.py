@@ -69,13 +69,18 @@ class Asked:
     def results(self) -> Path:
         return (self.flags.get("results") or self.config().home / "results").absolute()
 
+    def plugins(self) -> list[str]:
+        """The sources of bench.yaml, then those of --plugin."""
+        given = (str(Path(name).absolute()) for name in words(self.flags.get("plugin")))
+        return [*self.config().plugins, *given]
+
     def catalog(self) -> tuple[Catalog, tuple[str, ...]]:
         """Everything registered, and the ids that --plugin files brought."""
         from harness.catalog import describe
 
-        given = tuple(str(Path(name).absolute()) for name in words(self.flags.get("plugin")))
         known = describe.catalog(self.config().plugins)
-        everything = describe.catalog([*self.config().plugins, *given]) if given else known
+        given = words(self.flags.get("plugin"))
+        everything = describe.catalog(self.plugins()) if given else known
         return everything, tuple(i for i in everything.implementations if i not in known.implementations)
 
     def schedule(self) -> tuple[Schedule, Catalog]:

@@ -38,3 +38,21 @@ DryRun = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the newest run of the same suites.")]
 Target = Annotated[list[str] | None, typer.Option("--target", help="What to compile for: host.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the SVGs.")]
+Against = Annotated[
+    str | None,
+    typer.Option("--against", help="The base: git:REF, impl:NAME or py:INTERPRETER; none: the merge base."),
+]
+Cases = Annotated[list[str] | None, typer.Option("--cases", help="Only cases that match: 'mask/*seq=4096*'.")]
+Delta = Annotated[str | None, typer.Option("--delta", help="The slowdown to catch: 5%.")]
+MaxPairs = Annotated[int, typer.Option("--max-pairs", help="Pairs of processes per case, at most.")]
+GateBudget = Annotated[str, typer.Option("--budget", help="Wall time of the gate: 300s.")]
+Explain = Annotated[str | None, typer.Option("--explain", help="Show the evidence on this case.")]
+Last = Annotated[bool, typer.Option("--last", help="Show the newest gate again; nothing is measured.")]
+SelfCheck = Annotated[bool, typer.Option("--self-check", help="The working tree against itself.")]
+StaticGate = Annotated[bool, typer.Option("--static", help="Exact figures and contracts; no clock.")]
+Update = Annotated[bool, typer.Option("--update", help="With --static: write results/baselines/.")]
+Inconclusive = Annotated[str, typer.Option("--inconclusive", help="Not enough evidence: warn or fail.")]
+Junit = Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML there.")]
+ResumeGate = Annotated[
+    bool, typer.Option("--resume", help="Continue the interrupted gate of the same cases.")
+]

@@ -20,7 +20,7 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.implementation import Implementation
 from harness.measure import frameworks, leftovers, limits, trees
 from harness.measure.frameworks import Patience
-from harness.spec.errors import Unsupported
+from harness.spec.errors import SideError, Unsupported
 from harness.spec.protocol import Job
 from harness.spec.units import format_bytes
 
@@ -39,15 +39,23 @@ class Bench:
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
         self.turn = self.results = 0
+        self.wide = job.workload.get("dtype") == "f64"
+
+    def enter(self) -> None:
+        """Take the process over from another case that has had its turn in it."""
+        self.framework.enter(self.job.mode, wide=self.wide)
 
     def do_prepare(self, trace_s: float) -> dict[str, Any]:
         """Load, build and compile or trace; nothing of the workload's size exists yet."""
         job = self.job
-        self.framework.start(job.device, job.threads, wide=job.workload.get("dtype") == "f64")
+        self.framework.start(job.device, job.threads, wide=self.wide)
+        self.enter()
         self.threads = leftovers.threads()
         if job.device == "cpu":
             limits.cap_memory(job.memory_bytes)
-        implementation = find(source.load(job.module), job.implementation)
+        module = source.load(job.module)
+        came_from(module, job.within)
+        implementation = find(module, job.implementation)
         family = source.family_of(implementation)
         workload = family.workload(**job.workload)
         if job.mode not in family.modes:
@@ -76,13 +84,14 @@ class Bench:
         gc.collect()
         rise = self.framework.rise()
         seconds, result = self._timed(call)
-        high_water = rise()
+        high_water, compiled = rise(), self.framework.compilations()
         until = perf_counter() + SHORT_SECONDS / 10
         while seconds < SHORT_SECONDS and perf_counter() < until:
             seconds = min(seconds, self._timed(call)[0])
         return {
             "seconds": seconds,
             "high_water_bytes": high_water,
+            "recompiled": self.framework.compilations() - compiled,
             "result": self._hand_over(result),
             "changed": self._changed(inputs),
         }
@@ -106,8 +115,10 @@ class Bench:
         gc.collect()  # what the calls before left in circles must not pile up
         if warm:
             self.framework.sync(self._next()())
+        compiled = self.framework.compilations()
         samples = [self.read(self._next(), inner) / inner for _ in range(readings)]
-        return {"samples_s": samples, "seconds": perf_counter() - start}
+        compiled = self.framework.compilations() - compiled
+        return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
     def do_recheck(self, cotangent: str | None) -> dict[str, Any]:
         """Call it on the last set's own storage, refilled with the first set's values.
@@ -176,6 +187,15 @@ def same_bytes(left: Any, right: Any) -> bool:
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
     pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
     return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
+
+
+def came_from(module: ModuleType, within: str | None) -> None:
+    """Raise SideError when a module lies elsewhere than in the folder it must come from."""
+    file = Path(module.__file__ or "").resolve()
+    if within is not None and not file.is_relative_to(Path(within).resolve()):
+        raise SideError(
+            f"{module.__name__} was loaded from {file}, not from {within}: remove what shadows it"
+        )
 
 
 def find(module: ModuleType, identity: str) -> Implementation:

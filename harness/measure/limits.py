@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.spec.errors import speaks_of_oom
@@ -14,9 +14,18 @@ CAUSES = 5  # exceptions looked at, of a chain that may be a circle
 CAPPED = (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
 
 
-def pin(threads: int) -> None:
-    """Use the first `threads` cores this process may use; XLA sizes its pool by that."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+def pin(threads: int, *, last: bool = False) -> None:
+    """Use the first (or last) `threads` cores this process may use; XLA sizes its pool by that."""
+    cores = sorted(os.sched_getaffinity(0), reverse=last)
+    os.sched_setaffinity(0, cores[:threads])
+
+
+def release(cores: Iterable[int]) -> None:
+    """Let every thread of this process run on any of these cores again; none is added."""
+    wanted = set(cores)
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(ProcessLookupError):  # it has just ended
+            os.sched_setaffinity(int(task.name), wanted)
 
 
 def volunteer() -> None:

@@ -12,22 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from harness.measure import limits
+from harness.measure.arm import Arm
 from harness.measure.bench import Bench
 from harness.measure.desk import Desk
 from harness.spec import protocol
-from harness.spec.errors import Unsupported
+from harness.spec.errors import SideError, Unsupported
 
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(Path(__file__).resolve().parents[1])
 LIBRARIES = ("/site-packages/", "/dist-packages/")
+ROLES: dict[str, type[Bench | Desk | Arm]] = {"case": Bench, "desk": Desk, "arm": Arm}
 FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     limits.volunteer()
-    limits.pin(job.threads)
-    role: Bench | Desk = Bench(job) if job.role == "case" else Desk(job)
-    if job.role == "case":
+    limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
+    role = ROLES[job.role](job)
+    if job.role != "desk":
         limits.cap_files(FILE_BYTES)
     while True:
         message, _ = protocol.receive(end)
@@ -41,11 +43,13 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             protocol.send(end, _failed(error))
 
 
-def _answer(role: Bench | Desk, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _answer(role: Bench | Desk | Arm, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(role, f"do_{verb}")(**arguments)}
     except Unsupported as refusal:
         return {"unsupported": limits.said(refusal)}
+    except SideError as error:
+        return {"misplaced": limits.said(error)}
     except BaseException as error:
         with limits.lifted():
             return _failed(error)

@@ -1,6 +1,6 @@
-"""The fork server of one framework: it has imported the framework and initialised no backend.
+"""The fork server of some frameworks: it has imported them and initialised no backend.
 
-`python -m harness.measure.server FRAMEWORK DESCRIPTOR FOLDER` answers on the inherited socket:
+`python -m harness.measure.server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` answers on the inherited socket:
 a request to fork carries a :class:`Job`, the worker's socket and its output file; the answer is a
 process id, and later how that process ended. When the other end goes away, for whatever reason,
 every process below this one is killed and the run's scratch folder removed.
@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -35,7 +35,7 @@ class Gone(Exception):  # noqa: N818 - nothing went wrong: the run is over
     """Nobody is at the other end any more."""
 
 
-def main(framework: str, descriptor: int, folder: str) -> None:
+def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -> None:
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # while importing, nobody listens for the other end
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to answer
@@ -43,9 +43,9 @@ def main(framework: str, descriptor: int, folder: str) -> None:
     try:
         _look(control)
         try:
-            frameworks.preload(framework)
+            frameworks.preload(names, tracing=tracing)
         except Exception as error:  # an import may raise anything
-            _say(control, {"missing": f"{framework} cannot be imported ({error})"})
+            _say(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:
             gc.collect()
             gc.freeze()
@@ -173,4 +173,4 @@ def _kill(child: psutil.Process) -> bool:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1].split(","), int(sys.argv[2]), sys.argv[3], tracing="untraced" not in sys.argv[4:])

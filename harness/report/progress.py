@@ -26,7 +26,7 @@ class Progress:
     ) -> None:
         self._total = total_groups
         self._console = console
-        self._clock = clock
+        self.clock = clock
         self._live: Live | None = None
         self._heading = ""
         self._states: dict[str, str] = {}
@@ -86,10 +86,10 @@ class Progress:
         if self._live is None:
             return
         self._stale = True
-        if self._paused or (not now and self._clock() - self._drawn_at < MIN_REDRAW_S):
+        if self._paused or (not now and self.clock() - self._drawn_at < MIN_REDRAW_S):
             return
         self._stale = False
-        self._drawn_at = self._clock()
+        self._drawn_at = self.clock()
         lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in self._states.items()]
         block = Group(Text(self._heading, style="bold"), *lines)
         self._live.update(block, refresh=True)

@@ -1,13 +1,19 @@
-"""A fork server as the runner sees it: started in the background, waited for at its first use."""
+"""A fork server as the runner sees it: started in the background, waited for at its first use.
+
+`interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front
+of its import path, further variables. Without `tracing` its cases start sooner, and have no figures from
+fake tensors.
+"""
 
 from __future__ import annotations
 
-import os
 import select
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from harness.catalog import child
 from harness.run.executor import Ended
 from harness.run.log import Log
 from harness.spec import protocol
@@ -30,18 +36,34 @@ ENVIRONMENT = {
 class Server:
     """`exits` are the exit codes of its workers that have ended, by process id."""
 
-    def __init__(self, framework: str, folder: Path, device: str) -> None:
-        self.framework = framework
+    def __init__(
+        self,
+        frameworks: Sequence[str],
+        folder: Path,
+        device: str,
+        *,
+        interpreter: str = sys.executable,
+        path: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        tracing: bool = True,
+    ) -> None:
+        self.frameworks = ",".join(frameworks)
         self.exits: dict[int, int] = {}
         self.missing: str | None = None
         self.ready = False
-        self.log = Log(folder / f"server-{framework}.log")
         self.end, theirs = protocol.pair()
-        command = [sys.executable, "-m", "harness.measure.server"]
+        self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
+        command = [interpreter, "-m", "harness.measure.server"]
         with theirs, self.log.open() as log:
             self.process = subprocess.Popen(
-                [*command, framework, str(theirs.fileno()), str(folder)],
-                env=_environment(device),
+                [
+                    *command,
+                    self.frameworks,
+                    str(theirs.fileno()),
+                    str(folder),
+                    *([] if tracing else ["untraced"]),
+                ],
+                env={**_environment(device, path), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -61,12 +83,12 @@ class Server:
             message, _ = protocol.receive(self.end)
         except TimeoutError:
             raise MachineError(
-                f"importing {self.framework} took more than {START_SECONDS:.0f} s; free the machine and retry"
+                f"importing {self.frameworks} took more than {START_SECONDS:.0f} s; free the machine"
             ) from None
         if message is None:
             raise MachineError(
-                f"the {self.framework} server did not start ({self.log.last_line()}); "
-                f"try: python -c 'import {self.framework}'"
+                f"the {self.frameworks} server did not start ({self.log.last_line()}); "
+                f"try: python -c 'import {self.frameworks}'"
             )
         self.missing = message.get("missing")
         self.ready = True
@@ -87,10 +109,10 @@ class Server:
             self.close()
             raise Ended(
                 "crashed",
-                f"the {self.framework} server did not fork within {FORK_SECONDS:.0f} s; free the machine",
+                f"the {self.frameworks} server did not fork within {FORK_SECONDS:.0f} s; free the machine",
             ) from None
         if pid is None:
-            raise Ended("crashed", f"the {self.framework} server died; the next case starts another one")
+            raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
         return pid
 
     def drain(self) -> None:
@@ -119,10 +141,8 @@ class Server:
             self.process.wait()
 
 
-def _environment(device: str) -> dict[str, str]:
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": path}
+def _environment(device: str, path: Sequence[str]) -> dict[str, str]:
+    environment = {**child.environment(path), **ENVIRONMENT}
     if device != "cpu":
         environment["JAX_PLATFORMS"] = f"{device},cpu"
     return environment

@@ -12,7 +12,6 @@ from harness.run.sample import leave, sample
 from harness.run.sitting import Sitting
 from harness.spec.record import Record
 from harness.spec.units import format_bytes
-from harness.sweep.schedule import Group
 
 __all__ = ["DEPTHS", "Context", "GroupRun", "Interrupted"]
 
@@ -26,12 +25,12 @@ class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
 
 
 class GroupRun:
-    """Measures one group once. `run()` returns its records, in the group's order."""
+    """Measures one group once. `run()` returns its records, in the order of the sitting's members."""
 
-    def __init__(self, group: Group, context: Context, replicate: int = 0) -> None:
-        self.depth = context.depth
-        self.sitting = Sitting(group, context, replicate)
-        self.judge = Judge(self.sitting)
+    def __init__(self, sitting: Sitting) -> None:
+        self.depth = sitting.context.depth
+        self.sitting = sitting
+        self.judge = Judge(sitting)
 
     def run(self) -> list[Record]:
         sitting = self.sitting
@@ -71,6 +70,8 @@ class GroupRun:
     def _judge_and_sample(self, members: Sequence[Member]) -> None:
         for member in members:
             self.judge.check(member)
+            if self.depth == "check" and member.living:
+                self.sitting.settle(member, "ok")  # what it holds is not needed any more
         if self.depth == "check":
             return
         correct = [member for member in members if member.living]

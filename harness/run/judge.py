@@ -50,6 +50,7 @@ class Judge:
         if answer is None:
             return
         member.call_s, member.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
+        member.recompiled = answer["recompiled"]
         reason = self._verdict(member, answer)
         if reason is None:
             return

@@ -24,9 +24,12 @@ class Member:
     info: ImplementationInfo
     baseline: bool
     started: str
+    side: str | None = None
+    within: str | None = None  # the folder that its module must lie in
     worker: Worker | None = None
     status: str | None = None
     reason: str | None = None
+    compiled: bool = False
     static: Static = field(default_factory=lambda: Static.none(NOT_COMPILED))
     cost: Cost = field(default_factory=Cost)
     expected: bool = False
@@ -36,6 +39,7 @@ class Member:
     inner: int = 1
     correctness: Correctness | None = None
     high_water_bytes: int | None = None
+    recompiled: int = 0  # compilations in calls after the first
     method: str = "wall"
     cache: str = "rotated"
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
@@ -79,6 +83,7 @@ class Member:
 
     def take_prepared(self, answer: Mapping[str, Any], limit_bytes: int) -> None:
         """Keep the figures of a compiled case; `fits` compares its plan, or its inputs, with the limit."""
+        self.compiled = True
         figures = dict(answer["static"])
         figures["custom_calls"] = tuple(figures["custom_calls"])
         figures["warnings"] = tuple(figures["warnings"])

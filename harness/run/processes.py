@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from harness.run.fork_server import Server
 from harness.run.log import Log
 from harness.run.watch import MORE_MEMORY, Watch, explain
 from harness.spec import protocol
-from harness.spec.errors import MachineError, Unsupported
+from harness.spec.errors import MachineError, SideError, Unsupported
 from harness.spec.protocol import Job
 
 POLL_SECONDS = 0.05
@@ -34,7 +35,7 @@ class Process:
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
-        if job.role == "case":  # a desk's memory is the harness's own
+        if job.role != "desk":  # a desk's memory is the harness's own
             watch.add(self.pid, job.memory_bytes)
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
@@ -51,6 +52,8 @@ class Process:
             raise self._died()
         self._signal(signal.SIGSTOP)
         self.log.cut()
+        if "misplaced" in answer:
+            raise SideError(answer["misplaced"])
         if "unsupported" in answer:
             raise Unsupported(answer["unsupported"])
         if "failed" in answer:
@@ -105,11 +108,22 @@ class Process:
 
 
 class Processes:
-    """Fork servers by framework, started when first named and kept for the whole run."""
+    """Fork servers by framework, started when first named and kept for the whole run.
 
-    def __init__(self, frameworks: Sequence[str], device: str) -> None:
+    For a side of a gate: by another `interpreter`, with the folders of `path` first on its import path.
+    """
+
+    def __init__(
+        self,
+        frameworks: Sequence[str],
+        device: str,
+        *,
+        interpreter: str = sys.executable,
+        path: Sequence[str] = (),
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
         self.device = device
+        self.interpreter, self.path = interpreter, path
         self.watch = Watch()
         self.count = 0
         self.servers: dict[str, Server] = {}
@@ -133,7 +147,9 @@ class Processes:
         before = self.servers.pop(framework, None)
         if before is not None:
             before.close()
-        server = self.servers[framework] = Server(framework, self.folder, self.device)
+        server = self.servers[framework] = Server(
+            [framework], self.folder, self.device, interpreter=self.interpreter, path=self.path
+        )
         return server
 
     def close(self) -> None:

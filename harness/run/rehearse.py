@@ -12,6 +12,7 @@ from harness.run.evidence import Stamp
 from harness.run.group import GroupRun
 from harness.run.member import Member
 from harness.run.processes import Processes
+from harness.run.sitting import Sitting
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
 
@@ -39,7 +40,7 @@ def rehearse(
         for index, group in enumerate(schedule.groups):
             ids = [case.id for case in group.cases]
             listener.group_started(index, group.key, ids, None)
-            rehearsal = GroupRun(group, context)
+            rehearsal = GroupRun(Sitting(group, context))
             listener.group_finished(rehearsal.run(), None)
             rows += [_row(member, group.settings, known_s) for member in rehearsal.sitting.members]
     finally:

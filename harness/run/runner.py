@@ -13,6 +13,7 @@ from harness.run.evidence import record_of, was_compiled, was_cut_short
 from harness.run.group import GroupRun, Interrupted
 from harness.run.member import Member
 from harness.run.predict import Work
+from harness.run.sitting import Sitting
 from harness.spec.record import Record
 from harness.sweep.schedule import Group, Schedule
 
@@ -66,7 +67,7 @@ def run(
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, estimate.remaining())
             began = context.clock()
-            records = GroupRun(group, context, replicate).run()
+            records = GroupRun(Sitting(group, context, replicate)).run()
             sink.append(records)
             kept += records
             estimate.took(context.clock() - began)

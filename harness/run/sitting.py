@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,13 +21,18 @@ from harness.sweep.schedule import Group
 
 
 class Sitting:
-    """What the stages of a group share. Its folder holds the group's arrays, and ends with it."""
+    """What the stages of a group share. Its folder holds the group's arrays, and ends with it.
 
-    def __init__(self, group: Group, context: Context, replicate: int) -> None:
+    `members` are its cases, unless others are given: in a gate they are those of both sides.
+    """
+
+    def __init__(
+        self, group: Group, context: Context, replicate: int = 0, members: Sequence[Member] = ()
+    ) -> None:
         self.group, self.context, self.replicate = group, context, replicate
         self.settings = group.settings
         self.folder = context.folder / f"group-{zlib.crc32(group.key.encode()):08x}-{replicate}"
-        self.members = [
+        self.members = list(members) or [
             Member(
                 case=case,
                 info=context.catalog.implementation(case.implementation),
@@ -59,6 +64,8 @@ class Sitting:
             seed=self.settings.seed,
             threads=self.settings.threads,
             memory_bytes=self.settings.memory_bytes,
+            side=member.side,
+            within=member.within if role == "case" else None,
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,12 @@ class MachineError(SeqsweepError):
     exit_code = 5
 
 
+class SideError(SeqsweepError):
+    """A side of a gate does not load, or loads from elsewhere: nothing can be said about it."""
+
+    exit_code = 4
+
+
 class Unsupported(Exception):  # noqa: N818 - a statement by an implementation, not an error of it
     """Raised by an implementation or a workload that cannot take a point; names what is refused."""
 

@@ -95,6 +95,7 @@ class GateOutcome:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "GateOutcome":
         """What :meth:`to_json` wrote."""
-        rest = {name: value for name, value in data.items() if name not in {"verdict", "exit_code"}}
-        cases = tuple(CaseVerdict(**{**case, "notes": tuple(case["notes"])}) for case in rest["cases"])
-        return cls(**{**rest, "cases": cases, "notes": tuple(rest["notes"])})
+        rest: dict[str, Any] = {name: data[name] for name in data if name not in {"verdict", "exit_code"}}
+        cases: list[dict[str, Any]] = [{**case, "notes": tuple(case["notes"])} for case in rest["cases"]]
+        rest |= {"cases": tuple(CaseVerdict(**case) for case in cases), "notes": tuple(rest["notes"])}
+        return cls(**rest)

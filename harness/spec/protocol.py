@@ -1,7 +1,8 @@
 """What the runner and its processes say to each other: one JSON object per packet.
 
 The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
-an answer is `{"ok": …}`, `{"unsupported": reason}` or `{"failed": {"kind", "reason"}}`.
+an answer is `{"ok": …}`, `{"unsupported": reason}`, `{"misplaced": reason}` (code from elsewhere than
+the side of a gate it belongs to) or `{"failed": {"kind", "reason"}}`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ PACKET = 1 << 20
 class Job:
     """All a process needs to know, given at its fork.
 
-    `role` is `case` (measures one case) or `desk` (draws a group's inputs, computes references and
-    judges results). `folder` holds the group's arrays. `module` is where the implementation is
-    loaded from; a desk finds its family through it.
+    `role` is `case` (measures one case), `desk` (draws a group's inputs, computes references and
+    judges results) or `arm` (one side of a gate: it holds several cases, each with a job of its own).
+    `folder` holds the group's arrays. `module` is where the implementation is loaded from; a desk
+    finds its family through it. In a gate `side` says whose code it is, and `within` is the folder
+    that the module must come from.
     """
 
     role: str
@@ -38,6 +41,8 @@ class Job:
     seed: int
     threads: int
     memory_bytes: int
+    side: str | None = None
+    within: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -136,7 +136,7 @@ def test_preloading_starts_no_thread_and_no_backend(printed, name):
     code = """
 import os, sys
 from harness.measure import frameworks
-frameworks.preload(sys.argv[1])
+frameworks.preload([sys.argv[1]])
 print(len(os.listdir("/proc/self/task")))
 if "jax" in sys.modules:
     from jax._src import xla_bridge

@@ -107,14 +107,20 @@ class FakeWorker:
 
     def check(self, cotangent: str | None) -> dict[str, Any]:
         seconds = self.spend(self.act.call_s(self.job.workload["seq"]))
-        return {"seconds": seconds, "high_water_bytes": 4096, "result": f"{self.name}/1", "changed": None}
+        return {
+            "seconds": seconds,
+            "high_water_bytes": 4096,
+            "recompiled": 0,
+            "result": f"{self.name}/1",
+            "changed": None,
+        }
 
     def ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         return {"method": "wall", "cache": "rotated"}
 
     def sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
         samples = [self.call() for _ in range(readings)]
-        return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner)}
+        return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner), "compiled": 0}
 
     def recheck(self, cotangent: str | None) -> dict[str, Any]:
         return {"result": f"{self.name}/2", "changed": None}

@@ -7,6 +7,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.run.context import Context
 from harness.run.evidence import Stamp
 from harness.run.group import GroupRun
+from harness.run.sitting import Sitting
 from harness.spec.case import Case
 from harness.spec.record import Correctness, Record, Timing
 from harness.spec.workload import Field
@@ -103,7 +104,7 @@ def measure(
 ) -> dict[str, Record]:
     """The records of one group, by implementation name; every process must have ended."""
     shared = shared or context(executor, folder, depth=depth, listener=listener)
-    records = GroupRun(one or group(), shared, replicate).run()
+    records = GroupRun(Sitting(one or group(), shared, replicate)).run()
     assert executor.living == []
     assert list(folder.iterdir()) == []
     return {record.implementation.split("/")[1]: record for record in records}

@@ -6,6 +6,7 @@ import pytest
 
 from harness.run.account import Estimate, overhead, together
 from harness.run.group import GroupRun
+from harness.run.sitting import Sitting
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import case, context, group, schedule
 
@@ -85,6 +86,6 @@ def test_two_sittings_add_up() -> None:
 def test_a_group_takes_its_cases_and_its_judge(tmp_path: Path) -> None:
     executor = FakeExecutor({"scatter": Act(seconds=0.2)})
     shared = context(executor, tmp_path)
-    records = GroupRun(group(), shared).run()
+    records = GroupRun(Sitting(group(), shared)).run()
     assert sum(record.wall_s for record in records) <= executor.clock.now
     assert all(record.wall_s >= 0.5 for record in records)

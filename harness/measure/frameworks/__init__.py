@@ -29,7 +29,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Patience:
-    """When a trace is abandoned: after so many seconds, or at so many live bytes."""
+    """When a trace is abandoned: after so many seconds (0: none is begun), or at so many live bytes."""
 
     seconds: float
     live_bytes: int
@@ -40,6 +40,14 @@ class Framework(Protocol):
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:
         """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
+        ...
+
+    def enter(self, mode: str, *, wide: bool) -> None:
+        """Set what is one for the whole process as a case needs it; several may take turns in one."""
+        ...
+
+    def compilations(self) -> int:
+        """How many programs this process has compiled so far; 0 where nothing is."""
         ...
 
     def prepare(
@@ -94,7 +102,11 @@ def get(name: str) -> Framework:
     return importlib.import_module(f"harness.measure.frameworks.{name}_").FRAMEWORK
 
 
-def preload(name: str) -> None:
-    """Import what every case of a framework needs, without touching a device or starting a thread."""
+def preload(names: Sequence[str], *, tracing: bool = True) -> None:
+    """Import what every case of these frameworks needs, without touching a device or starting a thread.
+
+    What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
+    """
     importlib.import_module("harness.measure.serve")
-    importlib.import_module(f"harness.measure.frameworks.{name}_").preload()
+    for name in names:
+        importlib.import_module(f"harness.measure.frameworks.{name}_").preload(tracing=tracing)

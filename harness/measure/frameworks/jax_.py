@@ -17,9 +17,10 @@ from harness.spec.errors import Unsupported
 from harness.spec.record import Static
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
+COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def preload() -> None:
+def preload(*, tracing: bool) -> None:  # noqa: ARG001 - lowering is always asked for
     """Import what jit and lowering load on their first use; no backend starts."""
     for dialect in LAZY:
         importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
@@ -27,9 +28,13 @@ def preload() -> None:
 
 class Jax:
     device: Any = None
+    compiled: int | None = None  # programs; None before the first start
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - affinity binds XLA
         jax.config.update("jax_enable_x64", wide)
+        if self.compiled is None:
+            self.compiled = 0
+            jax.monitoring.register_event_duration_secs_listener(self._heard)
         try:
             self.device = jax.devices("gpu" if device == "cuda" else device)[0]
         except RuntimeError as error:
@@ -39,6 +44,16 @@ class Jax:
                 f"pip install {package} on a machine that has one"
             ) from None
         jax.config.update("jax_default_device", self.device)
+
+    def _heard(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
+        if event == COMPILED:
+            self.compiled = (self.compiled or 0) + 1
+
+    def compilations(self) -> int:
+        return self.compiled or 0
+
+    def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - a compiled program has its mode
+        jax.config.update("jax_enable_x64", wide)
 
     def prepare(
         self,

@@ -19,7 +19,7 @@ from harness.spec.record import STATIC_FIGURES, Static
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
 
-def preload() -> None:
+def preload(*, tracing: bool) -> None:
     """Numpy is imported with this module; nothing else is needed."""
 
 
@@ -28,6 +28,12 @@ class Numpy:
         if device != "cpu":
             raise Unsupported(f"numpy runs on the cpu, not on {device}")
         limit_blas(threads)
+
+    def enter(self, mode: str, *, wide: bool) -> None:
+        """Nothing of numpy's is one for the whole process."""
+
+    def compilations(self) -> int:
+        return 0
 
     def prepare(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -30,9 +31,10 @@ DTYPES = {
 Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
 
-def preload() -> None:
+def preload(*, tracing: bool) -> None:
     """Load what the first trace loads; fake tensors compute nothing and start no thread."""
-    torch_trace.warm()
+    if tracing:
+        torch_trace.warm()
 
 
 class Torch:
@@ -53,6 +55,14 @@ class Torch:
         else:
             torch.ones(threads * GRAIN).add_(1)  # the threads' stacks are the backend's, not the case's
 
+    def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - always wide
+        torch.set_grad_enabled(mode != "fwd")
+
+    def compilations(self) -> int:
+        """Graphs that torch.compile has made; eager calls compile nothing."""
+        dynamo = sys.modules.get("torch._dynamo.utils")
+        return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo else 0
+
     def prepare(
         self,
         function: Callable[..., Any],
@@ -61,8 +71,6 @@ class Torch:
         mode: str,
         patience: Patience,
     ) -> Prepared:
-        torch.set_grad_enabled(mode != "fwd")
-
         def fake() -> Mapping[str, Any]:
             return {name: _empty(shapes[name], self.device) for name in names}
 
@@ -76,6 +84,8 @@ class Torch:
             torch.set_num_threads(1)  # a forked process has lost the others
             return trace()
 
+        if not patience.seconds:
+            return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
         return Prepared(bind, aside.traced(trace_alone, patience.seconds))

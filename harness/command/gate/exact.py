@@ -1,0 +1,182 @@
+"""`gate --static`: what is deterministic, of both sides and against the committed file; no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.analysis.exact import Exact, Finding
+from harness.analysis.exact_file import compare_with_file, planned_of
+from harness.analysis.exact_scaling import judge
+from harness.command.asked import Asked
+from harness.command.gate.question import Question, alone, asked_of, gone
+from harness.run.events import Listener
+from harness.run.member import Member
+from harness.run.probe import Probe
+from harness.run.sides.duel import BASE, CANDIDATE
+from harness.run.sides.plans import plan_sides
+from harness.run.sides.repository import NoHistory
+from harness.spec.case import Case
+from harness.spec.errors import UsageError
+from harness.spec.gate import NEW, STATIC, WEIGHT, CaseVerdict, GateOutcome
+from harness.store.baseline_changes import diff, merge
+from harness.store.baselines import UPDATE, Baseline, Processor, path_of, read, write
+
+HOST = "host"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The compilers and the processor that figures belong to."""
+
+    versions: Mapping[str, str]
+    processor: Processor
+    threads: int
+
+    @classmethod
+    def here(cls, threads: int) -> Machine:
+        facts: Mapping[str, Any] = Probe("cpu", threads).wait()["fingerprint"]
+        versions = {name: facts["versions"][name] for name in ("torch", "jaxlib") if facts["versions"][name]}
+        return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
+
+
+def run_static(asked: Asked, against: str | None, listener: Listener) -> GateOutcome:
+    """Compile and judge both sides; without history the candidate alone, against the file."""
+    with ExitStack() as stack:
+        question, notes = _question(asked, against, stack)
+        threads = question.schedule.suites[0].settings.threads
+        machine = Machine.here(threads)
+        path = path_of(asked.results, HOST, machine.versions)
+        baseline = read(path)
+        if baseline is None and BASE not in question.sides:
+            raise UsageError(
+                f"{notes[0]}; and {path} does not exist, so there is nothing to compare with: fetch the "
+                f"history, or write the file with {UPDATE}"
+            )
+        members = plan_sides(question.schedule, question.opponents, question.sides, listener)
+    pairs = _pairs(question, members)
+    found = judge(pairs, question.accept) if BASE in question.sides else {}
+    if baseline is None:
+        notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
+    else:
+        candidates = {case.id: own for case, (_, own) in pairs.items()}
+        alike = baseline.planned_alike(machine.processor, threads)
+        kept = compare_with_file(baseline, candidates, question.accept, same_processor=alike)
+        found = {case: _worse(found.get(case), finding) for case, finding in kept.items()}
+        vanished = {*question.vanished, *_gone(baseline, question)}
+        question = replace(question, vanished=tuple(sorted(vanished)))
+    cases, left_out = _verdicts(question, found)
+    return GateOutcome(
+        kind=STATIC,
+        base=_against(question, baseline is not None, str(path)),
+        cases=cases,
+        left_out={**question.left_out, **left_out},
+        notes=(*question.notes, *notes),
+        slowdown=question.deltas,
+    )
+
+
+def update(asked: Asked, listener: Listener) -> tuple[str, list[str], list[str]]:
+    """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
+    with alone(asked) as question:
+        threads = question.schedule.suites[0].settings.threads
+        machine = Machine.here(threads)
+        members = plan_sides(question.schedule, question.opponents, question.sides, listener)
+    path = path_of(asked.results, HOST, machine.versions)
+    figures = {case: own for case, (_, own) in _pairs(question, members).items()}
+    good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
+    bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
+    old = read(path)
+    gone = _gone(old, question) if old else set[str]()
+    new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, good), gone)
+    write(path, new)
+    return str(path), diff(old, new), bad
+
+
+def _gone(baseline: Baseline, question: Question) -> set[str]:
+    """The file's cases whose implementation is no longer registered in a family that is asked for."""
+    families = {case.family for case in question.opponents}
+    known = question.catalog.implementations
+    return {
+        case
+        for case in baseline.cases
+        if case.split("/", 1)[0] in families and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
+    }
+
+
+def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[Question, list[str]]:
+    try:
+        return stack.enter_context(asked_of(asked, against)), []
+    except NoHistory as missing:
+        only = "compared with the committed file alone"
+        return stack.enter_context(alone(asked)), [f"{only}: {missing}"]
+
+
+def _pairs(
+    question: Question, members: Mapping[str, Mapping[str, Member]]
+) -> dict[Case, tuple[Exact | None, Exact]]:
+    return {
+        case: (
+            _exact(members[case.id][BASE]) if BASE in members[case.id] else None,
+            _exact(members[case.id][CANDIDATE]),
+        )
+        for case in question.opponents
+        if case.id in members
+    }
+
+
+def _exact(member: Member) -> Exact:
+    return Exact.of(
+        member.static,
+        member.correctness,
+        framework=member.info.framework,
+        status=member.status or "crashed",
+        reason=member.reason,
+        expected=member.expected,
+        compiles=member.recompiled,
+    )
+
+
+def _worse(live: Finding | None, kept: Finding) -> Finding:
+    """Both findings on a case as one: the graver verdict, with what the other one says as notes."""
+    if live is None or live.verdict is None:
+        return kept if live is None else live
+    told = [f"against the file: {note}" for note in kept.notes]
+    if kept.verdict is None or WEIGHT.index(kept.verdict) >= WEIGHT.index(live.verdict):
+        return live._replace(notes=(*live.notes, *told))
+    if kept.verdict == NEW:
+        return live._replace(notes=(*live.notes, *told))
+    return Finding(kept.verdict, kept.reason, (*live.notes, *told))
+
+
+def _verdicts(
+    question: Question, found: Mapping[str, Finding]
+) -> tuple[tuple[CaseVerdict, ...], dict[str, str]]:
+    cases: list[CaseVerdict] = []
+    left_out: dict[str, str] = {}
+    for case in question.opponents:
+        finding = found.get(case.id)
+        if finding is None or finding.verdict is None:
+            left_out[case.id] = finding.reason if finding else "its group did not run"
+            continue
+        info = question.catalog.implementation(case.implementation)
+        reason = question.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
+        cases.append(
+            CaseVerdict(
+                case.id,
+                finding.verdict,
+                reason,
+                notes=finding.notes,
+                file=info.file,
+                line=info.line,
+            )
+        )
+    return (*cases, *gone(question)), left_out
+
+
+def _against(question: Question, has_file: bool, path: str) -> str:
+    sides = [question.base] if question.base else []
+    return " and ".join([*sides, *([path] if has_file else [])])

@@ -1,0 +1,83 @@
+"""Where a gate's outcome goes: the terminal or stdout as JSON, GitHub where it runs there, files."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.report.gate import annotations, gate_data, junit, print_explanation, print_gate, summary
+from harness.report.gate.evidence import Evidence
+from harness.spec.errors import UsageError, nearest
+from harness.spec.gate import CaseVerdict, GateOutcome
+from harness.spec.globs import chosen
+from harness.store.files import write_files
+
+
+def tell(
+    outcome: GateOutcome,
+    console: Console,
+    *,
+    json: bool,
+    junit_file: Path | None = None,
+    explanation: Evidence | None = None,
+) -> dict[str, Any] | None:
+    """Print and write the outcome; with `json` the data is returned instead of printed."""
+    if junit_file is not None:
+        path = junit_file.absolute()
+        write_files(path.parent, {path.name: junit(outcome)})
+    _tell_github(outcome)
+    if json:
+        data = gate_data(outcome)
+        return {**data, "explanation": vars(explanation)} if explanation else data
+    print_gate(console, outcome)
+    if explanation:
+        console.print()
+        print_explanation(console, explanation)
+    return None
+
+
+def _tell_github(outcome: GateOutcome) -> None:
+    """Annotations and the job's summary, where GitHub asks for them; stdout stays the command's own."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations(outcome, os.environ.get("GITHUB_WORKSPACE", "")):
+            print(line, file=sys.stderr)
+    if page := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(page).open("a", encoding="utf-8") as file:
+            file.write(summary(outcome))
+
+
+def explanation_of(outcome: GateOutcome, kept: Mapping[str, Any], pattern: str) -> Evidence:
+    """The evidence on one case. UsageError when the pattern means none, or several."""
+    verdicts = {case.case: case for case in outcome.cases}
+    ids = chosen([pattern], verdicts, "--explain")
+    if len(ids) != 1:
+        raise UsageError(f'--explain: "{pattern}" means {len(ids)} cases; write one of them, as {ids[0]}')
+    case = ids[0]
+    if case not in kept:
+        known = nearest(case, kept) if kept else ""
+        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){known}")
+    return _evidence(verdicts[case], verdicts, kept)
+
+
+def _evidence(own: CaseVerdict, verdicts: Mapping[str, CaseVerdict], kept: Mapping[str, Any]) -> Evidence:
+    mine = kept[own.case]
+    neighbours = [
+        (int(other["seq"]), verdicts[case].verdict, verdicts[case].effect)
+        for case, other in kept.items()
+        if other["series"] == mine["series"] and case != own.case and case in verdicts
+    ]
+    return Evidence(
+        case=own.case,
+        verdict=own,
+        slowdown=mine["slowdown"],
+        first=tuple(mine["first"]),
+        fresh=tuple(mine["fresh"]),
+        rounds=tuple(tuple(rounds) for rounds in mine["rounds"]),
+        levels_s=tuple((candidate, base) for candidate, base in mine["levels_s"]),
+        static=tuple(mine["static"]),
+        same_program=mine["same_program"],
+        neighbours=tuple(sorted(neighbours)),
+    )

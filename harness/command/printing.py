@@ -1,0 +1,72 @@
+"""What commands print: one JSON object, or rich text as wide as whoever reads it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from harness.command.asked import Asked
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.spec.record import Record
+
+PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, width=PLAIN_COLUMNS if plain else None)
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS) + b"\n")
+
+
+def tell_run(
+    info: Mapping[str, Any],
+    records: Sequence[Record],
+    overhead: Mapping[str, Any] | None,
+    problems: Sequence[str],
+    *,
+    json: bool,
+) -> None:
+    """A run's tables, or its data."""
+    if json:
+        from harness.report.data import run_data
+
+        for problem in problems:
+            typer.echo(problem, err=True)
+        print_json(run_data(info, records, overhead))
+    else:
+        from harness.report.text import print_run
+
+        print_run(console(), info, records, overhead, problems)
+
+
+def rehearse(asked: Asked) -> None:
+    """What a run would do; nothing runs."""
+    from harness.run import rehearse as rehearsal
+    from harness.run.session import known_seconds
+
+    schedule, catalog = asked.schedule()
+    progress = asked.progress(schedule)
+    try:
+        rows = rehearsal.rehearse(schedule, catalog, known_seconds(asked.results), progress)
+    finally:
+        progress.close()
+    if asked.json:
+        print_json({"cases": [vars(row) for row in rows]})
+    else:
+        from harness.report.listing import schedule_table
+
+        console().print(schedule_table([tuple(vars(row).values()) for row in rows]))

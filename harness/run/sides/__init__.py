@@ -1,0 +1,1 @@
+"""The two sides of a gate: what they are, where their code lies, and the pairs that are timed."""

@@ -1,0 +1,111 @@
+"""A case of the candidate and the case of the base that it is timed against, while a gate runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.run.member import Member
+from harness.run.sitting import Sitting
+from harness.spec.gate import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
+
+CANDIDATE, BASE = "candidate", "base"
+BOTH = (CANDIDATE, BASE)
+LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to compare
+
+READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
+READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
+ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (reading up to so many seconds, rounds of a pair)
+
+
+@dataclass
+class Duel:
+    """`verdict` stays None as long as the case may be timed; then it has its reason.
+
+    `inner` calls make a reading, the same number on both sides. `judged` and `judged_again` say how
+    far its contract has been looked at.
+    """
+
+    halves: Mapping[str, Member]
+    sitting: Sitting
+    inner: int = 1
+    judged: bool = False
+    judged_again: bool = False
+    verdict: str | None = None
+    reason: str = ""
+    notes: dict[str, None] = field(default_factory=dict[str, None])
+
+    @property
+    def id(self) -> str:
+        return self.candidate.id
+
+    @property
+    def candidate(self) -> Member:
+        return self.halves[CANDIDATE]
+
+    @property
+    def base(self) -> Member:
+        return self.halves[BASE]
+
+    @property
+    def living(self) -> bool:
+        return self.verdict is None
+
+    @property
+    def same_program(self) -> bool:
+        mine, theirs = self.candidate.static.program, self.base.static.program
+        return mine is not None and mine == theirs
+
+    @property
+    def reading_s(self) -> float:
+        return max(half.call_s for half in self.halves.values()) * self.inner
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of one pair of processes."""
+        return next(rounds for most, rounds in ROUNDS if self.reading_s <= most)
+
+    @property
+    def cost_s(self) -> float:
+        """What its rounds of one pair take, by what a call has taken."""
+        calls = sum(half.call_s for half in self.halves.values()) * self.inner
+        return calls * READINGS * (self.rounds + 1)
+
+    def set_inner(self) -> None:
+        fastest = min(half.call_s for half in self.halves.values())
+        self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
+
+    def settle(self, verdict: str, reason: str) -> None:
+        """Decide it without a time, if nothing has yet; both sides let go of it."""
+        if self.verdict is None:
+            self.verdict, self.reason = verdict, reason
+        for half in self.halves.values():
+            half.end()
+
+    def resolve(self) -> None:
+        """Decide it where a side cannot be timed. A base that cannot is no fault of the candidate's."""
+        mine, theirs = self.candidate, self.base
+        if mine.status == "ok":  # an expected failure that passed
+            self.settle(INCORRECT, mine.reason or "")
+        elif mine.status is not None:
+            self.settle(*_failed(mine, theirs))
+        elif theirs.status is not None:
+            why = theirs.reason or "its contract passed, against what it says of itself"
+            self.settle(NEW, f"the base's is {theirs.status} ({why}): nothing to compare with")
+
+
+def _failed(mine: Member, theirs: Member) -> tuple[str, str]:
+    reason = mine.reason or ""
+    both = mine.status == theirs.status
+    if mine.status == "incorrect":
+        return (LEFT_OUT, reason) if mine.expected else (INCORRECT, reason)
+    if mine.status == "unsupported":
+        return (
+            (LEFT_OUT, reason) if both else (VANISHED, f"the base runs it, the candidate refuses: {reason}")
+        )
+    if mine.status == "skipped":
+        return NOT_ENOUGH, reason
+    if mine.status == "oom":
+        return (LEFT_OUT, reason) if both else (REGRESSED, f"the base fits, the candidate does not: {reason}")
+    return INVALID, f"the candidate's is {mine.status}: {reason}"

@@ -1,0 +1,170 @@
+"""One pair of processes, one per side: every case is put in place on both, then has its rounds.
+
+Both processes do the same things in the same order; what differs is whose code it is, which of them
+was started first, and which has the first turn of a round.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from harness.run.judge import SETS
+from harness.run.prepare import prepare
+from harness.run.sides.arms import Arm
+from harness.run.sides.duel import BOTH, Duel
+from harness.run.sides.rally import Rally, Rounds
+from harness.run.sides.table import Table
+from harness.spec.gate import INVALID, NOT_ENOUGH
+from harness.spec.units import format_bytes, format_seconds
+
+PADDING_BYTES = 4096
+FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs, 5 rounds and a warm one, 4 readings, 2 sides
+
+Choice = Callable[[Sequence[Duel]], Sequence[Duel]]
+
+
+class Pair:
+    """`play()` gives the rounds of the duels that had some, and those that have to wait for processes of
+    their own: their memory, or the time that is left, did not allow them to join these.
+    """
+
+    def __init__(self, table: Table, number: int, choose: Choice) -> None:
+        self.table, self.number, self.choose = table, number, choose
+        self.random = random.Random(f"{table.settings.seed} pair {number}")
+
+    def play(self, duels: Sequence[Duel]) -> tuple[list[Rounds], list[Duel]]:
+        order = BOTH if self.number % 2 else tuple(reversed(BOTH))
+        frameworks = sorted({half.info.framework for duel in duels for half in duel.halves.values()})
+        tracing = not all(half.compiled for duel in duels for half in duel.halves.values())
+        table = self.table
+        arms: dict[str, Arm] = {}
+        try:
+            for name in order:
+                side, padding = table.sides[name], self.random.randrange(PADDING_BYTES)
+                worker = table.opener.open(side, frameworks, table.settings, padding, tracing=tracing)
+                arms[name] = Arm(side, worker)
+            table.seats.arms = arms
+            self._seat(duels)
+            joined, waiting = self._fitting([duel for duel in duels if duel.living])
+            chosen = self.choose(self._correct(joined))
+            waiting += [duel for duel in joined if duel.living and duel not in chosen]
+            for duel in chosen:
+                self._ready(duel)
+            for arm in arms.values():
+                arm.ask("release", table.settings.timeout_s)
+            return Rally(table, self.random).play([duel for duel in chosen if duel.living]), waiting
+        finally:
+            for duel in duels:
+                for half in duel.halves.values():
+                    half.worker = None  # its process ends as a whole
+            for arm in arms.values():
+                arm.close()
+
+    def _seat(self, duels: Sequence[Duel]) -> None:
+        """Compile every case on both sides; the first time with its figures, which may decide it."""
+        for duel in duels:
+            duel.resolve()  # the judge of its group may have failed meanwhile
+        known = [duel for duel in duels if duel.living and duel.candidate.compiled and duel.base.compiled]
+        for duel in duels:
+            if duel.living and duel not in known:
+                for half in duel.halves.values():
+                    prepare(duel.sitting, half)
+                    self.table.look(duel, half)
+                duel.resolve()
+        self._seat_again(known)
+
+    def _seat_again(self, duels: Sequence[Duel]) -> None:
+        """Compile what has been compiled before: its figures are known, and both sides do so at once."""
+        for duel in duels:
+            for half in duel.halves.values():
+                half.worker = duel.sitting.spawn("case", half.info.framework, half)
+
+        def compile_all(side: str) -> Duel | None:
+            """The duel, if any, at which this side's process ended."""
+            for duel in duels:
+                duel.sitting.ask(duel.halves[side], "compile", "prepare", trace_s=0.0)
+                if self.table.seats.arms[side].dead:
+                    return duel
+            return None
+
+        with ThreadPoolExecutor(len(BOTH)) as both:
+            ended = list(both.map(compile_all, BOTH))
+        for side, last in zip(BOTH, ended, strict=True):
+            if last is not None:
+                self.table.look(last, last.halves[side])
+        for duel in duels:
+            duel.resolve()
+
+    def _fitting(self, duels: Sequence[Duel]) -> tuple[list[Duel], list[Duel]]:
+        """(those whose memory fits together, on both sides; the rest)."""
+        limit, planned = self.table.settings.memory_bytes, 0
+        joined: list[Duel] = []
+        waiting: list[Duel] = []
+        for duel in duels:
+            needs = sum(half.needs_bytes(SETS) for half in duel.halves.values())
+            if needs > limit:
+                duel.settle(
+                    INVALID,
+                    f"both sides together plan {format_bytes(needs)}; the limit is {format_bytes(limit)}: "
+                    "raise --memory",
+                )
+            elif planned + needs > limit:
+                waiting.append(duel)
+            else:
+                planned += needs
+                joined.append(duel)
+        return joined, waiting
+
+    def _correct(self, duels: Sequence[Duel]) -> list[Duel]:
+        """Those whose answers meet their contracts on both sides; judged once, before any clock is read.
+
+        When judging has taken its share of the budget, the rest wait.
+        """
+        judged = [duel for duel in duels if duel.judged]
+        for duel in duels:
+            if duel.judged:
+                continue
+            if judged and self.table.context.clock() > self.table.judge_until:
+                break
+            if self._too_long(duel):
+                continue
+            judge = self.table.judge(duel.sitting)
+            for half in duel.halves.values():
+                judge.check(half)
+                self.table.look(duel, half)
+            duel.judged = True
+            duel.resolve()
+            duel.set_inner()
+            judged.append(duel)
+            prediction = self.table.context.prediction
+            prediction.note(duel.candidate.case, duel.candidate.call_s, duel.candidate.work)
+        return [duel for duel in duels if duel in judged and duel.living]
+
+    def _too_long(self, duel: Duel) -> bool:
+        """Whether its shorter lengths already say that the first look at it is beyond the budget."""
+        case, work = duel.candidate.case, duel.candidate.work
+        predicted = self.table.context.prediction.call(case, work)
+        if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.table.budget_s:
+            return False
+        call, whole = (
+            format_seconds(seconds, 2)
+            for seconds in (predicted.seconds, predicted.seconds * FIRST_LOOK_CALLS)
+        )
+        duel.settle(
+            NOT_ENOUGH,
+            f"predicted {call} a call (exponent {predicted.exponent:.2f}, from {predicted.basis}), "
+            f"{whole} for the fewest pairs: raise --budget, or leave it out with --cases",
+        )
+        return True
+
+    def _ready(self, duel: Duel) -> None:
+        for half in duel.halves.values():
+            cotangents = half.case.mode != "fwd"
+            answer = self.table.ask(duel, half, "inputs", "ready", sets=SETS, cotangents=cotangents)
+            half.method = answer["method"] if answer else half.method
+        duel.resolve()
+        if duel.living and duel.candidate.method != duel.base.method:
+            mine, theirs = duel.candidate.method, duel.base.method
+            duel.settle(INVALID, f"timed by {mine}, the base by {theirs}: different clocks are not compared")

@@ -1,0 +1,128 @@
+"""The rounds of one pair: the sides take turns at every case, in random order, until the rounds are full."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.run.sides.duel import BASE, BOTH, CANDIDATE, READINGS, Duel
+from harness.run.sides.table import Table
+from harness.spec.gate import INVALID
+from harness.spec.units import format_seconds
+
+WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
+SETTLED = 0.97
+WARM_SECONDS = 0.01  # of a reading; what takes longer is warm after one batch
+HIDDEN_SECONDS = 0.005  # of a turn that collecting garbage may take on one side more than on the other
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What one pair says of a case: the logarithm of candidate over base, per round.
+
+    `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
+    first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings.
+    """
+
+    case: str
+    log_ratios: tuple[float, ...]
+    levels_s: tuple[float, float]
+    tail: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Rally:
+    """Reads the clock for cases that are in place on both sides."""
+
+    def __init__(self, table: Table, order: random.Random) -> None:
+        self.table, self.random = table, order
+
+    def play(self, duels: Sequence[Duel]) -> list[Rounds]:
+        for duel in duels:
+            self._warm(duel)
+        readings: dict[tuple[str, str], list[list[float]]] = {}
+        for round_ in range(max((duel.rounds for duel in duels), default=0)):
+            for duel in duels:
+                if duel.living and round_ < duel.rounds:
+                    for side in self.random.sample(BOTH, len(BOTH)):
+                        readings.setdefault((duel.id, side), []).append(self._turn(duel, side))
+        for duel in duels:
+            if duel.living and not duel.judged_again:
+                self._judge_again(duel)
+        played = [duel for duel in duels if duel.living]
+        found = [_rounds(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in played]
+        for duel, rounds in zip(played, found, strict=True):
+            duel.candidate.call_s, duel.base.call_s = rounds.levels_s
+        return found
+
+    def _warm(self, duel: Duel) -> None:
+        best = dict.fromkeys(BOTH, math.inf)
+        for _ in range(WARM_BATCHES):
+            latest = {side: min(self._turn(duel, side, warm=True), default=0.0) for side in BOTH}
+            settled = all(latest[side] >= SETTLED * best[side] for side in BOTH)
+            if not duel.living or settled or duel.reading_s > WARM_SECONDS:
+                break
+            best = {side: min(best[side], latest[side]) for side in BOTH}
+        for half in duel.halves.values():
+            half.readings.clear()
+            half.unexplained_s = 0.0
+
+    def _turn(self, duel: Duel, side: str, *, warm: bool = False) -> list[float]:
+        """One turn's readings, in seconds per call; none when that decided the duel."""
+        half, clock, inner = duel.halves[side], self.table.context.clock, duel.inner
+        if not duel.living:
+            return []
+        start = clock()
+        answer = self.table.ask(duel, half, "turns", "sample", readings=READINGS, inner=inner, warm=False)
+        if answer is None:
+            duel.resolve()
+            return []
+        samples = answer["samples_s"]
+        half.readings += [(0, seconds) for seconds in samples]
+        half.unexplained_s += clock() - start - sum(samples) * inner
+        if not all(math.isfinite(seconds) and seconds > 0 for seconds in samples):
+            duel.settle(INVALID, f"the {side} read a time that is not positive; leave the clock alone")
+        elif answer["compiled"] and not warm:
+            duel.settle(INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed")
+        return samples
+
+    def _judge_again(self, duel: Duel) -> None:
+        """Judge a last call, and the clock: an implementation may forge its process's."""
+        hidden = {}
+        for side, half in duel.halves.items():
+            turns = max(1, len(half.readings) // READINGS)
+            read_s = sum(seconds for _, seconds in half.readings) * duel.inner / turns
+            hidden[side] = half.unexplained_s / turns, read_s
+        for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
+            (mine, read_s), (theirs, _) = hidden[side], hidden[other]
+            if mine > theirs + read_s + HIDDEN_SECONDS:
+                claimed, took = format_seconds(read_s), format_seconds(mine + read_s)
+                why = f"the {side} read {claimed} where {took} passed here; leave time.perf_counter alone"
+                duel.settle(INVALID, why)
+                return
+        judge = self.table.judge(duel.sitting)
+        for half in duel.halves.values():
+            judge.recheck(half)
+            self.table.look(duel, half)
+        duel.judged_again = True
+        duel.resolve()
+
+
+def _rounds(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
+    mine, theirs = [min(turn) for turn in candidate], [min(turn) for turn in base]
+    return Rounds(
+        case=case,
+        log_ratios=tuple(math.log(c / b) for c, b in zip(mine, theirs, strict=True)),
+        levels_s=(statistics.median(mine), statistics.median(theirs)),
+        tail=math.log(_p90(candidate) / _p90(base)),
+    )
+
+
+def _p90(turns: Sequence[Sequence[float]]) -> float:
+    return statistics.quantiles([seconds for turn in turns for seconds in turn], n=10)[-1]

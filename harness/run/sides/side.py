@@ -1,0 +1,52 @@
+"""One of the two states of the code that a gate compares."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.catalog.catalog import Catalog, ImplementationInfo
+
+
+@dataclass(frozen=True)
+class Side:
+    """`name` is candidate or base; `says` tells people which state of the code that is.
+
+    `path` are folders in front of the import path of its processes, started by `interpreter`.
+    `trees` maps a repository to the worktree that stands for it: none for the working tree itself.
+    `implementation` is the one that a base of `impl:NAME` sets against all others, as typed.
+    """
+
+    name: str
+    says: str
+    catalog: Catalog
+    interpreter: str = sys.executable
+    path: tuple[str, ...] = ()
+    trees: Mapping[str, str] = field(default_factory=dict[str, str])
+    implementation: str | None = None
+
+    def tree(self, file: str) -> str | None:
+        """The worktree that a file lies in."""
+        place = Path(file).resolve()
+        return next((tree for tree in self.trees.values() if place.is_relative_to(tree)), None)
+
+    def within(self, info: ImplementationInfo) -> str | None:
+        """The folder that the implementation's module must be loaded from; None where none is known."""
+        by_path = info.module.endswith(".py")
+        if tree := self.tree(info.module if by_path else info.file):
+            return tree
+        root = Path(info.module).resolve().parent if by_path else import_root(info.module, Path(info.file))
+        return str(root) if root else None
+
+
+def import_root(module: str, file: Path) -> Path | None:
+    """The folder on the import path from which `module`, which registers what stands in `file`, came."""
+    return next((folder for folder in file.parents if holds(folder, module)), None)
+
+
+def holds(folder: Path, module: str) -> bool:
+    """Whether a dotted name is a module or a package below this folder of the import path."""
+    place = folder.joinpath(*module.split("."))
+    return (place / "__init__.py").is_file() or Path(f"{place}.py").is_file()

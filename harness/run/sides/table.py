@@ -1,0 +1,64 @@
+"""What all pairs of a gate share, and how they ask a side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.run.context import Context
+from harness.run.judge import Judge
+from harness.run.member import Member
+from harness.run.sides.arms import Opener, Seats
+from harness.run.sides.duel import Duel
+from harness.run.sides.side import Side
+from harness.run.sitting import Sitting
+from harness.spec.gate import INVALID
+from harness.sweep.settings import Settings
+
+
+class Lost(Exception):  # noqa: N818 - the pair is played again without the case
+    """A case's process has ended: what the others have read in this pair is worth nothing."""
+
+    def __init__(self, duel: Duel) -> None:
+        super().__init__(duel.id)
+        self.duel = duel
+
+
+@dataclass
+class Table:
+    """What all pairs of a gate share. `seats` is the context's executor."""
+
+    context: Context
+    seats: Seats
+    opener: Opener
+    sides: dict[str, Side]
+    settings: Settings
+    device: str = "cpu"
+    budget_s: float = math.inf  # of the whole gate
+    judge_until: float = math.inf  # on the context's clock
+    judges: dict[int, Judge] = field(default_factory=dict[int, Judge])  # by their sitting's identity
+
+    def judge(self, sitting: Sitting) -> Judge:
+        if id(sitting) not in self.judges:
+            judge = self.judges[id(sitting)] = Judge(sitting)
+            judge.open()
+        return self.judges[id(sitting)]
+
+    def dismiss_judges(self) -> None:
+        for judge in self.judges.values():
+            judge.close()
+        self.judges.clear()
+
+    def ask(self, duel: Duel, half: Member, activity: str, verb: str, **arguments: Any) -> Any:
+        """Ask one side; None when that decided the duel. Lost when the side's process is gone."""
+        answer = duel.sitting.ask(half, activity, verb, **arguments)
+        self.look(duel, half)
+        return answer
+
+    def look(self, duel: Duel, half: Member) -> None:
+        """Raise Lost, with the duel decided, when the process that was asked about it has ended."""
+        if self.seats.arms[half.side or ""].dead:
+            whose = "the candidate" if half is duel.candidate else "the base"
+            duel.settle(INVALID, f"{whose} ended its process: {half.reason}")
+            raise Lost(duel)

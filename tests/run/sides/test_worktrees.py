@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from harness.run.sides.worktrees import checked_out, moved
+from harness.spec.errors import MachineError
+
+
+@pytest.fixture
+def work(repository):
+    made = repository()
+    made.commit(a="old")
+    made.commit(a="new")
+    return made
+
+
+def trees_of(work):
+    return work("worktree", "list", "--porcelain").count("worktree ")
+
+
+def test_the_old_state_stands_beside_the_new_one(work, tmp_path):
+    with checked_out({work.folder: work("rev-parse", "HEAD~1")}, tmp_path / "scratch") as trees:
+        tree = trees[work.folder]
+        assert (tree / "a.py").read_text() == "old"
+        assert tree.is_relative_to((tmp_path / "scratch").resolve())
+    assert (work.folder / "a.py").read_text() == "new"
+    assert not tree.exists()
+    assert trees_of(work) == 1
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError, SystemExit])
+def test_it_is_removed_however_the_gate_ends(work, tmp_path, end):
+    with pytest.raises(end), checked_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:  # noqa: PT012
+        tree = trees[work.folder]
+        (tree / "__pycache__").mkdir()
+        (tree / "a.py").write_text("meddled with")
+        raise end
+    assert not tree.exists()
+    assert trees_of(work) == 1
+
+
+def test_the_first_is_removed_when_the_second_cannot_be_made(work, repository, tmp_path):
+    other = repository("other")
+    other.commit(a="1")
+    (other.folder / ".git" / "worktrees").write_text("in the way")
+    commits = {work.folder: "HEAD", other.folder: other("rev-parse", "HEAD")}
+    with pytest.raises(MachineError) as caught, checked_out(commits, tmp_path / "scratch"):
+        pass
+    assert str(other.folder) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert trees_of(work) == 1
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize("scratch_is_gone", [True, False])
+def test_a_gate_that_was_killed_leaves_nothing_behind(work, tmp_path, scratch_is_gone):
+    killed = checked_out({work.folder: "HEAD~1"}, tmp_path / "killed")
+    tree = killed.__enter__()[work.folder]
+    if scratch_is_gone:
+        tree.rename(tmp_path / "gone")
+    scratch = tmp_path / ("scratch" if scratch_is_gone else "killed")
+    with checked_out({work.folder: "HEAD"}, scratch) as trees:
+        assert (trees[work.folder] / "a.py").read_text() == "new"
+        assert trees_of(work) == 2
+    assert trees_of(work) == 1
+
+
+def test_hooks_do_not_run(work, tmp_path):
+    hook = work.folder / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    hook.chmod(0o755)
+    work("checkout", "HEAD~1")
+    (tmp_path / "ran").unlink()  # it does where hooks are on
+    with checked_out({work.folder: "HEAD"}, tmp_path / "scratch"):
+        assert not (tmp_path / "ran").exists()
+
+
+def test_where_a_file_lies_in_its_worktree(tmp_path):
+    outer, inner = tmp_path / "r", tmp_path / "r" / "sub"
+    trees = {outer: Path("/t/0"), inner: Path("/t/1")}
+    assert moved(outer / "pkg" / "gone.py", trees) == Path("/t/0/pkg/gone.py")
+    assert moved(inner / "a.py", trees) == Path("/t/1/a.py")
+    assert moved(outer, trees) == Path("/t/0")
+    assert moved(tmp_path / "r2" / "a.py", trees) is None
