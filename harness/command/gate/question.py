@@ -43,10 +43,17 @@ class Question:
     deltas: Mapping[str, float] = field(default_factory=dict[str, float])
     accepts: tuple[Accept, ...] = ()
     notes: tuple[str, ...] = ()
+    self_check: bool = False
 
     @property
     def base(self) -> str:
         return self.sides[BASE].says if BASE in self.sides else ""
+
+    @property
+    def demoting(self) -> bool:
+        """Whether an equal program makes a time advisory: not where the same program runs by other means."""
+        base, candidate = self.sides[BASE], self.sides[CANDIDATE]
+        return not self.self_check and base.interpreter == candidate.interpreter
 
     def accept(self, case: str, figure: str) -> str | None:
         return accepted(case, figure, self.accepts)
@@ -99,7 +106,10 @@ def asked_of(asked: Asked, against: str | None, *, self_check: bool = False) -> 
     if self_check:
         base = replace(candidate, name=BASE, says="the working tree again")
         yield replace(
-            question, sides={CANDIDATE: candidate, BASE: base}, opponents={case: case for case in running}
+            question,
+            sides={CANDIDATE: candidate, BASE: base},
+            opponents={case: case for case in running},
+            self_check=True,
         )
         return
     config = asked.config()

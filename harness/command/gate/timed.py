@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -55,6 +57,13 @@ class Asking:
     resume: bool = False
 
 
+@dataclass(frozen=True)
+class Played:
+    duels: tuple[Duel, ...]
+    ledger: Ledger
+    disturbances: tuple[str, ...] = ()
+
+
 class Kept:
     """Writes the rounds of a pair as they come, and remembers them for explanations."""
 
@@ -92,9 +101,9 @@ def run_timed(asked: Asked, asking: Asking, progress: GateProgress) -> tuple[Gat
         outcome = GateOutcome(
             kind=TIME,
             base=question.base,
-            cases=_verdicts(question, duels, ledger, asking),
+            cases=_verdicts(question, played, kept, asking),
             left_out={**question.left_out, **_left_out(duels)},
-            notes=question.notes,
+            notes=(*question.notes, *played.disturbances),
             slowdown=question.deltas,
             self_check=asking.self_check,
             inconclusive=asking.inconclusive,
@@ -108,7 +117,7 @@ def run_timed(asked: Asked, asking: Asking, progress: GateProgress) -> tuple[Gat
 
 def _contest(
     question: Question, asking: Asking, paired: Mapping[Any, Any], kept: Kept, progress: GateProgress
-) -> tuple[list[Duel], Ledger]:
+) -> Played:
     steps = looks(asking.max_pairs)
     with timed(question.schedule, paired, question.sides, progress) as (table, duels):
         margins = {d.id: Margin(question.delta(d.candidate.case), looks=steps) for d in duels}
@@ -117,10 +126,10 @@ def _contest(
             ledger.feed(line["case"], line["effect"])
         first = 1 + max((line["pair"] for line in kept.lines), default=0)
         contest = Contest(
-            table, duels, ledger, progress, kept, asking.budget_s, pair_effect, first, not asking.self_check
+            table, duels, ledger, progress, kept, asking.budget_s, pair_effect, first, question.demoting
         )
         contest.run()
-        return duels, ledger
+        return Played(tuple(duels), ledger, tuple(contest.disturbances))
 
 
 def request_of(question: Question, asking: Asking) -> str:
@@ -156,10 +165,8 @@ def _new(asked: Asked, request: str) -> GateFolder:
     return GateFolder.create(asked.results, new_run_id(now, f"{os.getpid()} {' '.join(command)}"), header)
 
 
-def _verdicts(
-    question: Question, duels: Sequence[Duel], ledger: Ledger, asking: Asking
-) -> tuple[CaseVerdict, ...]:
-    by_id = {duel.id: duel for duel in duels}
+def _verdicts(question: Question, played: Played, kept: Kept, asking: Asking) -> tuple[CaseVerdict, ...]:
+    by_id = {duel.id: duel for duel in played.duels}
     found: list[CaseVerdict] = []
     for case in question.opponents:
         info = question.catalog.implementation(case.implementation)
@@ -174,7 +181,8 @@ def _verdicts(
             notes = tuple(duel.notes)
             found.append(CaseVerdict(case.id, duel.verdict, duel.reason, notes=notes, **place))
             continue
-        found.append(replace(_timed(duel, ledger.cases[case.id], question, asking), **place))
+        said = _timed(duel, played.ledger.cases[case.id], question, asking)
+        found.append(replace(said, notes=(*said.notes, *_tail(kept.of(case.id))), **place))
     return (*found, *gone(question))
 
 
@@ -182,7 +190,7 @@ def _timed(duel: Duel, standing: Standing, question: Question, asking: Asking) -
     said = standing.latest
     verdict, reason = said.verdict, explain(standing, asking)
     notes = list(duel.notes)
-    if duel.same_program and not asking.self_check:
+    if duel.same_program and question.demoting:
         if verdict != UNCHANGED:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
@@ -191,6 +199,14 @@ def _timed(duel: Duel, standing: Standing, question: Question, asking: Asking) -
     return CaseVerdict(
         duel.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
     )
+
+
+def _tail(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the smallest readings hide: calls that are slow only now and then."""
+    tail = statistics.median(line["tail"] for line in lines) if lines else 0.0
+    if tail <= TAIL:
+        return []
+    return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
 
 
 def explain(standing: Standing, asking: Asking) -> str:

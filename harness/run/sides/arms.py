@@ -18,8 +18,8 @@ from harness.spec.protocol import Job
 from harness.sweep.settings import Settings
 
 SEAT_SECONDS = 60.0  # to take a case in or let go of it
-# Freed memory stays with the process. Otherwise glibc gives the top of its heap back or keeps it by what
-# happens to lie above, and a call's pages are touched anew or not: two levels, a process being on one of them.
+# Freed memory stays with the process. Otherwise glibc gives the top of its heap back, or keeps it, by what
+# happens to lie above it, and every call touches new pages or does not: a process is on one of two levels.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 PADDING = "SEQSWEEP_PADDING"  # moves a new process's stack: a layout is one draw among many
 

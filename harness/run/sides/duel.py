@@ -14,6 +14,7 @@ CANDIDATE, BASE = "candidate", "base"
 BOTH = (CANDIDATE, BASE)
 LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to compare
 
+COMPILING = {"jax"}  # frameworks whose every call is one compiled program
 READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (reading up to so many seconds, rounds of a pair)
@@ -54,8 +55,13 @@ class Duel:
 
     @property
     def same_program(self) -> bool:
-        mine, theirs = self.candidate.static.program, self.base.static.program
-        return mine is not None and mine == theirs
+        """Whether one compiled program is all that either side runs.
+
+        What a trace of eager calls records is not all: Python between them takes time, too.
+        """
+        mine, theirs = self.candidate, self.base
+        compiled = {mine.info.framework, theirs.info.framework} <= COMPILING
+        return compiled and mine.static.program is not None and mine.static.program == theirs.static.program
 
     @property
     def reading_s(self) -> float:
