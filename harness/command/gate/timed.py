@@ -97,7 +97,9 @@ def run_timed(asked: Asked, asking: Asking, progress: GateProgress) -> tuple[Gat
         kept = Kept(folder, folder.pairs())
         paired = {case: theirs for case, theirs in question.opponents.items() if theirs is not None}
         started = progress.clock()
-        duels, ledger = _contest(question, asking, paired, kept, progress) if paired else ([], Ledger({}))
+        empty = Played((), Ledger({}))
+        played = _contest(question, asking, paired, kept, progress) if paired else empty
+        duels, ledger = played.duels, played.ledger
         outcome = GateOutcome(
             kind=TIME,
             base=question.base,
