@@ -122,8 +122,21 @@ def list_(plugin: flags.Plugin = None, config: flags.ConfigFile = None, json: fl
 
 
 @app.command()
-def doctor(config: flags.ConfigFile = None, results: flags.Results = None, json: flags.Json = False) -> None:
+def doctor(
+    noise: flags.Noise = False,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
+) -> None:
     """This machine: what a benchmark finds here, what is missing, and how to install it."""
+    if noise:
+        from harness.command.gate.gate import tell_noise
+
+        data = tell_noise(locals(), console())
+        if data is not None:
+            print_json(data)
+        return
     from harness.run.doctor import examine
 
     findings = examine(Asked(locals()).results)
@@ -210,14 +223,9 @@ def gate(
 ) -> None:
     """The working tree against a base: regressed, unchanged, or not enough evidence."""
     asked = locals()
-    from harness.command.gate.gate import Interrupted
     from harness.command.gate.gate import gate as decide
 
-    try:
-        code, data = decide(asked, console(), typer.echo)
-    except Interrupted as stop:
-        typer.echo(stop, err=True)
-        raise typer.Exit(STOPPED) from None
+    code, data = decide(asked, console(), typer.echo)
     if data is not None:
         print_json(data)
     raise typer.Exit(code)

@@ -52,6 +52,9 @@ SelfCheck = Annotated[bool, typer.Option("--self-check", help="The working tree 
 StaticGate = Annotated[bool, typer.Option("--static", help="Exact figures and contracts; no clock.")]
 Update = Annotated[bool, typer.Option("--update", help="With --static: write results/baselines/.")]
 Inconclusive = Annotated[str, typer.Option("--inconclusive", help="Not enough evidence: warn or fail.")]
+Noise = Annotated[
+    bool, typer.Option("--noise", help="Measure this machine's noise, and which slowdown a gate can hold.")
+]
 Junit = Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML there.")]
 ResumeGate = Annotated[
     bool, typer.Option("--resume", help="Continue the interrupted gate of the same cases.")

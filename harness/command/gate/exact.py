@@ -39,7 +39,8 @@ class Machine:
     @classmethod
     def here(cls, threads: int) -> Machine:
         facts: Mapping[str, Any] = Probe("cpu", threads).wait()["fingerprint"]
-        versions = {name: facts["versions"][name] for name in ("torch", "jaxlib") if facts["versions"][name]}
+        found = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
+        versions = {name: version.partition("+")[0] for name, version in found.items() if version}
         return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from harness.command.asked import Asked
 from harness.report.gate.progress import GateProgress
-from harness.spec.errors import SideError, UsageError
+from harness.spec.errors import SeqsweepError, SideError, UsageError
 from harness.spec.gate import FAIL, STATIC, TIME, WARN, GateOutcome
 from harness.spec.units import format_seconds, parse_seconds
 from harness.store.gates import newest
@@ -27,8 +27,10 @@ GATE_THREADS = "1"
 Say = Callable[[str], None]
 
 
-class Interrupted(Exception):  # noqa: N818 - Ctrl-C, with everything measured kept
-    """The lines that say so."""
+class Interrupted(SeqsweepError):  # noqa: N818 - Ctrl-C, with everything measured kept
+    """Says where that is, and how to go on."""
+
+    exit_code = 130
 
 
 def gate(flags: Mapping[str, Any], console: Console, say: Say) -> tuple[int, dict[str, Any] | None]:
@@ -116,6 +118,24 @@ def _update(asked: Asked, progress: GateProgress, say: Say) -> tuple[int, dict[s
         say(f"not written: {line}")
     say(f"written: {path}")
     return 0, None
+
+
+def tell_noise(flags: Mapping[str, Any], console: Console) -> dict[str, Any] | None:
+    """`doctor --noise`: the data where JSON is asked for, else a page."""
+    from harness.command.gate.noise import REGIME_SECONDS, measure
+    from harness.report.gate.noise import print_noise
+
+    seconds = f"{REGIME_SECONDS:g}s"
+    asked = Asked({**flags, "threads": _threads(flags), "gate_budget": seconds, "budget": seconds})
+    progress = GateProgress(0, Console(stderr=True, highlight=False))
+    try:
+        regimes = measure(asked, progress)
+    finally:
+        progress.close()
+    if asked.json:
+        return {"regimes": [regime.to_json() for regime in regimes]}
+    print_noise(console, regimes)
+    return None
 
 
 def _threads(flags: Mapping[str, Any]) -> str | None:

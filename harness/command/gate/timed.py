@@ -18,6 +18,7 @@ import orjson
 from harness.analysis.ledger import Ledger, Standing
 from harness.analysis.verdict import Margin, pair_effect
 from harness.command.asked import Asked
+from harness.command.gate.noise import refuse_below
 from harness.command.gate.question import Question, asked_of, gone
 from harness.run.lock import device_lock
 from harness.run.sides.contest import Contest
@@ -89,6 +90,7 @@ def run_timed(asked: Asked, asking: Asking, progress: GateProgress) -> tuple[Gat
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
         question = stack.enter_context(asked_of(asked, asking.against, self_check=asking.self_check))
+        refuse_below(asked, min(question.deltas.values()), question.schedule.suites[0].settings.threads)
         request = request_of(question, asking)
         for device in sorted({case.device for case in question.opponents}):
             stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
