@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 ARGS :=
 
-.PHONY: help sweep chart test lint types format wheel clean
+.PHONY: help sweep chart test lint gate types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1	/p' Makefile
@@ -27,6 +27,9 @@ lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
+
+gate: $(READY)  ## exact figures and contracts of all five families, against HEAD's base and results/baselines/
+	@$(BIN)/python cli.py gate --static --quick mask topk offsets mla attention $(ARGS)
 
 types: $(READY)  ## types alone
 	$(BIN)/basedpyright

@@ -24,7 +24,7 @@ class Progress:
     def __init__(
         self, total_groups: int, console: Console, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._total = total_groups
+        self.total = total_groups
         self._console = console
         self.clock = clock
         self._live: Live | None = None
@@ -40,7 +40,7 @@ class Progress:
 
     def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
         """Group `index` (from 0) begins with these cases."""
-        self._position = _position(index + 1, self._total)
+        self._position = _position(index + 1, self.total)
         self._heading = f"{self._position} {key}{_remaining(remaining_s)}"
         self._states = dict.fromkeys(cases, "waiting")
         self._redraw(now=True)

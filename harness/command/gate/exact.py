@@ -13,7 +13,7 @@ from harness.analysis.exact_file import compare_with_file, planned_of
 from harness.analysis.exact_scaling import judge
 from harness.command.asked import Asked
 from harness.command.gate.question import Question, alone, asked_of, gone
-from harness.run.events import Listener
+from harness.report.gate.progress import GateProgress
 from harness.run.member import Member
 from harness.run.probe import Probe
 from harness.run.sides.duel import BASE, CANDIDATE
@@ -44,7 +44,7 @@ class Machine:
         return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
 
 
-def run_static(asked: Asked, against: str | None, listener: Listener) -> GateOutcome:
+def run_static(asked: Asked, against: str | None, progress: GateProgress) -> GateOutcome:
     """Compile and judge both sides; without history the candidate alone, against the file."""
     with ExitStack() as stack:
         question, notes = _question(asked, against, stack)
@@ -57,7 +57,8 @@ def run_static(asked: Asked, against: str | None, listener: Listener) -> GateOut
                 f"{notes[0]}; and {path} does not exist, so there is nothing to compare with: fetch the "
                 f"history, or write the file with {UPDATE}"
             )
-        members = plan_sides(question.schedule, question.opponents, question.sides, listener)
+        progress.total = len(question.schedule.groups)
+        members = plan_sides(question.schedule, question.opponents, question.sides, progress)
     pairs = _pairs(question, members)
     found = judge(pairs, question.accept) if BASE in question.sides else {}
     if baseline is None:
@@ -80,12 +81,13 @@ def run_static(asked: Asked, against: str | None, listener: Listener) -> GateOut
     )
 
 
-def update(asked: Asked, listener: Listener) -> tuple[str, list[str], list[str]]:
+def update(asked: Asked, progress: GateProgress) -> tuple[str, list[str], list[str]]:
     """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
     with alone(asked) as question:
         threads = question.schedule.suites[0].settings.threads
         machine = Machine.here(threads)
-        members = plan_sides(question.schedule, question.opponents, question.sides, listener)
+        progress.total = len(question.schedule.groups)
+        members = plan_sides(question.schedule, question.opponents, question.sides, progress)
     path = path_of(asked.results, HOST, machine.versions)
     figures = {case: own for case, (_, own) in _pairs(question, members).items()}
     good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
