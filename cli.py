@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import traceback
 from typing import Annotated, NoReturn
 
 import typer
@@ -12,7 +13,7 @@ from typer.exceptions import TyperException
 from harness.command import flags
 from harness.command.asked import Asked, words
 from harness.command.printing import console, print_json, rehearse, tell_run
-from harness.spec.errors import SeqsweepError, UsageError, nearest
+from harness.spec.errors import MachineError, SeqsweepError, UsageError, nearest
 
 VERSION = "0.1.0"
 INCORRECT, STOPPED = 4, 130
@@ -291,6 +292,11 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("seqsweep: stopped", err=True)
         code = STOPPED
+    except SystemExit:  # of rich and typer, when nobody reads on; theirs is 1, which says regressed
+        code = MachineError.exit_code
+    except Exception:  # a fault of this program, or of where it prints to; Python's own code is 1, too
+        traceback.print_exc()
+        code = MachineError.exit_code
     sys.exit(code or 0)
 
 

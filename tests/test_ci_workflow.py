@@ -5,8 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+import typer.main
 import yaml
 
+from cli import app
 from harness.spec.gate import EXIT_CODES
 
 CI = Path(__file__).resolve().parents[1] / "docs" / "ci"
@@ -16,12 +18,9 @@ WORKFLOW = yaml.safe_load(TEXT)
 JOBS = WORKFLOW["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 
-VALUED = {
-    *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--inconclusive", "--junit"),
-    *("--family", "--impl", "--seq", "--mode", "--device", "--set"),
-    *("--threads", "--seed", "--plugin", "--config", "--results"),
-}
-SWITCHES = {"--last", "--self-check", "--static", "--update", "--json", "--quick"}
+FLAGS = [flag for flag in typer.main.get_command(app).commands["gate"].params if flag.name != "suites"]
+VALUED = {name for flag in FLAGS if not flag.is_flag for name in flag.opts}
+SWITCHES = {name for flag in FLAGS if flag.is_flag for name in flag.opts}
 
 
 def gates(text: str) -> list[list[str]]:

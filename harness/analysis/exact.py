@@ -19,7 +19,7 @@ SAME_PROGRAM = "same program"
 SAME_FIGURES = "another program with the same figures"
 NO_FIGURES = "no figure stands on both sides; only the contract is compared"
 OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
-MEANT = "accept {} with a reason if it is meant"
+MEANT = "if it is meant, accept {} in bench.yaml with the reason"
 
 Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
 

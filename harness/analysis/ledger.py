@@ -7,8 +7,9 @@ survive Holm's procedure over all cases of the gate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from harness.analysis.verdict import Margin, Verdict, confirmed, exceeding, holm, judge
 from harness.spec.gate import NOT_ENOUGH, REGRESSED
@@ -34,8 +35,8 @@ class Standing:
 
     @property
     def latest(self) -> Verdict:
-        """What the pairs say so far, decided or not."""
-        return self.verdict or judge(self.effects, self.margin)
+        """The verdict; before it is reached, what its pairs say so far, which is not enough."""
+        return self.verdict or replace(judge(self.effects, self.margin), verdict=NOT_ENOUGH)
 
 
 class Ledger:
@@ -55,8 +56,13 @@ class Ledger:
         return next((look - count for look in standing.margin.looks if look > count), 1)
 
     def advise(self, case: str) -> None:
-        """From here on a case is advisory."""
+        """From here on a case is advisory; a look that it has behind it was the one it needs."""
         self.advisory.add(case)
+        standing = self.cases.get(case)
+        if standing is not None and len(standing.first) >= min(standing.margin.looks):
+            standing.verdict = (
+                standing.verdict or standing.suspicion or judge(standing.first, standing.margin)
+            )
 
     def drop(self, case: str) -> None:
         """The case is decided without its time."""
@@ -64,18 +70,14 @@ class Ledger:
 
     def feed(self, case: str, effect: float) -> None:
         """One more pair of a case; ValueError for an effect that is no number."""
+        if not math.isfinite(effect):
+            raise ValueError(f"{case}: a pair's effect is no number; the pair must be measured again")
         standing = self.cases.get(case)
         if standing is None or standing.verdict is not None:
             return
         standing.effects.append(effect)
         if len(standing.effects) in standing.margin.looks:
             self._look(case, standing)
-
-    def replay(self, effects: Mapping[str, Sequence[float]]) -> None:
-        """Feed what an interrupted gate has measured."""
-        for case, found in effects.items():
-            for effect in found:
-                self.feed(case, effect)
 
     def _look(self, case: str, standing: Standing) -> None:
         found = judge(standing.effects, standing.margin)

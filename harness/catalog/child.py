@@ -32,14 +32,15 @@ class Unreadable(Exception):  # noqa: N818 - who asked knows what it is an error
 def environment(path: Sequence[str] = ()) -> dict[str, str]:
     """The environment of a process that imports this harness.
 
-    With a `path` only its folders come first, the harness among them: neither the current folder nor
-    the packages beside this harness, which may be those of another interpreter, stand before them.
+    With a `path` its folders come first, the harness among them, and not the packages beside this
+    harness, which may be those of another interpreter. The current folder comes last: a plugin that is
+    called select.py must not stand for Python's own.
     """
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = str(Path(__file__).resolve().parents[2])
-    parts = [*path, *known, str(Path.cwd())] if path else [own, *known]
-    safe = {"PYTHONSAFEPATH": "1"} if path else {}
-    return {**os.environ, **safe, "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, parts)))}
+    parts = [*(path or [own]), *known, str(Path.cwd())]
+    folders = os.pathsep.join(dict.fromkeys(filter(None, parts)))
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders}
 
 
 def ask(

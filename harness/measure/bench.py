@@ -53,8 +53,7 @@ class Bench:
         self.threads = leftovers.threads()
         if job.device == "cpu":
             limits.cap_memory(job.memory_bytes)
-        module = source.load(job.module)
-        came_from(module, job.within)
+        module = self._module()
         implementation = find(module, job.implementation)
         family = source.family_of(implementation)
         workload = family.workload(**job.workload)
@@ -76,6 +75,20 @@ class Bench:
             "input_bytes": nbytes({name: shapes[name] for name in self.names}),
             "startup_s": startup,
         }
+
+    def _module(self) -> ModuleType:
+        """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
+        job = self.job
+        try:
+            module = source.load(job.module)
+        except Exception as error:
+            if job.side is None:
+                raise
+            raise SideError(
+                f"the {job.side} does not load: {type(error).__name__}: {limits.said(error)}"
+            ) from error
+        came_from(module, job.within)
+        return module
 
     def do_check(self, cotangent: str | None) -> dict[str, Any]:
         """Call it once on the first set; the result goes to a folder for the desk to judge."""

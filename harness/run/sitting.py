@@ -105,7 +105,7 @@ class Sitting:
             self.settle(member, "unsupported", str(refusal))
         except Ended as end:
             self.settle(member, end.status, end.reason)
-            if end.status in {"oom", "timeout"}:
+            if end.status in {"oom", "timeout"} and member.side != "base":  # whose failures foretell nothing
                 self.context.prediction.stop(member.case, end.status, compiling=verb == "prepare")
         finally:
             member.wall_s += self.context.clock() - start

@@ -51,13 +51,13 @@ class Watch:
         What is parked does not grow: it is looked at once a turn, so that looking stays cheap.
         """
         if turn != self.turn:
-            self.turn, others = turn, [pid for pid in self.before if pid != turn]
-            self.private.update({pid: _private(pid) - self.before[pid] for pid in others})
+            self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
+            self.private.update({pid: _private(pid) - size for pid, size in others})
         if turn in self.before:
             private = self.private[turn] = _private(turn) - self.before[turn]
             self.taken[turn] = max(self.taken[turn], private, _mapped(turn, self.allowed[turn]))
             self.seen[turn].append(private)
-        total = sum(max(0, private) for private in self.private.values())
+        total = sum(max(0, private) for pid, private in list(self.private.items()) if pid in self.before)
         if total <= self.limit_bytes or turn not in self.before:
             return None
         return (

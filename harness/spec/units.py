@@ -53,7 +53,7 @@ def parse_share(text: object) -> float:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use %')
     share = number / 100 if unit else number
     if not 0 < share <= 1:
-        raise ValueError(f'"{text}" is not between 0 % and 100 %')
+        raise ValueError(f'"{text}" is not between 0 % and 100 %; write a share like 5% or 0.05')
     return share
 
 

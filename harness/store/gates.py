@@ -40,21 +40,31 @@ class GateFolder:
         """UsageError when it is damaged."""
         path = self.path / HEADER
         try:
-            return orjson.loads(path.read_bytes())
+            found = orjson.loads(path.read_bytes())
         except (OSError, orjson.JSONDecodeError):
-            raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again") from None
+            found = None
+        if not isinstance(found, dict):
+            raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again")
+        return found
 
     def write_header(self, header: Mapping[str, Any]) -> None:
         options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
         replace(self.path / HEADER, orjson.dumps(header, option=options) + b"\n")
 
     def append(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """The lines of one pair, in one flushed write."""
+        """The lines of one pair, in one flushed write; when it fails the file is as before."""
         path = self.path / PAIRS
+        data = b"".join(orjson.dumps(line) + b"\n" for line in lines)
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
-                write_all(descriptor, b"".join(orjson.dumps(line) + b"\n" for line in lines))
+                size = os.fstat(descriptor).st_size
+                torn = size and os.pread(descriptor, 1, size - 1) != b"\n"  # by a gate that was killed
+                try:
+                    write_all(descriptor, b"\n" + data if torn else data)
+                except BaseException:  # also Ctrl-C between two partial writes
+                    os.ftruncate(descriptor, size)
+                    raise
             finally:
                 os.close(descriptor)
         except OSError as error:

@@ -19,10 +19,11 @@ BASE = Exact(
 )
 CALL_JOINED = (
     "custom call TopK joined: what the compiler cannot count, or an approximation that fell back to exact; "
-    "accept custom_calls with a reason if it is meant"
+    "if it is meant, accept custom_calls in bench.yaml with the reason"
 )
 CALL_LEFT = (
-    "custom call TopK left: another program does its work; accept custom_calls with a reason if it is meant"
+    "custom call TopK left: another program does its work; "
+    "if it is meant, accept custom_calls in bench.yaml with the reason"
 )
 
 
@@ -167,7 +168,8 @@ def test_an_approximation_that_approximates_nothing_any_more(old, new, verdict):
 
 
 def test_what_is_said_of_it():
-    reason = "approximates nothing any more: recall 0.971 -> 1; accept contract with a reason if it is meant"
+    meant = "if it is meant, accept contract in bench.yaml with the reason"
+    reason = f"approximates nothing any more: recall 0.971 -> 1; {meant}"
     assert compare(recall(0.971), recall(1.0), never).reason == reason
     assert "recall 0.99999 -> 1" in compare(recall(0.99999), recall(1.0), never).reason
     found = compare(recall(0.971), recall(1.0), accepting("contract"))

@@ -5,7 +5,7 @@ from harness.analysis.exact_scaling import exponents, judge
 from harness.spec.case import Case
 
 LENGTHS = (1024, 2048, 4096)
-GREW = "accept exponent with a reason if it is meant"
+GREW = "if it is meant, accept exponent in bench.yaml with the reason"
 
 
 def case(seq, name="scatter"):

@@ -109,8 +109,8 @@ def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path
     assert found["PYTHONPATH"].split(os.pathsep) == ["/a", "/b", "/theirs", str(tmp_path)]
     assert found["PYTHONSAFEPATH"] == "1"
     plain = child.environment()
-    assert plain["PYTHONPATH"].split(os.pathsep) == [str(PROGRAM), "/theirs", "/a"]
-    assert "PYTHONSAFEPATH" not in plain
+    assert plain["PYTHONPATH"].split(os.pathsep) == [str(PROGRAM), "/theirs", "/a", str(tmp_path)]
+    assert plain["PYTHONSAFEPATH"] == "1"  # the current folder comes last there, too
 
 
 def test_the_answer_of_a_side_is_json_alone():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.exact import Exact, Finding
@@ -21,11 +21,12 @@ from harness.run.sides.plans import plan_sides
 from harness.run.sides.repository import NoHistory
 from harness.spec.case import Case
 from harness.spec.errors import UsageError
-from harness.spec.gate import NEW, STATIC, WEIGHT, CaseVerdict, GateOutcome
+from harness.spec.gate import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
 from harness.store.baseline_changes import diff, merge
 from harness.store.baselines import UPDATE, Baseline, Processor, path_of, read, write
 
 HOST = "host"
+STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,22 @@ class Machine:
 def run_static(asked: Asked, against: str | None, progress: GateProgress) -> GateOutcome:
     """Compile and judge both sides; without history the candidate alone, against the file."""
     with ExitStack() as stack:
-        question, notes = _question(asked, against, stack)
+        question, missing = _question(asked, against, stack)
         threads = question.schedule.suites[0].settings.threads
         machine = Machine.here(threads)
         path = path_of(asked.results, HOST, machine.versions)
         baseline = read(path)
         if baseline is None and BASE not in question.sides:
             raise UsageError(
-                f"{notes[0]}; and {path} does not exist, so there is nothing to compare with: fetch the "
-                f"history, or write the file with {UPDATE}"
+                f"{missing}; without history a gate compares with {path}, which does not exist: "
+                f"{UPDATE} writes it"
             )
         progress.total = len(question.schedule.groups)
         members = plan_sides(question.schedule, question.opponents, question.sides, progress)
+    notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(question, members)
     found = judge(pairs, question.accept) if BASE in question.sides else {}
+    stale: list[str] = []
     if baseline is None:
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     else:
@@ -68,13 +71,12 @@ def run_static(asked: Asked, against: str | None, progress: GateProgress) -> Gat
         alike = baseline.planned_alike(machine.processor, threads)
         kept = compare_with_file(baseline, candidates, question.accept, same_processor=alike)
         found = {case: _worse(found.get(case), finding) for case, finding in kept.items()}
-        vanished = {*question.vanished, *_gone(baseline, question)}
-        question = replace(question, vanished=tuple(sorted(vanished)))
+        stale = sorted(_gone(baseline, question) - {*question.vanished})
     cases, left_out = _verdicts(question, found)
     return GateOutcome(
         kind=STATIC,
         base=_against(question, baseline is not None, str(path)),
-        cases=cases,
+        cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
         left_out={**question.left_out, **left_out},
         notes=(*question.notes, *notes),
         slowdown=question.deltas,
@@ -110,12 +112,12 @@ def _gone(baseline: Baseline, question: Question) -> set[str]:
     }
 
 
-def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[Question, list[str]]:
+def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[Question, str]:
+    """The question, and why it has no base where it has none."""
     try:
-        return stack.enter_context(asked_of(asked, against)), []
+        return stack.enter_context(asked_of(asked, against)), ""
     except NoHistory as missing:
-        only = "compared with the committed file alone"
-        return stack.enter_context(alone(asked)), [f"{only}: {missing}"]
+        return stack.enter_context(alone(asked)), str(missing)
 
 
 def _pairs(

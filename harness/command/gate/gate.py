@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from harness.command.asked import Asked
+from harness.command.gate.question import one_of, schedule_of
 from harness.report.gate.progress import GateProgress
 from harness.spec.errors import SeqsweepError, SideError, UsageError
 from harness.spec.gate import FAIL, STATIC, TIME, WARN, GateOutcome
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 INCONCLUSIVE = (WARN, FAIL)
 LEAST_PAIRS = 4
+CONTRADICTIONS = (
+    *(("update", "self_check"), ("update", "against"), ("update", "last")),
+    *(("static", "self_check"), ("static", "resume"), ("self_check", "against"), ("last", "resume")),
+)
 GATE_THREADS = "1"
 
 Say = Callable[[str], None]
@@ -39,6 +44,8 @@ def gate(flags: Mapping[str, Any], console: Console, say: Say) -> tuple[int, dic
     asked = Asked({**flags, "threads": _threads(flags), "gate_budget": flags["budget"]})
     if flags["last"]:
         return _again(asked, console)
+    if flags["explain"]:
+        one_of(flags["explain"], [case.id for case in schedule_of(asked)[2]])  # before anything is measured
     progress = GateProgress(0, Console(stderr=True, highlight=False))
     kept: Mapping[str, Any] = {}
     try:
@@ -155,7 +162,7 @@ def _refuse_contradictions(flags: Mapping[str, Any]) -> None:
         pairs = flags["max_pairs"]
         raise UsageError(f"--max-pairs {pairs}: no verdict stands on fewer than {LEAST_PAIRS} pairs")
     _budget(flags["budget"])
-    for one, other in (("update", "self_check"), ("static", "self_check"), ("self_check", "against")):
+    for one, other in CONTRADICTIONS:
         if flags[one] and flags[other]:
             names = [name.replace("_", "-") for name in (one, other)]
             raise UsageError(f"--{names[0]} and --{names[1]} ask for two things; give one of them")

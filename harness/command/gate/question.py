@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.command.asked import Asked, words
+from harness.command.gate.scratch import scratch
 from harness.run.sides.base import Base, base_of
 from harness.run.sides.duel import BASE, CANDIDATE
 from harness.run.sides.match import opponent
 from harness.run.sides.side import Side
 from harness.spec.case import Case
-from harness.spec.errors import MachineError, UsageError
+from harness.spec.errors import UsageError
 from harness.spec.gate import VANISHED, CaseVerdict
 from harness.spec.globs import chosen, matches
 from harness.sweep import config as bench
@@ -93,7 +92,8 @@ def asked_of(asked: Asked, against: str | None, *, self_check: bool = False) -> 
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]
     if not running:
-        raise UsageError("no case is left to compare; see what a suite has with: seqsweep run --dry-run")
+        why = next((f" ({reason})" for reason in skipped.values()), "")
+        raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
     question = Question(
         schedule=schedule,
         catalog=catalog,
@@ -114,9 +114,9 @@ def asked_of(asked: Asked, against: str | None, *, self_check: bool = False) -> 
         return
     config = asked.config()
     with (
-        _scratch() as scratch,
+        scratch() as folder,
         base_of(
-            against, candidate, config.path, asked.plugins(), scratch, wanted=list(schedule.implementations)
+            against, candidate, config.path, asked.plugins(), folder, wanted=list(schedule.implementations)
         ) as base,
     ):
         yield _beside(question, base, asked, patterns)
@@ -212,19 +212,15 @@ def _accepts(asked: Asked, schedule: Schedule) -> tuple[Accept, ...]:
     )
 
 
+def one_of(pattern: str, ids: Iterable[str]) -> str:
+    """The case that --explain means. UsageError when that is none, or several."""
+    found = chosen([pattern], ids, "--explain")
+    if len(found) != 1:
+        raise UsageError(f'--explain: "{pattern}" means {len(found)} cases; write one of them, as {found[0]}')
+    return found[0]
+
+
 def gone(question: Question) -> list[CaseVerdict]:
     """The verdicts on what only the base has."""
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
     return [CaseVerdict(case, VANISHED, why) for case in question.vanished]
-
-
-@contextmanager
-def _scratch() -> Generator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="seqsweep-gate-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise MachineError(
-            f"no temporary folder can be made ({error.strerror}); free space there, or set TMPDIR"
-        ) from None
-    with folder as name:
-        yield Path(name).resolve()

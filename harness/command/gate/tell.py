@@ -8,12 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
+from harness.command.gate.question import one_of
 from harness.report.gate import annotations, gate_data, junit, print_explanation, print_gate, summary
 from harness.report.gate.evidence import Evidence
-from harness.spec.errors import UsageError, nearest
+from harness.spec.errors import MachineError, UsageError, nearest
 from harness.spec.gate import CaseVerdict, GateOutcome
-from harness.spec.globs import chosen
-from harness.store.files import write_files
 
 
 def tell(
@@ -26,8 +25,7 @@ def tell(
 ) -> dict[str, Any] | None:
     """Print and write the outcome; with `json` the data is returned instead of printed."""
     if junit_file is not None:
-        path = junit_file.absolute()
-        write_files(path.parent, {path.name: junit(outcome)})
+        _write_junit(junit_file.absolute(), outcome)
     _tell_github(outcome)
     if json:
         data = gate_data(outcome)
@@ -39,23 +37,33 @@ def tell(
     return None
 
 
+def _write_junit(path: Path, outcome: GateOutcome) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(junit(outcome))
+    except OSError as error:
+        raise MachineError(
+            f"--junit {path}: cannot be written ({error.strerror}); name another file"
+        ) from None
+
+
 def _tell_github(outcome: GateOutcome) -> None:
     """Annotations and the job's summary, where GitHub asks for them; stdout stays the command's own."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in annotations(outcome, os.environ.get("GITHUB_WORKSPACE", "")):
             print(line, file=sys.stderr)
     if page := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(page).open("a", encoding="utf-8") as file:
-            file.write(summary(outcome))
+        try:
+            with Path(page).open("a", encoding="utf-8") as file:
+                file.write(summary(outcome))
+        except OSError as error:  # the verdict does not hang on its summary
+            print(f"seqsweep: GITHUB_STEP_SUMMARY {page}: not written ({error.strerror})", file=sys.stderr)
 
 
 def explanation_of(outcome: GateOutcome, kept: Mapping[str, Any], pattern: str) -> Evidence:
     """The evidence on one case. UsageError when the pattern means none, or several."""
     verdicts = {case.case: case for case in outcome.cases}
-    ids = chosen([pattern], verdicts, "--explain")
-    if len(ids) != 1:
-        raise UsageError(f'--explain: "{pattern}" means {len(ids)} cases; write one of them, as {ids[0]}')
-    case = ids[0]
+    case = one_of(pattern, verdicts)
     if case not in kept:
         known = nearest(case, kept) if kept else ""
         raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){known}")

@@ -34,7 +34,7 @@ from harness.spec.gate import (
     CaseVerdict,
     GateOutcome,
 )
-from harness.spec.units import format_seconds
+from harness.spec.units import format_big, format_bytes, format_seconds
 from harness.store.gates import GateFolder, newest
 from harness.store.runs import new_run_id
 
@@ -218,7 +218,9 @@ def explain(standing: Standing, asking: Asking) -> str:
     said, delta = standing.latest, standing.margin.slowdown
     half = f"{50 * delta:g} %"
     if said.verdict == REGRESSED:
-        before = standing.suspicion.pairs if standing.suspicion else 0
+        if standing.suspicion is None or standing.fresh is None:  # advisory: nobody asked for fresh pairs
+            return f"more than {half} slower on {said.pairs} pairs"
+        before = standing.suspicion.pairs
         return f"more than {half} slower on {before} pairs, and again on {said.pairs} fresh ones"
     if said.verdict == IMPROVED:
         return f"more than {half} faster on {said.pairs} pairs"
@@ -278,5 +280,10 @@ def _figures(duel: Duel, name: str) -> str:
     from harness.spec.figures import EXACT_FIGURES, WORDS
 
     static = duel.halves[name].static
-    known = [(WORDS[figure], getattr(static, figure)) for figure in EXACT_FIGURES]
-    return ", ".join(f"{word} {value:.6g}" for word, value in known if value is not None) or "no figures"
+    known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
+    said = (
+        f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"
+        for figure, value in known.items()
+        if value is not None
+    )
+    return ", ".join(said) or "no figures"

@@ -140,12 +140,18 @@ def _next(outcome: GateOutcome, verdict: str, own: Sequence[CaseVerdict]) -> str
     if verdict == INVALID:
         return "invalid: the reasons say what to mend; then the same gate again"
     if verdict == REGRESSED and static:
-        return "regressed: seqsweep gate --static --update  if that is intended, and commit the figures"
+        return (
+            "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
+            "against the file, seqsweep gate --static --update"
+        )
     if verdict == REGRESSED:
         worst = max(own, key=lambda case: case.effect or 0.0)
         return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
     if verdict == VANISHED and static:
-        return "vanished: bring it back, or seqsweep gate --static --update  if it is meant to go"
+        return (
+            "vanished: bring it back; if it is meant to go, narrow with --cases, "
+            "and against the file seqsweep gate --static --update"
+        )
     if verdict == VANISHED:
         return "vanished: bring it back, or name the cases that stay with --cases if it is meant to go"
     if verdict == NOT_ENOUGH and static:

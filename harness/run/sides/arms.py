@@ -41,7 +41,7 @@ class Arm:
         self.side, self.worker, self.dead = side, worker, False
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        """As :meth:`Worker.ask`. Unsupported here means that the side lacks a framework."""
+        """As :meth:`Worker.ask`."""
         try:
             return self.worker.ask(verb, seconds, **arguments)
         except Ended as end:
@@ -129,7 +129,7 @@ class Interpreter:
         if self.process is None:
             try:
                 self.process = Process(self.server, self.job, self.watch, self.log)
-            except (MachineError, Unsupported, Ended) as error:
+            except (MachineError, Unsupported, Ended, OSError) as error:
                 text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
                 raise SideError(text) from None
         return self.process.ask(verb, seconds, **arguments)

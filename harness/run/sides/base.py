@@ -49,7 +49,8 @@ def base_of(
     """
     prefix, _, rest = ("git:" if against is None else against).partition(":")
     if prefix not in PREFIXES or (against is not None and not rest):
-        near = "" if prefix in PREFIXES else nearest(prefix, PREFIXES)
+        meant = f"; for a commit: git:{against}" if ":" not in str(against) else ""
+        near = meant if prefix in PREFIXES or meant else nearest(prefix, PREFIXES)
         raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{near}')
     if prefix == "impl":
         yield Base(_by_name(rest, candidate, wanted), None, tuple(plugins))

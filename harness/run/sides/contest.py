@@ -12,8 +12,6 @@ from harness.run.sides.pair import Pair
 from harness.run.sides.rally import Rounds
 from harness.run.sides.table import Lost, Table
 
-JUDGING = 0.5  # of the budget may pass before the last case is judged; the rest wait for what is left
-
 
 class Ledger(Protocol):
     """Who decides: it is fed effects and says which cases need more."""
@@ -72,18 +70,18 @@ class Contest:
         """Play until all is decided, or nothing that is left can be afforded."""
         clock = self.table.context.clock
         self.deadline = clock() + self.budget_s
-        self.table.judge_until = clock() + JUDGING * self.budget_s
         self.table.budget_s = self.budget_s
         number = self.first
         disturbance = Disturbance(self.table.device)
         try:
             while waiting := self._waiting():
-                before, apart = clock(), self._spent_once()
+                once = self._once(waiting)
+                before, apart = clock(), self._spent(once)
                 self.watcher.pair_started(number, [duel.id for duel in waiting], self._left(waiting))
                 disturbance.look()
                 rounds = self._pair(number, waiting)
                 self.watcher.pair_finished(number, rounds)
-                self.took_s = max(0.0, clock() - before - (self._spent_once() - apart))
+                self.took_s = max(0.0, clock() - before - (self._spent(once) - apart))
                 if not rounds and waiting == self._waiting():
                     return  # nothing more fits the budget
                 number += 1
@@ -92,10 +90,15 @@ class Contest:
             self.disturbances += disturbance.warnings()
 
     def _waiting(self) -> list[Duel]:
+        """Those that are open and can still be decided: first those that have begun, then another set."""
         undecided = self.ledger.undecided()
         found = [duel for duel in self.duels if duel.living and duel.id in undecided]
-        unjudged = any(not duel.judged for duel in found)
-        return found if unjudged or self._affordable(found) else []
+        begun = self._affordable([duel for duel in found if duel.judged])
+        return begun or self._affordable([duel for duel in found if not duel.judged])
+
+    def _choice(self, duels: Sequence[Duel]) -> list[Duel]:
+        """Those of `duels` that the budget is for; what it has to do for the others is not theirs."""
+        return [duel for duel in self._waiting() if duel in duels]
 
     def _pair(self, number: int, waiting: Sequence[Duel]) -> list[Rounds]:
         """One pair per set of cases that can be alive together."""
@@ -103,8 +106,9 @@ class Contest:
         queue = list(waiting)
         while queue:
             try:
-                rounds, later = Pair(self.table, number, self._affordable).play(queue)
+                rounds, later = Pair(self.table, number, self._choice).play(queue)
             except Lost:
+                self._settle()
                 queue = [duel for duel in queue if duel.living]
                 continue
             self._settle()
@@ -114,7 +118,7 @@ class Contest:
             played += rounds
             if not rounds and len(later) == len(queue):
                 break
-            queue = [duel for duel in later if self._affordable([duel])]
+            queue = self._choice(later)
         self.table.dismiss_judges()
         return played
 
@@ -135,7 +139,7 @@ class Contest:
             missing = self.ledger.missing(duel.id)
             costs, longest = duel.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
-                break
+                continue  # a dearer one may need fewer pairs
             spent, pairs = spent + costs, longest
             chosen.add(duel.id)
         return [duel for duel in duels if duel.id in chosen]
@@ -148,10 +152,17 @@ class Contest:
         rounds = sum(duel.cost_s * self.ledger.missing(duel.id) for duel in duels)
         return min(self.deadline - self.table.context.clock(), pairs * self.took_s + rounds)
 
-    def _spent_once(self) -> float:
-        """Seconds so far that are no pair's as such: judging, and rounds, which each case takes by itself."""
-        spent = self.table.context.spent
-        return spent["contract"] + spent["turns"]
+    @staticmethod
+    def _once(duels: Sequence[Duel]) -> tuple[str, ...]:
+        """What is no pair's as such: judging, rounds, which each case takes by itself, and figures.
+
+        Those come with the first compilation, one side after the other: it says little of the next.
+        """
+        known = all(half.compiled for duel in duels for half in duel.halves.values())
+        return ("contract", "turns") if known else ("contract", "turns", "compile")
+
+    def _spent(self, activities: Collection[str]) -> float:
+        return sum(self.table.context.spent[activity] for activity in activities)
 
 
 class Effect(Protocol):

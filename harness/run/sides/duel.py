@@ -17,6 +17,7 @@ LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to c
 COMPILING = {"jax"}  # frameworks whose every call is one compiled program
 READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
+NO_TIME = "the {} read a time that is not positive; leave the clock alone"
 ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (reading up to so many seconds, rounds of a pair)
 
 
@@ -79,6 +80,11 @@ class Duel:
         return calls * READINGS * (self.rounds + 1)
 
     def set_inner(self) -> None:
+        """Calls per reading, from how long the first ones took; a side on which they took nothing lies."""
+        for side, half in self.halves.items():
+            if not 0 < half.call_s < math.inf:
+                self.settle(INVALID, NO_TIME.format(side))
+                return
         fastest = min(half.call_s for half in self.halves.values())
         self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
 
@@ -103,15 +109,21 @@ class Duel:
 
 def _failed(mine: Member, theirs: Member) -> tuple[str, str]:
     reason = mine.reason or ""
-    both = mine.status == theirs.status
+    neither = theirs.status is not None
     if mine.status == "incorrect":
-        return (LEFT_OUT, reason) if mine.expected else (INCORRECT, reason)
+        if not mine.expected:
+            return INCORRECT, reason
+        return (LEFT_OUT, reason) if neither else (VANISHED, f"the base is correct; {reason}")
     if mine.status == "unsupported":
         return (
-            (LEFT_OUT, reason) if both else (VANISHED, f"the base runs it, the candidate refuses: {reason}")
+            (LEFT_OUT, reason)
+            if neither
+            else (VANISHED, f"the base runs it, the candidate refuses: {reason}")
         )
     if mine.status == "skipped":
         return NOT_ENOUGH, reason
     if mine.status == "oom":
-        return (LEFT_OUT, reason) if both else (REGRESSED, f"the base fits, the candidate does not: {reason}")
+        return (
+            (LEFT_OUT, reason) if neither else (REGRESSED, f"the base fits, the candidate does not: {reason}")
+        )
     return INVALID, f"the candidate's is {mine.status}: {reason}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -40,6 +40,8 @@ def timed(
         for group in schedule.groups:
             sitting, halves = seated(group, opponents, sides, context)
             duels += [Duel(pair, sitting) for pair in halves]
+        ranks = _ranks([duel.candidate.case for duel in duels])
+        duels.sort(key=lambda duel: ranks[duel.id])
         settings = duels[0].sitting.settings
         opener = Interpreters(desks.folder, device, desks.watch)
         yield Table(context, seats, opener, dict(sides), settings, device), duels
@@ -47,6 +49,15 @@ def timed(
         for duel in duels:
             duel.sitting.close()
         desks.close()
+
+
+def _ranks(cases: Sequence[Case]) -> dict[str, int]:
+    """A case's place among the lengths of its series: what a budget is too small for is the longest."""
+    series: dict[str, list[Case]] = {}
+    for case in cases:
+        series.setdefault(case.series, []).append(case)
+    ordered = (sorted(lengths, key=lambda case: case.seq) for lengths in series.values())
+    return {case.id: rank for lengths in ordered for rank, case in enumerate(lengths)}
 
 
 def seated(

@@ -9,17 +9,22 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
+from harness.run.executor import Ended
 from harness.run.judge import SETS
+from harness.run.member import Member
 from harness.run.prepare import prepare
 from harness.run.sides.arms import Arm
 from harness.run.sides.duel import BOTH, Duel
 from harness.run.sides.rally import Rally, Rounds
 from harness.run.sides.table import Table
+from harness.spec.errors import SideError, Unsupported
 from harness.spec.gate import INVALID, NOT_ENOUGH
 from harness.spec.units import format_bytes, format_seconds
 
 PADDING_BYTES = 4096
+SEATING, JUDGING = 0.15, 0.4  # of the budget may pass until the last new case is compiled, and judged
 FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs, 5 rounds and a warm one, 4 readings, 2 sides
 
 Choice = Callable[[Sequence[Duel]], Sequence[Duel]]
@@ -39,6 +44,7 @@ class Pair:
         frameworks = sorted({half.info.framework for duel in duels for half in duel.halves.values()})
         tracing = not all(half.compiled for duel in duels for half in duel.halves.values())
         table = self.table
+        self.started = table.context.clock()
         arms: dict[str, Arm] = {}
         try:
             for name in order:
@@ -46,14 +52,15 @@ class Pair:
                 worker = table.opener.open(side, frameworks, table.settings, padding, tracing=tracing)
                 arms[name] = Arm(side, worker)
             table.seats.arms = arms
-            self._seat(duels)
-            joined, waiting = self._fitting([duel for duel in duels if duel.living])
+            seated = self._seat(duels)
+            joined, waiting = self._fitting([duel for duel in seated if duel.living])
+            waiting += [duel for duel in duels if duel.living and duel not in seated]
             chosen = self.choose(self._correct(joined))
             waiting += [duel for duel in joined if duel.living and duel not in chosen]
             for duel in chosen:
                 self._ready(duel)
             for arm in arms.values():
-                arm.ask("release", table.settings.timeout_s)
+                self._release(arm)
             return Rally(table, self.random).play([duel for duel in chosen if duel.living]), waiting
         finally:
             for duel in duels:
@@ -62,40 +69,76 @@ class Pair:
             for arm in arms.values():
                 arm.close()
 
-    def _seat(self, duels: Sequence[Duel]) -> None:
-        """Compile every case on both sides; the first time with its figures, which may decide it."""
+    def _release(self, arm: Arm) -> None:
+        try:
+            arm.ask("release", self.table.settings.timeout_s)
+        except Ended as end:  # between its cases: it is none's fault, and there is no going on
+            text = f"a process of the {arm.side.name} ({arm.side.says}) cannot go on: {end.reason}"
+            raise SideError(text) from None
+
+    def _late(self, share: float) -> bool:
+        """Whether this pair has taken more than a share of the gate's budget."""
+        return self.table.context.clock() - self.started > share * self.table.budget_s
+
+    def _seat(self, duels: Sequence[Duel]) -> list[Duel]:
+        """Compile every case on both sides; the first time with its figures, which may decide it.
+
+        When that has taken its share of the budget, new cases wait.
+        """
         for duel in duels:
             duel.resolve()  # the judge of its group may have failed meanwhile
         known = [duel for duel in duels if duel.living and duel.candidate.compiled and duel.base.compiled]
+        seated = list(known)
         for duel in duels:
+            if seated and self._late(SEATING):
+                break
             if duel.living and duel not in known:
+                seated.append(duel)
                 for half in duel.halves.values():
                     prepare(duel.sitting, half)
                     self.table.look(duel, half)
                 duel.resolve()
         self._seat_again(known)
+        return [duel for duel in duels if duel in seated]
 
     def _seat_again(self, duels: Sequence[Duel]) -> None:
         """Compile what has been compiled before: its figures are known, and both sides do so at once."""
         for duel in duels:
             for half in duel.halves.values():
-                half.worker = duel.sitting.spawn("case", half.info.framework, half)
+                self._take_seat(duel, half)
+            duel.resolve()
+        stopped = Event()
 
         def compile_all(side: str) -> Duel | None:
             """The duel, if any, at which this side's process ended."""
             for duel in duels:
+                if stopped.is_set():
+                    break
                 duel.sitting.ask(duel.halves[side], "compile", "prepare", trace_s=0.0)
                 if self.table.seats.arms[side].dead:
                     return duel
             return None
 
         with ThreadPoolExecutor(len(BOTH)) as both:
-            ended = list(both.map(compile_all, BOTH))
+            try:
+                ended = list(both.map(compile_all, BOTH))
+            except BaseException:  # Ctrl-C need not wait for more than the case at hand
+                stopped.set()
+                raise
         for side, last in zip(BOTH, ended, strict=True):
             if last is not None:
                 self.table.look(last, last.halves[side])
         for duel in duels:
             duel.resolve()
+
+    def _take_seat(self, duel: Duel, half: Member) -> None:
+        try:
+            half.worker = duel.sitting.spawn("case", half.info.framework, half)
+        except Unsupported as refusal:
+            duel.sitting.settle(half, "unsupported", str(refusal))
+        except Ended as end:
+            duel.sitting.settle(half, end.status, end.reason)
+        self.table.look(duel, half)
 
     def _fitting(self, duels: Sequence[Duel]) -> tuple[list[Duel], list[Duel]]:
         """(those whose memory fits together, on both sides; the rest)."""
@@ -106,7 +149,7 @@ class Pair:
             needs = sum(half.needs_bytes(SETS) for half in duel.halves.values())
             if needs > limit:
                 duel.settle(
-                    INVALID,
+                    NOT_ENOUGH,
                     f"both sides together plan {format_bytes(needs)}; the limit is {format_bytes(limit)}: "
                     "raise --memory",
                 )
@@ -126,7 +169,7 @@ class Pair:
         for duel in duels:
             if duel.judged:
                 continue
-            if judged and self.table.context.clock() > self.table.judge_until:
+            if judged and self._late(JUDGING):
                 break
             if self._too_long(duel):
                 continue
@@ -136,7 +179,8 @@ class Pair:
                 self.table.look(duel, half)
             duel.judged = True
             duel.resolve()
-            duel.set_inner()
+            if duel.living:
+                duel.set_inner()
             judged.append(duel)
             prediction = self.table.context.prediction
             prediction.note(duel.candidate.case, duel.candidate.call_s, duel.candidate.work)

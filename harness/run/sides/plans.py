@@ -41,17 +41,12 @@ def plan_sides(
     catalog = sides[CANDIDATE].catalog
     found: dict[str, dict[str, Member]] = {}
     with ExitStack() as stack:
-        processes = {
-            name: Processes(
-                _frameworks(schedule, opponents, sides, name),
-                "cpu",
-                interpreter=side.interpreter,
-                path=side.path,
-            )
-            for name, side in sides.items()
-        }
+        processes: dict[str, Processes] = {}
+        for name, side in sides.items():
+            frameworks = _frameworks(schedule, opponents, sides, name)
+            processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
+            stack.callback(processes[name].close)
         executor = BySide(processes)
-        stack.callback(executor.close)
         folder = processes[CANDIDATE].folder
         context = Context(executor, catalog, STAMP, listener, folder, depth="check")
         for index, group in enumerate(schedule.groups):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.run.sides.duel import BASE, BOTH, CANDIDATE, READINGS, Duel
+from harness.run.sides.duel import BASE, BOTH, CANDIDATE, NO_TIME, READINGS, Duel
 from harness.run.sides.table import Table
 from harness.spec.gate import INVALID
 from harness.spec.units import format_seconds
@@ -37,11 +38,16 @@ class Rounds:
         return asdict(self)
 
 
+Turns = tuple[str, str]  # of a case, on a side
+
+
 class Rally:
     """Reads the clock for cases that are in place on both sides."""
 
     def __init__(self, table: Table, order: random.Random) -> None:
         self.table, self.random = table, order
+        self.read: dict[Turns, list[float]] = defaultdict(list)  # seconds of a turn's readings
+        self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
     def play(self, duels: Sequence[Duel]) -> list[Rounds]:
         for duel in duels:
@@ -53,6 +59,8 @@ class Rally:
                     for side in self.random.sample(BOTH, len(BOTH)):
                         readings.setdefault((duel.id, side), []).append(self._turn(duel, side))
         for duel in duels:
+            if duel.living:
+                self._doubt_clock(duel)
             if duel.living and not duel.judged_again:
                 self._judge_again(duel)
         played = [duel for duel in duels if duel.living]
@@ -69,9 +77,9 @@ class Rally:
             if not duel.living or settled or duel.reading_s > WARM_SECONDS:
                 break
             best = {side: min(best[side], latest[side]) for side in BOTH}
-        for half in duel.halves.values():
-            half.readings.clear()
-            half.unexplained_s = 0.0
+        for side in BOTH:  # waking up for the first time is no rule
+            self.read.pop((duel.id, side), None)
+            self.hidden.pop((duel.id, side), None)
 
     def _turn(self, duel: Duel, side: str, *, warm: bool = False) -> list[float]:
         """One turn's readings, in seconds per call; none when that decided the duel."""
@@ -84,28 +92,29 @@ class Rally:
             duel.resolve()
             return []
         samples = answer["samples_s"]
-        half.readings += [(0, seconds) for seconds in samples]
-        half.unexplained_s += clock() - start - sum(samples) * inner
+        self.read[duel.id, side].append(sum(samples) * inner)
+        self.hidden[duel.id, side].append(clock() - start - sum(samples) * inner)
         if not all(math.isfinite(seconds) and seconds > 0 for seconds in samples):
-            duel.settle(INVALID, f"the {side} read a time that is not positive; leave the clock alone")
+            duel.settle(INVALID, NO_TIME.format(side))
         elif answer["compiled"] and not warm:
             duel.settle(INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed")
         return samples
 
-    def _judge_again(self, duel: Duel) -> None:
-        """Judge a last call, and the clock: an implementation may forge its process's."""
-        hidden = {}
-        for side, half in duel.halves.items():
-            turns = max(1, len(half.readings) // READINGS)
-            read_s = sum(seconds for _, seconds in half.readings) * duel.inner / turns
-            hidden[side] = half.unexplained_s / turns, read_s
+    def _doubt_clock(self, duel: Duel) -> None:
+        """Compare the readings with the runner's own clock: an implementation may forge its process's.
+
+        What a turn takes beside its readings, messages and waking, is much the same on both sides.
+        """
+        hidden = {side: statistics.median(self.hidden[duel.id, side]) for side in BOTH}
         for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
-            (mine, read_s), (theirs, _) = hidden[side], hidden[other]
-            if mine > theirs + read_s + HIDDEN_SECONDS:
-                claimed, took = format_seconds(read_s), format_seconds(mine + read_s)
+            read_s = statistics.median(self.read[duel.id, side])
+            if hidden[side] > hidden[other] + max(hidden[other], HIDDEN_SECONDS) + read_s:
+                claimed, took = format_seconds(read_s), format_seconds(hidden[side] + read_s)
                 why = f"the {side} read {claimed} where {took} passed here; leave time.perf_counter alone"
                 duel.settle(INVALID, why)
-                return
+
+    def _judge_again(self, duel: Duel) -> None:
+        """Judge a last call, on storage that held other values before."""
         judge = self.table.judge(duel.sitting)
         for half in duel.halves.values():
             judge.recheck(half)

@@ -36,7 +36,6 @@ class Table:
     settings: Settings
     device: str = "cpu"
     budget_s: float = math.inf  # of the whole gate
-    judge_until: float = math.inf  # on the context's clock
     judges: dict[int, Judge] = field(default_factory=dict[int, Judge])  # by their sitting's identity
 
     def judge(self, sitting: Sitting) -> Judge:

@@ -1,0 +1,151 @@
+"""Throw-away git repositories with a small plugin, in which `seqsweep gate` runs as a user runs it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).resolve().parents[3] / "cli.py"
+HEAD = '''\
+"""Points, doubled."""
+
+from dataclasses import dataclass
+
+from harness import Array, Family, Semantics, axis, exact, implementation
+
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+{fields}
+
+FAMILY = Family(
+    name="points",
+    question="What does doubling take?",
+    workload=Points,
+    shapes=lambda w: {{"x": Array((w.seq,), "f32")}},
+    inputs=lambda w, rng: {{"x": rng.integers(0, 100, w.seq).astype("f4")}},
+    semantics={{"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())}},
+)
+'''
+NO_USER = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{who}_EMAIL": "ada@example.org" for who in ("AUTHOR", "COMMITTER")},
+}
+
+
+def plugin(fields="", **bodies):
+    """A family and an implementation per keyword: `("jax", "return lambda x: x + x")`, or such a body."""
+    parts = [HEAD.format(fields=f"    {fields}\n" if fields else "")]
+    for name, body in bodies.items():
+        framework, lines = body if isinstance(body, tuple) else ("numpy", body)
+        indented = "\n".join(f"    {line}" for line in lines.splitlines())
+        header = f'@implementation(framework="{framework}", semantics="double")\ndef {name}(w: Points):\n'
+        parts.append(header + indented + "\n")
+    return "\n\n".join(parts)
+
+
+class Repository:
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self("init", "--initial-branch=main")
+
+    def __call__(self, *words):
+        command = ["git", "-C", str(self.folder), *words]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, env={**environment, **NO_USER}
+        )
+        return done.stdout.strip()
+
+    def write(self, files):
+        for name, text in files.items():
+            (self.folder / name).write_text(text)
+
+    def commit(self, files, tag):
+        self.write(files)
+        self("add", "--all")
+        self("commit", "--message", tag)
+        self("tag", tag)
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory):
+    """A temporary folder of its own is a device lock of its own, and shows what is left behind."""
+    return {
+        **NO_USER,
+        "TMPDIR": str(tmp_path_factory.mktemp("tmp")),
+        "GITHUB_ACTIONS": "",
+        "GITHUB_STEP_SUMMARY": "",
+    }
+
+
+@pytest.fixture(scope="session")
+def gate(seqsweep, environment):
+    """`gate(repository, *words)`, one call of the command line."""
+
+    def ask(where, *words, **more):
+        folder = where.folder if isinstance(where, Repository) else where
+        return seqsweep("gate", *words, folder=folder, **{**environment, **more})
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def start(environment):
+    """A gate in the background, to be disturbed; none outlives the tests."""
+    running = []
+
+    def begin(where, *words):
+        process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), "gate", *words],
+            cwd=where.folder,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(scope="session")
+def repositories(tmp_path_factory):
+    """A new repository in a folder of its own, by name."""
+    return lambda name, place=None: Repository((place or tmp_path_factory.mktemp("git")) / name)
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    def wait(condition, seconds):
+        deadline = time.monotonic() + seconds
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return condition()
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def plugin_of():
+    return plugin
+
+
+@pytest.fixture
+def left_behind(environment):
+    """What gates have left in their temporary folder, but for the lock, whose file stays."""
+    return lambda: sorted(
+        path.name for path in Path(environment["TMPDIR"]).iterdir() if path.name != "seqsweep-cpu.lock"
+    )

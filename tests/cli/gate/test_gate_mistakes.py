@@ -1,0 +1,53 @@
+"""Wrong input to `gate`: one sentence with the nearest word or the remedy, exit code 2, nothing measured."""
+
+import pytest
+
+BENCH = """\
+plugins: [kernels.py]
+defaults: {memory: 4GiB, timeout: 60s}
+suites:
+  points: {family: points, seq: 64, impls: [adds, sums]}
+"""
+
+
+@pytest.fixture(scope="module")
+def work(repositories, plugin_of):
+    made = repositories("work")
+    adds = "return lambda x: x + x"
+    made.commit({"bench.yaml": BENCH, "kernels.py": plugin_of(adds=adds, sums=adds)}, "good")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--against gti:HEAD", 'write git:REF, impl:NAME or py:INTERPRETER; nearest: "git"'),
+        ("--against HEAD", "write git:REF"),
+        ("--against git:", "write git:REF"),
+        ("--against git:nosuch", 'knows no commit "nosuch"; correct the name, or run git -C '),
+        ("--against impl:ads", 'no implementation "ads" of points; nearest: "adds"'),
+        ("--against py:/nonexistent", "no such interpreter"),
+        ("--delta 0", "between 0 % and 100 %"),
+        ("--delta 150%", "between 0 % and 100 %"),
+        ("--delta abc", "write it like 5%"),
+        ("--max-pairs 3", "no verdict stands on fewer than 4 pairs"),
+        ("--budget 0", "must be longer than 0 s"),
+        ("--cases points/zzz*", 'no case matches "points/zzz*"; nearest: "points/sums@*"'),
+        ("--self-check --explain points/smus@*", 'nearest: "points/sums@*"'),
+        ("--update", "say --static too"),
+        ("--static --update --against git:HEAD", "--update and --against ask for two things"),
+        ("--static --resume", "--static and --resume ask for two things"),
+        ("--inconclusive maybe", "write warn or fail"),
+        ("--last", "no gate is kept in"),
+        ("--resume --self-check", "leave --resume away"),
+        ("", "fetch origin main:refs/remotes/origin/main, or name a base with --against git:REF"),
+    ],
+)
+def test_a_mistake_is_a_sentence(gate, work, words, says):
+    said = gate(work, *words.split())
+    assert said.code == 2
+    assert says in said.err
+    assert said.err.startswith("seqsweep: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert not (work.folder / "results").exists()

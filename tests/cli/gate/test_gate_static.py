@@ -1,0 +1,241 @@
+"""`gate --static` on a plugin whose working tree differs from its commit in one way per suite."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+
+import pytest
+
+pytestmark = pytest.mark.jax
+
+BENCH = """\
+plugins: [kernels.py, selection.py]
+defaults: {{memory: 4GiB, timeout: 60s}}
+suites:
+  same: &points
+    family: points
+    seq: 64
+    impls: [same]
+  roomy: {{<<: *points, impls: [roomy]}}
+  busy: {{<<: *points, impls: [busy]}}
+  wrong: {{<<: *points, impls: [wrong]}}
+  selection: {{family: topk, seq: 1Ki, rows: 4, topk: 16, recall: 0.5, impls: [quick]}}
+  removed: {{<<: *points, impls: [{removed}]}}
+"""
+NOW = """\
+  added: {<<: *points, impls: [fresh]}
+  shifted: {<<: *points, shift: 1}
+  meant: {<<: *points, impls: [roomy], accept: {"points/roomy@*": rolls for the sake of alignment}}
+"""
+ADDS = "return lambda x: x + x"
+ROLLS = """\
+import jax.numpy as jnp
+from jax import lax
+
+def double(x):
+    return jnp.roll(2 * lax.optimization_barrier(jnp.roll(x, 1)), -1)
+
+return double"""
+BEFORE = {
+    "same": ADDS,
+    "roomy": ("jax", ADDS),
+    "busy": ("jax", "return lambda x: x * 2"),
+    "wrong": ADDS,
+    "gone": ADDS,
+}
+AFTER = {
+    "same": ADDS,
+    "roomy": ("jax", ROLLS),
+    "busy": ("jax", "return lambda x: x * 3 - x"),
+    "wrong": "return lambda x: x + x + (x > 50)",
+    "fresh": ADDS,
+}
+SELECTION = '''\
+from harness import implementation
+from impls.topk.family import TopkWorkload
+
+
+@implementation(framework="jax", semantics="recall")
+def quick(w: TopkWorkload):
+    """The largest of every fourth score."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    def select(scores):
+        {body}
+
+    return select
+'''
+APPROXIMATE = """\
+grid = scores.reshape(w.batch, w.rows, 4, w.seq // 4)
+        values, column = lax.top_k(jnp.max(grid, axis=2), w.topk)
+        layer = jnp.take_along_axis(jnp.argmax(grid, axis=2), column, axis=-1)
+        return values, layer * (w.seq // 4) + column"""
+FALLS_BACK = "return lax.top_k(scores, w.topk)"
+
+
+@pytest.fixture(scope="module")
+def work(repositories, plugin_of):
+    """A repository without a remote: tag `broken` has a plugin of half a line, HEAD a good one."""
+    made = repositories("work")
+    files = {
+        "bench.yaml": BENCH.format(removed="same, gone"),
+        "selection.py": SELECTION.format(body=APPROXIMATE),
+        ".gitignore": "results/\n",
+    }
+    made.commit({**files, "kernels.py": "def ("}, "broken")
+    made.commit({"kernels.py": plugin_of(**BEFORE)}, "good")
+    made.write(
+        {
+            "bench.yaml": BENCH.format(removed="same") + NOW,
+            "selection.py": SELECTION.format(body=FALLS_BACK),
+            "kernels.py": plugin_of("shift: int = axis(0)", **AFTER),
+        }
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def static(gate, work):
+    def ask(*words, **more):
+        return gate(work, *words, "--static", "--against", "git:HEAD", **more)
+
+    return ask
+
+
+def verdicts(said):
+    """Verdict by implementation and shift: what else stands in an id is the same in all."""
+    shifted = {case["case"]: "+1" if "shift=1" in case["case"] else "" for case in said.json["cases"]}
+    return {
+        case["case"].split("@")[0].split("/")[1] + shifted[case["case"]]: case["verdict"]
+        for case in said.json["cases"]
+    }
+
+
+def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(static):
+    """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
+    said = static("roomy", "busy", "selection", "--json")
+    reasons = {case["case"].split("@")[0]: case["reason"] for case in said.json["cases"]}
+    assert said.code == 1
+    assert verdicts(said) == dict.fromkeys(["roomy", "busy", "quick"], "regressed")
+    assert "temp 0 B -> 256 B" in reasons["points/roomy"]
+    assert reasons["points/busy"] == "FLOPs 64 -> 128 (2.00×)"
+    assert reasons["topk/quick"].startswith("approximates nothing any more: recall 0.")
+    assert all(case["file"].endswith(".py") and case["line"] > 1 for case in said.json["cases"])
+
+
+def test_what_the_base_lacks_is_new_and_the_rest_unchanged(static):
+    said = static("same", "added", "shifted", "--json")
+    assert said.code == 0
+    assert verdicts(said) == {"same": "unchanged", "same+1": "new", "fresh": "new"}
+    reasons = " ".join(case["reason"] for case in said.json["cases"])
+    assert "field shift=1 is unknown to the base" in reasons
+    assert "points/fresh is not registered in the base" in reasons
+
+
+def test_an_accepted_change_passes_and_is_told(static):
+    said = static("meant")
+    assert said.code == 0
+    assert "accepted: temp 0 B -> 256 B: rolls for the sake of alignment" in said.out
+
+
+def test_a_wrong_answer_is_more_than_a_regression(static, tmp_path):
+    """As on GitHub: an object on stdout, annotations on stderr, a summary, and JUnit."""
+    page, report = tmp_path / "summary.md", tmp_path / "reports" / "gate.xml"
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}
+    said = static("wrong", "roomy", "removed", "--json", "--junit", str(report), **github)
+    assert said.code == said.json["exit_code"] == 4
+    assert said.json["verdict"] == "incorrect"
+    assert verdicts(said) == {
+        "wrong": "incorrect",
+        "roomy": "regressed",
+        "same": "unchanged",
+        "gone": "vanished",
+    }
+    assert [line.split(" ")[0] for line in said.err.splitlines() if line.startswith("::")] == ["::error"] * 3
+    assert page.read_text().startswith("### Gate: incorrect: 1 incorrect, 1 regressed, 1 vanished")
+    suites = ET.parse(report).getroot()
+    assert {name: suites.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "4",
+        "failures": "2",
+        "errors": "1",
+    }
+
+
+def test_a_vanished_case_is_not_softened_but_weighs_less_than_a_regression(static):
+    said = static("removed", "--inconclusive", "warn", "--json")
+    assert (said.code, verdicts(said)) == (3, {"same": "unchanged", "gone": "vanished"})
+    both = static("roomy", "removed")
+    assert both.code == 1
+    assert "1 regressed, 1 vanished, 1 unchanged (exit code 1)" in both.out
+    assert "accept it in bench.yaml with a reason" in both.out
+
+
+def test_a_wrong_answer_alone(static):
+    said = static("wrong")
+    assert said.code == 4
+    assert "incorrect: seqsweep check points/wrong" in said.out
+
+
+def test_a_base_that_does_not_import_is_one_sentence(gate, work, tmp_path):
+    report = tmp_path / "gate.xml"
+    said = gate(work, "same", "--static", "--against", "git:broken", "--junit", str(report))
+    assert said.code == 4
+    assert said.out.count("\n") == 1
+    assert "the base, git:" in said.out
+    assert "kernels.py:1: invalid syntax" in said.out
+    assert ET.parse(report).getroot().get("errors") == "1"
+    as_data = gate(work, "same", "--against", "git:broken", "--json")
+    assert as_data.json["broken"]
+    assert as_data.json["verdict"] == "invalid"
+    assert as_data.code == 4
+
+
+def test_without_history_or_file_it_says_how_to_get_either(gate, work):
+    said = gate(work, "same", "--static")
+    assert said.code == 2
+    assert f"git -C {work.folder} fetch origin main:refs/remotes/origin/main" in said.err
+    assert "seqsweep gate --static --update" in said.err
+    assert said.out == ""
+
+
+def test_the_file_answers_where_there_is_no_history(gate, work, tmp_path):
+    """A copy that nothing else touches: written once, compared, outdated by what leaves the code."""
+    place = tmp_path / "copy"
+    shutil.copytree(work.folder, place, ignore=shutil.ignore_patterns("results"))
+    written = gate(place, "same", "added", "--static", "--update")
+    (file,) = (place / "results" / "baselines").glob("host-*.json")
+    assert written.code == 0
+    assert f"written: {file}" in written.out
+    assert len(json.loads(file.read_text())["cases"]) == 2
+
+    said = gate(place, "same", "added", "--static")
+    assert said.code == 0
+    assert "compared with the committed file alone" in said.out
+
+    kernels = place / "kernels.py"
+    kernels.write_text(kernels.read_text().replace("def fresh(", "def renamed("))
+    bench = place / "bench.yaml"
+    bench.write_text(bench.read_text().replace("[fresh]", "[renamed]"))
+    later = gate(place, "same", "added", "--static", "--json")
+    assert later.code == 3
+    assert verdicts(later) == {"same": "unchanged", "renamed": "new", "fresh": "vanished"}
+    (gone,) = (case for case in later.json["cases"] if case["verdict"] == "vanished")
+    assert gone["reason"].endswith("seqsweep gate --static --update")
+
+
+def test_a_plugin_in_a_repository_of_its_own_is_the_one_that_is_checked_out(
+    gate, repositories, plugin_of, tmp_path
+):
+    project, kernels = repositories("project", tmp_path), repositories("kernels", tmp_path)
+    suite = "points: {family: points, seq: 64, impls: [busy]}"
+    project.commit({"bench.yaml": f"plugins: [../kernels/mine.py]\nsuites:\n  {suite}\n"}, "of-project")
+    kernels.commit({"mine.py": plugin_of(busy=BEFORE["busy"])}, "of-kernels")
+    kernels.write({"mine.py": plugin_of(busy=AFTER["busy"])})
+    said = gate(project, "points", "--static", "--against", "git:of-kernels", "--json")
+    assert said.code == 1
+    assert [case["reason"] for case in said.json["cases"]] == ["FLOPs 64 -> 128 (2.00×)"]
+
+    unknown = gate(project, "points", "--static", "--against", "git:of-project")
+    assert unknown.code == 2
+    assert f'{kernels.folder} knows no commit "of-project"' in unknown.err

@@ -1,0 +1,66 @@
+"""A gate's temporary folder: its own while it lives, swept by the next one when it was killed."""
+
+import os
+
+import pytest
+
+from harness.command.gate.scratch import scratch
+from harness.spec.errors import MachineError
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_gone_at_the_end(temporary):
+    with scratch() as folder:
+        (folder / "tree").mkdir()
+        assert folder.parent == temporary
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_living_gates_folder_is_left_alone():
+    with scratch() as first, scratch() as second:
+        assert first != second
+        assert first.is_dir()
+
+
+def test_what_a_killed_gate_left_goes_and_nothing_else(temporary):
+    (temporary / "seqsweep-gate-left" / "0-work").mkdir(parents=True)
+    (temporary / "seqsweep-other").mkdir()
+    elsewhere = temporary / "elsewhere"
+    elsewhere.mkdir()
+    (temporary / "seqsweep-gate-link").symlink_to(elsewhere)
+    with scratch():
+        assert not (temporary / "seqsweep-gate-left").exists()
+        assert (temporary / "seqsweep-other").is_dir()
+        assert elsewhere.is_dir()
+
+
+def test_a_folder_swept_before_it_was_locked_is_made_again(temporary, monkeypatch):
+    import tempfile
+
+    made = []
+
+    def make(prefix):
+        made.append(temporary / f"{prefix}{len(made)}")
+        if len(made) > 1:  # the first is gone when it is opened
+            made[-1].mkdir()
+        return str(made[-1])
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    with scratch() as folder:
+        assert folder == made[1]
+
+
+def test_no_room_is_a_sentence(monkeypatch):
+    import tempfile
+
+    def refuse(prefix):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(MachineError, match="No space left on device"), scratch():
+        pass
