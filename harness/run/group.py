@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from harness.run.context import DEPTHS, Context
 from harness.run.judge import SETS, Judge
@@ -35,8 +36,7 @@ class GroupRun:
     def run(self) -> list[Record]:
         sitting = self.sitting
         try:
-            for member in sitting.members:
-                prepare(sitting, member)
+            self._prepare()
             if self.depth != "static" and sitting.living():
                 self.judge.open()
                 self._measure()
@@ -52,6 +52,22 @@ class GroupRun:
             self.judge.close()
             sitting.close()
         return sitting.records()
+
+    def _prepare(self) -> None:
+        """In order; where two sides of a gate are members, both compile at once, on cores of their own."""
+        lanes: dict[str | None, list[Member]] = {}
+        for member in self.sitting.members:
+            lanes.setdefault(member.side, []).append(member)
+
+        def prepare_all(lane: Sequence[Member]) -> None:
+            for member in lane:
+                prepare(self.sitting, member)
+
+        if len(lanes) == 1:
+            prepare_all(self.sitting.members)
+            return
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            list(pool.map(prepare_all, lanes.values()))
 
     def _measure(self) -> None:
         """All together when their plans fit together, else one after the other."""

@@ -6,6 +6,7 @@ The newest folder answers `gate --last`, and `gate --resume` goes on where an in
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ class GateFolder:
     def write_header(self, header: Mapping[str, Any]) -> None:
         options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
         replace(self.path / HEADER, orjson.dumps(header, option=options) + b"\n")
+
+    def discard_empty(self) -> None:
+        """Leave no folder of a gate that could not begin."""
+        if not (self.path / PAIRS).exists():
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def append(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """The lines of one pair, in one flushed write; when it fails the file is as before."""

@@ -108,7 +108,9 @@ def _gone(baseline: Baseline, question: Question) -> set[str]:
     return {
         case
         for case in baseline.cases
-        if case.split("/", 1)[0] in families and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
+        if question.named(case)
+        and case.split("/", 1)[0] in families
+        and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
     }
 
 

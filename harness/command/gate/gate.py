@@ -19,7 +19,7 @@ from harness.spec.units import format_seconds, parse_seconds
 from harness.store.gates import newest
 
 if TYPE_CHECKING:
-    from harness.command.gate.timed import Asking
+    from harness.command.gate.verdicts import Asking
 
 INCONCLUSIVE = (WARN, FAIL)
 LEAST_PAIRS = 4
@@ -76,7 +76,7 @@ def gate(flags: Mapping[str, Any], console: Console, say: Say) -> tuple[int, dic
 
 
 def asking_of(flags: Mapping[str, Any]) -> Asking:
-    from harness.command.gate.timed import Asking
+    from harness.command.gate.verdicts import Asking
 
     return Asking(
         against=flags["against"],

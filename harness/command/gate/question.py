@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -39,6 +39,7 @@ class Question:
     new: Mapping[str, str] = field(default_factory=dict[str, str])
     vanished: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    patterns: tuple[str, ...] = ()
     deltas: Mapping[str, float] = field(default_factory=dict[str, float])
     accepts: tuple[Accept, ...] = ()
     notes: tuple[str, ...] = ()
@@ -53,6 +54,10 @@ class Question:
         """Whether an equal program makes a time advisory: not where the same program runs by other means."""
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
+
+    def named(self, case: str) -> bool:
+        """Whether --cases, where it is given, means the case."""
+        return not self.patterns or any(matches(pattern, case) for pattern in self.patterns)
 
     def accept(self, case: str, figure: str) -> str | None:
         return accepted(case, figure, self.accepts)
@@ -94,12 +99,14 @@ def asked_of(asked: Asked, against: str | None, *, self_check: bool = False) -> 
     if not running:
         why = next((f" ({reason})" for reason in skipped.values()), "")
         raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
+    _refuse_mixed(schedule)
     question = Question(
         schedule=schedule,
         catalog=catalog,
         sides={CANDIDATE: candidate},
         opponents=dict.fromkeys(running),
         left_out=skipped,
+        patterns=tuple(patterns),
         deltas=_deltas(asked, schedule),
         accepts=_accepts(asked, schedule),
     )
@@ -112,14 +119,23 @@ def asked_of(asked: Asked, against: str | None, *, self_check: bool = False) -> 
             self_check=True,
         )
         return
-    config = asked.config()
+    config, wanted = asked.config(), {case.implementation for case in running}
     with (
         scratch() as folder,
-        base_of(
-            against, candidate, config.path, asked.plugins(), folder, wanted=list(schedule.implementations)
-        ) as base,
+        base_of(against, candidate, config.path, asked.plugins(), folder, wanted=wanted) as base,
     ):
-        yield _beside(question, base, asked, patterns)
+        yield _beside(question, base, asked)
+
+
+def _refuse_mixed(schedule: Schedule) -> None:
+    """One process holds all cases of a side: it has one device and one number of threads."""
+    for what, values in (
+        ("devices", {case.device for group in schedule.groups for case in group.cases}),
+        ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
+    ):
+        if len(values) > 1:
+            found = ", ".join(sorted(values))
+            raise UsageError(f"these suites ask for several {what} ({found}); gate them one at a time")
 
 
 @contextmanager
@@ -130,7 +146,7 @@ def alone(asked: Asked) -> Generator[Question]:
         yield replace(question, sides=sides, opponents=dict.fromkeys(question.opponents))
 
 
-def _beside(question: Question, base: Base, asked: Asked, patterns: Sequence[str]) -> Question:
+def _beside(question: Question, base: Base, asked: Asked) -> Question:
     candidate = question.sides[CANDIDATE]
     opponents: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
@@ -142,7 +158,7 @@ def _beside(question: Question, base: Base, asked: Asked, patterns: Sequence[str
             opponents[case], new[case.id] = None, found
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
-    vanished, notes = _vanished(base, asked, patterns, opponents, question)
+    vanished, notes = _vanished(base, asked, opponents, question)
     return replace(
         question,
         sides={CANDIDATE: candidate, BASE: base.side},
@@ -156,7 +172,6 @@ def _beside(question: Question, base: Base, asked: Asked, patterns: Sequence[str
 def _vanished(
     base: Base,
     asked: Asked,
-    patterns: Sequence[str],
     opponents: Mapping[Case, Case | None],
     question: Question,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -175,9 +190,7 @@ def _vanished(
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
     known |= set(question.left_out)
     theirs = {case.id for group in schedule.groups for case in group.cases} - known
-    return tuple(
-        case for case in sorted(theirs) if not patterns or any(matches(p, case) for p in patterns)
-    ), ()
+    return tuple(case for case in sorted(theirs) if question.named(case)), ()
 
 
 def _brought(asked: Asked, base: Base) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import pytest
 
 from harness.analysis.ledger import Ledger
 from harness.analysis.verdict import Margin, pair_effect
-from harness.command.gate import timed
+from harness.command.gate import verdicts as module
 from harness.command.gate.question import Question
-from harness.command.gate.timed import Asking, Kept, Played, explain, isolated, looks, request_of
+from harness.command.gate.timed import looks, request_of
+from harness.command.gate.verdicts import Asking, Kept, Played, explain, isolated, left_out
 from harness.run.member import Member
 from harness.run.sides.duel import BASE, CANDIDATE, LEFT_OUT, Duel
 from harness.run.sides.rally import Rounds
@@ -152,7 +153,7 @@ def kept(tmp_path):
 def composed(kept, duels, ledger, asked, asking=ASKING):
     return {
         one.case.split("@")[0]: one
-        for one in timed._verdicts(asked, Played(tuple(duels), ledger), kept, asking)
+        for one in module.verdicts(asked, Played(tuple(duels), ledger), kept, asking)
     }
 
 
@@ -176,7 +177,7 @@ def test_no_budget_makes_a_verdict_between_looks(kept):
 def test_the_same_program_is_unchanged_whatever_the_clock_says(kept):
     one = duel(program="sha256:a")
     found = composed(kept, [one], ledger_of(*SLOW, advisory=True), question())["mask/scatter"]
-    assert (found.verdict, found.reason) == (UNCHANGED, timed.SAME)
+    assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
     assert found.notes == (
         "advisory: by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)",
     )
@@ -216,7 +217,7 @@ def test_what_was_not_timed_has_its_own_word(kept):
         "mask/plain": (NEW, "mask/plain is not registered in the base"),
         "mask/gone": (VANISHED, "the base has it"),
     }
-    assert timed._left_out([wrong, left]) == {case("threshold").id: "needs AMX"}
+    assert left_out([wrong, left]) == {case("threshold").id: "needs AMX"}
 
 
 def test_a_long_tail_is_told_and_decides_nothing(kept):
