@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from harness.report.gate.progress import GateProgress
 
 REGIMES = {"alone": 0, "with a neighbour": 1}
-REGIME_SECONDS = 90.0  # what does not fit into this is too slow to be asked about noise
+PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow baseline
+REGIME_SECONDS = 120.0  # what does not fit into this is too slow to be asked about noise
 IDENTITY = ("cpu", "cores", "memory_gib", "kernel")  # of the machine whose noise it is
 USUAL = 0.05
 
@@ -76,6 +77,8 @@ def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
             progress.message(f"{name}:")
             with neighbours(count):
                 found.append(_regime(name, question, cases, progress))
+            known = {one.case for one in found[-1].spreads}  # the same ones in every regime
+            cases = {case: theirs for case, theirs in cases.items() if case.id in known}
     if not any(regime.spreads for regime in found):
         raise MachineError("no case was fast enough to be measured; name a suite with shorter lengths")
     stored.write(
@@ -90,13 +93,16 @@ def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
 
 
 def chosen(question: Question) -> dict[Case, Case]:
-    """The shortest length of every implementation, forward: noise is worst where calls are short."""
+    """The shortest length of some implementations, forward: noise is worst where calls are short."""
     shortest: dict[str, Case] = {}
     for case in question.opponents:
         known = shortest.get(case.series)
         if case.mode == "fwd" and (known is None or case.seq < known.seq):
             shortest[case.series] = case
-    return {case: case for case in shortest.values()}
+    families: dict[str, list[Case]] = {}
+    for case in shortest.values():
+        families.setdefault(case.family, []).append(case)
+    return {case: case for found in families.values() for case in found[-PER_FAMILY:]}
 
 
 def _regime(name: str, question: Question, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from harness.analysis.noise import DELTAS, MOST, Spread
 from harness.report.figures import duration
+from harness.report.gate.names import by_family, name_of, varying
 from harness.spec.units import format_seconds
 
 USUAL = 0.05
@@ -35,9 +36,11 @@ def print_noise(console: Console, regimes: Sequence[Regime]) -> None:
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         for title in ("case", "a call", "spread between pairs", f"holds, {MOST} pairs", "pairs for 5 %"):
             table.add_column(title, justify="left" if title == "case" else "right", overflow="fold")
-        for one in regime.spreads:
+        names = [name_of(one.case) for one in regime.spreads]
+        families = by_family(names)
+        for one, name in zip(regime.spreads, names, strict=True):
             table.add_row(
-                one.case,
+                f"{name.short} {varying(name, families[name.family])}".rstrip(),
                 format_seconds(one.call_s, 2),
                 f"{100 * one.spread:.2g} %",
                 _share(one.holds),
