@@ -174,8 +174,9 @@ executor = Processes(["jax"], "cpu")
 print(executor.folder, flush=True)
 threading.Event().wait()
 """
-        mark = f"{tmp_path}:{HERE.parents[1]}"
-        environment = {**os.environ, "PYTHONPATH": mark}
+        mark = str(tmp_path)
+        path = f"{tmp_path}:{HERE.parents[1]}"
+        environment = {**os.environ, "SEQSWEEP_TEST_RUN": mark, "PYTHONPATH": path}
         with killed_at_last([sys.executable, "-c", code], environment) as run:
             folder = Path(run.stdout.readline().strip())
             assert eventually(lambda: len(living(mark)) == 2, 5)
