@@ -83,7 +83,7 @@ def _timed(duel: Duel, standing: Standing, question: Question, asking: Asking) -
     verdict, reason = said.verdict, explain(standing, asking)
     notes = list(duel.notes)
     if duel.same_program and question.demoting:
-        if verdict != UNCHANGED:
+        if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
     elif verdict == REGRESSED and (why := question.accept(duel.id, "time")):

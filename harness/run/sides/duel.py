@@ -108,22 +108,18 @@ class Duel:
 
 
 def _failed(mine: Member, theirs: Member) -> tuple[str, str]:
+    """The verdict on a case that the candidate cannot have timed, with its reason."""
     reason = mine.reason or ""
-    neither = theirs.status is not None
-    if mine.status == "incorrect":
-        if not mine.expected:
-            return INCORRECT, reason
-        return (LEFT_OUT, reason) if neither else (VANISHED, f"the base is correct; {reason}")
-    if mine.status == "unsupported":
-        return (
-            (LEFT_OUT, reason)
-            if neither
-            else (VANISHED, f"the base runs it, the candidate refuses: {reason}")
-        )
+    if mine.status == "incorrect" and not mine.expected:
+        return INCORRECT, reason
     if mine.status == "skipped":
         return NOT_ENOUGH, reason
+    if mine.status not in {"incorrect", "unsupported", "oom"}:
+        return INVALID, f"the candidate's is {mine.status}: {reason}"
+    another = mine.case.implementation != theirs.case.implementation  # what it cannot do, it never could
+    if another or theirs.status is not None:
+        return LEFT_OUT, reason
     if mine.status == "oom":
-        return (
-            (LEFT_OUT, reason) if neither else (REGRESSED, f"the base fits, the candidate does not: {reason}")
-        )
-    return INVALID, f"the candidate's is {mine.status}: {reason}"
+        return REGRESSED, f"the base fits, the candidate does not: {reason}"
+    did = "runs it, the candidate refuses" if mine.status == "unsupported" else "is correct"
+    return VANISHED, f"the base {did}: {reason}"
