@@ -11,13 +11,12 @@ import typer
 from typer.exceptions import TyperException
 
 from harness.command import flags
-from harness.command.asked import Asked, words
+from harness.command.asked import Asked, refuse_targets, words
 from harness.command.printing import console, print_json, rehearse, tell_run
-from harness.spec.errors import MachineError, SeqsweepError, UsageError, nearest
+from harness.spec.errors import MachineError, SeqsweepError, UsageError
 
 VERSION = "0.1.0"
 INCORRECT, STOPPED = 4, 130
-TARGETS = ("host",)
 PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
 
 app = typer.Typer(
@@ -81,7 +80,7 @@ def check(
     results: flags.Results = None,
     json: flags.Json = False,
 ) -> None:
-    """Contracts only: every case runs once and is held to its reference; nothing is timed."""
+    """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
     _conduct(Asked(locals()), "check")
 
 
@@ -103,9 +102,7 @@ def static(
     json: flags.Json = False,
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
-    for word in words(target):
-        if word not in TARGETS:
-            raise UsageError(f'--target: unknown target "{word}"{nearest(word, TARGETS)}')
+    refuse_targets(words(target))
     _conduct(Asked(locals()), "static")
 
 
@@ -134,9 +131,7 @@ def doctor(
     if noise:
         from harness.command.gate.gate import tell_noise
 
-        data = tell_noise(locals(), console())
-        if data is not None:
-            print_json(data)
+        tell_noise(locals(), console())
         return
     from harness.run.doctor import examine
 
@@ -261,7 +256,8 @@ def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
 
     schedule, catalog = asked.schedule()
     command = ["seqsweep", *sys.argv[1:]]
-    request = Request(schedule, catalog, asked.results, command, depth, VERSION, resume)
+    checks = asked.checks(catalog) if depth == "check" else ()
+    request = Request(schedule, catalog, asked.results, command, depth, VERSION, resume, checks)
     progress = asked.progress(schedule)
     try:
         done = conduct(request, progress)

@@ -1,6 +1,7 @@
 """What an implementation or a family imports: `from harness import …`. Loads no framework."""
 
 from harness.catalog.arrays import Array, Shapes, cast
+from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
@@ -10,6 +11,7 @@ from harness.spec.workload import axis
 
 __all__ = [
     "Array",
+    "Check",
     "Contract",
     "Cost",
     "Evidence",
@@ -17,6 +19,7 @@ __all__ = [
     "Judgement",
     "Semantics",
     "Shapes",
+    "Trial",
     "Unsupported",
     "axis",
     "cast",

@@ -15,7 +15,7 @@ class FamilyInfo:
     """`desk` is the framework that the family's references need: numpy, or torch.
 
     `module` is what a desk loads: the family's own, so that nothing an implementation does when it
-    is imported touches the verdict on its neighbours.
+    is imported touches the verdict on its neighbours. `checks` maps their names to the objections.
     """
 
     name: str
@@ -26,6 +26,7 @@ class FamilyInfo:
     file: str
     desk: str = "numpy"
     module: str = ""
+    checks: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def field(self, name: str) -> Field:
         for known in self.fields:
@@ -83,6 +84,14 @@ class Catalog:
         """The implementations of a family, sorted by id."""
         found = [info for info in self.implementations.values() if info.family == name]
         return sorted(found, key=lambda info: info.id)
+
+    def checks(self) -> dict[str, str]:
+        """Every check by its id (`family/name`), with the objection that it answers."""
+        return {
+            f"{family.name}/{name}": objection
+            for family in self.families.values()
+            for name, objection in family.checks.items()
+        }
 
     def implementation(self, name: str, family: str | None = None) -> ImplementationInfo:
         """Look up `family/name`, or `name` when the family is known. UsageError names the nearest."""

@@ -56,6 +56,7 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         modes=family.modes,
         file=str(file_of(family)),
         desk="torch" if "torch" in frameworks else "numpy",
+        checks={check.name: check.objection for check in family.checks},
         module=home if (home := family.workload.__module__).startswith("impls.") else source,
     )
 

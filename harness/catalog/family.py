@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.catalog.arrays import Shapes
+from harness.catalog.check import Check
 from harness.catalog.contract import Contract
 from harness.spec.record import Cost
 
@@ -44,7 +45,8 @@ class Family:
     Both agree in names, shapes and dtypes. A workload that makes no sense raises
     :class:`Unsupported` from `shapes`. `rows(w)` is the length of axis 1 of every result, for
     references that can be evaluated on some rows; None where only the whole result can be judged.
-    `tile(w)` is the block size whose edges sampled rows must include.
+    `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties that no
+    contract holds, for `seqsweep check`.
     """
 
     name: str
@@ -57,3 +59,4 @@ class Family:
     modes: tuple[str, ...] = ("fwd",)
     rows: Callable[[Any], int] | None = None
     tile: Callable[[Any], int] = field(default=lambda _: 1)
+    checks: tuple[Check, ...] = ()

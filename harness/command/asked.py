@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.sweep.overrides import Overrides
     from harness.sweep.schedule import Schedule
 
+TARGETS = ("host",)
 SETTINGS = ("budget", "timeout", "memory", "threads", "precision", "seed")
 
 
@@ -26,12 +27,20 @@ def words(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(word for value in values or () for word in split_list(value))
 
 
+def refuse_targets(names: Sequence[str]) -> None:
+    """UsageError for a target that nothing is compiled for."""
+    for name in names:
+        if name not in TARGETS:
+            raise UsageError(f'--target: unknown target "{name}"{nearest(name, TARGETS)}')
+
+
 def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(families, implementations) that ids mean; beside implementations, a family means all of its own.
 
-    UsageError for an id that is neither, with the nearest.
+    A check means its family. UsageError for an id that is none of these, with the nearest.
     """
-    known = {*catalog.families, *catalog.implementations}
+    checks = catalog.checks()
+    known = {*catalog.families, *catalog.implementations, *checks}
     short = {info.name for info in catalog.implementations.values()}
     for name in ids:
         try:
@@ -39,12 +48,16 @@ def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[
         except ValueError as error:
             raise UsageError(str(error)) from None
         if bare not in known | short:
-            raise UsageError(f'"{name}" is no family and no implementation{nearest(bare, known)}')
-    families = tuple(name for name in ids if name in catalog.families)
-    if len(families) == len(ids):
+            raise UsageError(f'"{name}" is no family, implementation or check{nearest(bare, known)}')
+    families = tuple(
+        dict.fromkeys(name.split("/")[0] for name in ids if name in {*catalog.families, *checks})
+    )
+    impls = tuple(name for name in ids if name not in {*catalog.families, *checks})
+    if not impls:
         return families, ()
-    expanded = [info.id for family in families for info in catalog.of_family(family)]
-    return (), tuple(dict.fromkeys([*(name for name in ids if name not in families), *expanded]))
+    whole = [name for name in ids if name in catalog.families]
+    expanded = [info.id for family in whole for info in catalog.of_family(family)]
+    return (), tuple(dict.fromkeys([*impls, *expanded]))
 
 
 @dataclass
@@ -82,6 +95,11 @@ class Asked:
         given = words(self.flags.get("plugin"))
         everything = describe.catalog(self.plugins()) if given else known
         return everything, tuple(i for i in everything.implementations if i not in known.implementations)
+
+    def checks(self, catalog: Catalog) -> frozenset[str] | None:
+        """The checks that ids name; None: all, for none is named."""
+        wanted = frozenset(words(self.flags.get("ids"))) & catalog.checks().keys()
+        return wanted or None
 
     def schedule(self) -> tuple[Schedule, Catalog]:
         from harness.sweep.schedule import plan

@@ -30,7 +30,7 @@ ConfigFile = Annotated[Path | None, typer.Option("--config", help="Another bench
 Results = Annotated[Path | None, typer.Option("--results", help="Folder of stored runs.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
 Run = Annotated[str, typer.Option("--run", help="A stored run: id, unique beginning, path or latest.")]
-Ids = Annotated[list[str] | None, typer.Argument(help="Families or implementations; none: all.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Families, implementations or checks; none: all.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Suites to keep; none: all of the run.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Cases, planned memory, estimated time; nothing runs.")

@@ -7,7 +7,7 @@ import gc
 import inspect
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -19,6 +19,7 @@ from harness.catalog import source
 from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.implementation import Implementation
 from harness.measure import frameworks, leftovers, limits, trees
+from harness.measure.examining import examine
 from harness.measure.frameworks import Patience
 from harness.spec.errors import SideError, Unsupported
 from harness.spec.protocol import Job
@@ -62,6 +63,7 @@ class Bench:
         shapes = family.shapes(workload)
         startup = perf_counter() - self.born
         function = implementation(workload, **job.options)
+        self.family, self.workload, self.semantics = family, workload, implementation.semantics
         self.names = named_inputs(function, shapes)
         self.prepared = self.framework.prepare(
             function, self.names, shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
@@ -108,6 +110,19 @@ class Bench:
             "result": self._hand_over(result),
             "changed": self._changed(inputs),
         }
+
+    def do_examine(self, only: list[str] | None) -> dict[str, Any]:
+        """Put the case to its family's checks; those that concern it, of `only` where that is given."""
+        if self.job.mode != "fwd":
+            return {"checks": []}
+        return {"checks": examine(self, only)}
+
+    def answer(self, inputs: Mapping[str, Any]) -> Any:
+        """The result on these numpy arrays, as numpy arrays."""
+        placed = {name: trees.map_leaves(value, self.framework.put) for name, value in inputs.items()}
+        result = self.prepared.bind(placed, None)()
+        self.framework.sync(result)
+        return self.framework.get(result)
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set on the device and bind a call to each; samples rotate over them."""

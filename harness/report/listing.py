@@ -24,6 +24,8 @@ def families_table(catalog: Catalog) -> Group:
         heading.append(f": {family.question}", style="not bold")
         workload = ", ".join(_field(field) for field in family.fields)
         parts += [heading, Text(f"workload: {workload}; modes: {', '.join(family.modes)}", style="dim")]
+        if family.checks:
+            parts.append(Text(f"checks: {', '.join(family.checks)}", style="dim"))
         parts += [_implementations(catalog.of_family(family.name)), Text("")]
     if not parts:
         parts.append(Text("No family is registered; --plugin names a file that brings one."))

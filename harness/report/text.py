@@ -10,6 +10,7 @@ from harness.analysis.query import by_suite
 from harness.analysis.sides import Change
 from harness.report import figures
 from harness.report.advice import next_steps
+from harness.report.checks import print_checks
 from harness.report.render import print_tables
 from harness.report.sides import sides_tables
 from harness.report.table import suite_tables
@@ -32,6 +33,7 @@ def print_run(
     for suite in suites:
         for cases, growth in suite_tables(suite):
             print_tables(console, cases, growth)
+    print_checks(console, records)
     if overhead:
         console.print(Text(overhead_line(overhead)))
     for problem in problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ def _seconds() -> dict[str, float]:
 class Context:
     """`depth` says how far each case goes (DEPTHS): compiled, judged, or measured as well.
 
+    `checks` are the ids of those that cases are put to at depth `check`; None stands for all.
     `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
     """
 
@@ -36,6 +37,7 @@ class Context:
     listener: Listener
     folder: Path
     depth: str = "run"
+    checks: Collection[str] | None = ()
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
     spent: dict[str, float] = field(default_factory=_seconds)

@@ -62,6 +62,7 @@ def record_of(member: Member, stamp: Stamp, target: str, replicate: int) -> Reco
         baseline=member.baseline,
         replicate=replicate,
         correctness=member.correctness,
+        checks=member.checks,
         timing=timing_of(member),
         static={target: member.static},
         cost=member.cost,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from harness.run.executor import Ended, Worker
 from harness.run.member import Member
 from harness.run.sitting import Sitting
 from harness.spec.errors import Unsupported
-from harness.spec.record import Correctness
+from harness.spec.record import Checked, Correctness
 
 SETS = 2  # sets of inputs that samples rotate over
 
@@ -60,6 +60,16 @@ class Judge:
         elif member.expected:
             why = f"expected to be incorrect ({member.expectation}), but its contract passed"
             sitting.settle(member, "ok", why)
+
+    def examine(self, member: Member) -> None:
+        """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
+        sitting = self.sitting
+        if sitting.context.checks is not None and not sitting.context.checks:
+            return
+        sitting.context.listener.case_state(member.id, "checks")
+        answer = sitting.ask(member, "contract", "examine", only=_listed(sitting.context.checks))
+        if answer is not None:
+            member.checks = tuple(Checked(**one) for one in answer["checks"])
 
     def recheck(self, member: Member) -> None:
         """Judge a last call, on storage that held other values before."""
@@ -115,6 +125,10 @@ class Judge:
             else:
                 why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
                 self.sitting.settle(member, "skipped", why)
+
+
+def _listed(names: Collection[str] | None) -> list[str] | None:
+    return None if names is None else sorted(names)
 
 
 def _cotangent(member: Member) -> str | None:

@@ -11,7 +11,7 @@ from harness.catalog.catalog import ImplementationInfo
 from harness.run.executor import Worker
 from harness.run.predict import Work
 from harness.spec.case import Case
-from harness.spec.record import Correctness, Cost, Static
+from harness.spec.record import Checked, Correctness, Cost, Static
 from harness.spec.units import format_bytes
 
 NOT_COMPILED = "the case ended before it was compiled"
@@ -38,6 +38,7 @@ class Member:
     call_s: float = 0.0
     inner: int = 1
     correctness: Correctness | None = None
+    checks: tuple[Checked, ...] = ()
     high_water_bytes: int | None = None
     recompiled: int = 0  # compilations in calls after the first
     method: str = "wall"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """What a command asks for. `depth` is `static`, `check` or `run`."""
+    """What a command asks for. `depth` is `static`, `check` or `run`; `checks` as in a Context."""
 
     schedule: Schedule
     catalog: Catalog
@@ -28,6 +28,7 @@ class Request:
     depth: str
     version: str
     resume: bool = False
+    checks: Collection[str] | None = ()
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:

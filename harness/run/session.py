@@ -66,7 +66,15 @@ def conduct(request: Request, listener: Listener) -> Done:
         )
         outcome = run(
             schedule,
-            Context(executor, request.catalog, stamp, listener, executor.folder, depth=request.depth),
+            Context(
+                executor,
+                request.catalog,
+                stamp,
+                listener,
+                executor.folder,
+                depth=request.depth,
+                checks=request.checks,
+            ),
             folder,
             done=done,
             fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),

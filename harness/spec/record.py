@@ -53,6 +53,17 @@ class Correctness:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """What became of a check (`family/name`) on one case; `passed` None: a property, with its size."""
+
+    check: str
+    objection: str
+    passed: bool | None
+    figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Timing:
     """All readings of a case, in seconds per call, and how they were taken.
 
@@ -169,6 +180,7 @@ class Record:
     side: str | None = None
     replicate: int = 0
     correctness: Correctness | None = None
+    checks: tuple[Checked, ...] = ()
     timing: Timing | None = None
     static: Mapping[str, Static] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -202,6 +214,8 @@ class Record:
     def unexpected(self) -> bool:
         """An implementation that is wrong where it should be right, or right where it should not."""
         judged_right = self.correctness is not None and self.correctness.passed
+        if any(checked.passed is False for checked in self.checks):
+            return True
         return (self.status == "incorrect" and not self.expected) or (self.expected and judged_right)
 
     @property
@@ -224,6 +238,7 @@ class Record:
             raise ValueError(f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it")
         values = {name: data[name] for name in _names(cls) if name in data}
         values["correctness"] = _build(Correctness, data.get("correctness"))
+        values["checks"] = tuple(_build(Checked, one) for one in data.get("checks") or ())
         values["timing"] = _build(Timing, data.get("timing"))
         values["static"] = {
             target: _build(Static, figures) for target, figures in (data.get("static") or {}).items()

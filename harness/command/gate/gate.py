@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harness.command.asked import Asked
 from harness.command.gate.question import one_of, schedule_of
+from harness.command.printing import print_json
 from harness.report.gate.progress import GateProgress
 from harness.spec.errors import SeqsweepError, SideError, UsageError
 from harness.spec.gate import FAIL, STATIC, TIME, WARN, GateOutcome
@@ -127,8 +128,8 @@ def _update(asked: Asked, progress: GateProgress, say: Say) -> tuple[int, dict[s
     return 0, None
 
 
-def tell_noise(flags: Mapping[str, Any], console: Console) -> dict[str, Any] | None:
-    """`doctor --noise`: the data where JSON is asked for, else a page."""
+def tell_noise(flags: Mapping[str, Any], console: Console) -> None:
+    """`doctor --noise`: print the data where JSON is asked for, else a page."""
     from harness.command.gate.noise import REGIME_SECONDS, measure
     from harness.report.gate.noise import print_noise
 
@@ -140,9 +141,9 @@ def tell_noise(flags: Mapping[str, Any], console: Console) -> dict[str, Any] | N
     finally:
         progress.close()
     if asked.json:
-        return {"regimes": [regime.to_json() for regime in regimes]}
-    print_noise(console, regimes)
-    return None
+        print_json({"regimes": [regime.to_json() for regime in regimes]})
+    else:
+        print_noise(console, regimes)
 
 
 def _threads(flags: Mapping[str, Any]) -> str | None:

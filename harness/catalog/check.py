@@ -1,0 +1,47 @@
+"""Checks: named properties outside a contract, each the answer to an objection that somebody raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.catalog.contract import Judgement
+from harness.spec.record import Static
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One implementation on one workload, for a check to try things with.
+
+    `inputs` is the first set and `result` the answer to it, as numpy arrays. `call(changed)` is the
+    answer with the entries of `changed` in place of the set's, of the same shapes and dtypes.
+    """
+
+    workload: Any
+    inputs: Mapping[str, Any]
+    result: Any
+    call: Callable[[Mapping[str, Any]], Any]
+    static: Static
+
+
+@dataclass(frozen=True)
+class Check:
+    """`objection` is what the check answers, with its source. `name` is unique in its family.
+
+    It concerns implementations of `semantics` (all when empty) that take every input in `inputs`, on
+    workloads for which `when` holds. Where `decides` is false it is a property of the semantics: it is
+    reported with its size, and nothing fails for it.
+    """
+
+    name: str
+    objection: str
+    judge: Callable[[Trial], Judgement]
+    semantics: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    when: Callable[[Any], bool] = lambda _: True
+    decides: bool = True
+
+    def concerns(self, semantics: str, names: tuple[str, ...], workload: Any) -> bool:
+        right = not self.semantics or semantics in self.semantics
+        return right and set(self.inputs) <= set(names) and self.when(workload)
