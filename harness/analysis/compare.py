@@ -12,7 +12,7 @@ from harness.analysis.query import (
     representative,
     static_of,
 )
-from harness.analysis.stats import Estimate, ratio
+from harness.analysis.stats import Estimate, ratio, saving
 from harness.spec.record import Record, Static
 
 
@@ -23,7 +23,8 @@ class Comparison:
     `speedup` is the baseline's time over the case's: above 1 the case is faster. `low` and `high`
     bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
     are the case's static figure over the baseline's: below 1 the case needs less. What is None
-    has its cause in `reason` (speedup and interval) or `unavailable` (a ratio, by its name).
+    has its cause in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the
+    suite names its `layers`, `per_step_s` is the time that the case saves in so many calls.
     """
 
     suite: str
@@ -43,6 +44,9 @@ class Comparison:
     implementation: str = ""
     panel: str = ""
     seq: int = 0
+    per_step_s: float | None = None
+    per_step_low_s: float | None = None
+    per_step_high_s: float | None = None
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
@@ -60,6 +64,8 @@ def _compare(
     suite: SuiteRecords, own: tuple[Record, ...], base: tuple[Record, ...], target: str
 ) -> Comparison:
     speedup = _speedup(suite, own, base)
+    timed = speedup.value is not None and suite.layers is not None
+    saved = saving(own, base, suite.layers or 0) if timed else Estimate(None)
     figures: dict[str, float | None] = {}
     unavailable: dict[str, str] = {}
     for name in ("bytes_accessed", "temp_bytes", "flops"):
@@ -84,6 +90,9 @@ def _compare(
         implementation=label_of(own[0]),
         panel=panel_of(own[0]),
         seq=own[0].seq,
+        per_step_s=saved.value,
+        per_step_low_s=saved.low,
+        per_step_high_s=saved.high,
     )
 
 

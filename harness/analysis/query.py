@@ -15,7 +15,8 @@ HOST = "host"
 class SuiteRecords:
     """The records of one suite. `baseline` and `implementations` are labels, options included.
 
-    `baseline` is empty when the suite has none. A case that several suites share is in each.
+    `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
+    how often a model's step makes the call, where the suite says so.
     """
 
     name: str
@@ -23,6 +24,7 @@ class SuiteRecords:
     baseline: str
     implementations: tuple[str, ...]
     records: tuple[Record, ...]
+    layers: int | None = None
 
 
 def label_of(record: Record) -> str:
@@ -68,6 +70,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 baseline=described.get("baseline") or "",
                 implementations=tuple(described.get("implementations") or _labels(members)),
                 records=members,
+                layers=described.get("layers"),
             )
         )
     return suites + _unnamed([r for case, rs in own.items() if case not in named for r in rs])

@@ -8,8 +8,8 @@ are never pooled: that would claim far more certainty than there is.
 
 import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from harness.analysis.doubts import doubts
 from harness.spec.order import median_interval, samples_needed
@@ -64,7 +64,8 @@ def time_of(records: Sequence[Record]) -> Estimate:
         rounds = len(set(only.round))
         reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
         return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
-    return _exp(_over_processes([math.log(timing.median_s) for timing in timings]), warnings)
+    found = _over_processes([math.log(timing.median_s) for timing in timings])
+    return replace(_exp(found), warnings=warnings)
 
 
 def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
@@ -73,27 +74,43 @@ def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
     Per round the median of each side and the logarithm of their quotient; per process the median
     of these over the rounds both sides have.
     """
-    theirs = {(record.run, record.replicate): record.timing for record in to}
+    return _exp(_compared(of, to, lambda mine, theirs: math.log(mine / theirs)))
+
+
+def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
+    """Seconds that `of` takes less than `to` in so many calls, from the same rounds as :func:`ratio`."""
+    return _compared(of, to, lambda mine, theirs: layers * (theirs - mine))
+
+
+def _compared(
+    of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
+) -> Estimate:
+    """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""
+    others = {(record.run, record.replicate): record.timing for record in to}
     pairs = [
         (record.timing, other)
         for record in of
-        if record.timing is not None and (other := theirs.get((record.run, record.replicate))) is not None
+        if record.timing is not None and (other := others.get((record.run, record.replicate))) is not None
     ]
     if not pairs:
         return Estimate(None, reason="no process timed both")
-    effects = [logs for mine, other in pairs if (logs := round_log_ratios(mine, other))]
+    effects = [found for mine, other in pairs if (found := _by_round(mine, other, compare))]
     if not effects:
         return Estimate(None, reason="no round has both")
     warnings = _warnings([timing for pair in pairs for timing in pair])
     if len(effects) == 1:
-        return _exp(_over_rounds(effects[0]), warnings)
-    return _exp(_over_processes([statistics.median(logs) for logs in effects]), warnings)
+        return replace(_over_rounds(effects[0]), warnings=warnings)
+    return replace(_over_processes([statistics.median(found) for found in effects]), warnings=warnings)
 
 
 def round_log_ratios(of: Timing, to: Timing) -> list[float]:
     """log(median of / median to) for every round that both timings have, in order."""
+    return _by_round(of, to, lambda mine, theirs: math.log(mine / theirs))
+
+
+def _by_round(of: Timing, to: Timing, compare: Callable[[float, float], float]) -> list[float]:
     mine, theirs = round_medians(of), round_medians(to)
-    return [math.log(mine[r] / theirs[r]) for r in sorted(mine.keys() & theirs.keys())]
+    return [compare(mine[r], theirs[r]) for r in sorted(mine.keys() & theirs.keys())]
 
 
 def round_medians(timing: Timing) -> dict[int, float]:
@@ -125,9 +142,9 @@ def _over_processes(effects: Sequence[float]) -> Estimate:
     return Estimate(mean, mean - half, mean + half, count, BY_PROCESS)
 
 
-def _exp(log: Estimate, warnings: tuple[str, ...]) -> Estimate:
+def _exp(log: Estimate) -> Estimate:
     value, low, high = (None if x is None else math.exp(x) for x in (log.value, log.low, log.high))
-    return Estimate(value, low, high, log.samples, log.unit, log.reason, warnings)
+    return replace(log, value=value, low=low, high=high)
 
 
 def _warnings(timings: Sequence[Timing]) -> tuple[str, ...]:

@@ -136,6 +136,15 @@ def speedup(row: Row, notes: Footnotes) -> Cell:
     return Cell(text, notes.mark(why, *new), _speedup_style(found))
 
 
+def per_step(row: Row, _: Footnotes) -> Cell:
+    """What the case saves in all calls of a model's step."""
+    found = row.compared
+    if found is None or found.per_step_s is None:
+        return Cell("baseline" if found is None else ABSENT, style="dim" if found is None else "")
+    text = figures.saved(found.per_step_s, found.per_step_low_s, found.per_step_high_s)
+    return Cell(text, style=_speedup_style(found))
+
+
 def _speedup_style(found: Comparison) -> str:
     if found.low is None or found.high is None:
         return ""

@@ -32,6 +32,17 @@ def seconds(value: float, low: float | None, high: float | None) -> tuple[str, s
     return text, _bounds(low / _SECONDS[unit], high / _SECONDS[unit], _decimals(number))
 
 
+def saved(value: float, low: float | None, high: float | None) -> str:
+    """`153 ms [151, 155]`; what takes longer instead has a minus."""
+    text = format_seconds(abs(value), digits(abs(value), low, high))
+    number, unit = text.split(" ")
+    sign = "−" if value < 0 else ""
+    if low is None or high is None:
+        return f"{sign}{text}"
+    scale = _SECONDS[unit]
+    return f"{sign}{text} {_bounds(low / scale, high / scale, _decimals(number)).replace('-', '−')}"
+
+
 def speedup(value: float, low: float | None, high: float | None) -> str:
     """`2.31× [2.25, 2.38]`, or `2.3×` without an interval."""
     number = _significant(value, digits(value, low, high))

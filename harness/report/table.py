@@ -108,7 +108,9 @@ def suite_table(
     notes = notes if notes is not None else Footnotes()
     rows = case_rows(suite, panel, target)
     entries = [
-        (column, write) for column, write in _entries(rows, target) if suite.baseline or not column.relative
+        (column, write)
+        for column, write in _entries(rows, target, suite.layers)
+        if suite.baseline or not column.relative
     ]
     breaks = [i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq]
     return TableData(
@@ -165,14 +167,19 @@ def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[Row]:
     ]
 
 
-def _entries(rows: Sequence[Row], target: str) -> tuple[tuple[Column, Write], ...]:
+def _entries(rows: Sequence[Row], target: str, layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
     if target != HOST:
         return (*_NAMES, *_STATIC, *_FITS)
     if any(row.time.value is not None for row in rows):
-        return (*_NAMES, *_TIMES, *_STATIC, *_STATUS)
+        return (*_NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *_STATUS)
     judged = any(record.correctness is not None for row in rows for record in row.own)
     compiled = any(row.static is not None for row in rows)
     return (*_NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *_STATUS)
+
+
+def _per_step(layers: int) -> tuple[Column, Write]:
+    """What a kernel saves in a model's step, if each of its layers makes the call once."""
+    return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
 
 
 def _title(suite: SuiteRecords, panel: str, target: str) -> str:

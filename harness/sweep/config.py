@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
-from harness.sweep.margins import margins
+from harness.sweep.margins import layers, margins
 from harness.sweep.nodes import Entry, Node, Scalar, Table, at, items, scalar, scalars, table, words
 from harness.sweep.settings import Settings
 from harness.sweep.yaml_lines import read
@@ -66,6 +66,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     suites = _suites(root)
     for suite in suites.values():
         margins(suite)  # for its errors: a typo there stops every command, not only the gate
+        layers(suite)
     defaults = _defaults(root)
     return Config(
         path=path.absolute(),

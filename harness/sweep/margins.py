@@ -1,4 +1,5 @@
-"""What a suite says to the gate: the slowdown to catch (`delta`), and the changes it accepts (`accept`).
+"""What a suite says beyond its cases: the slowdown that a gate is to catch (`delta`), the changes it
+accepts (`accept`), and how often a model's step makes the call (`layers`).
 
 delta: 5%
 accept:
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from harness.spec.errors import UsageError, nearest
 from harness.spec.figures import EXACT_FIGURES
 from harness.spec.globs import matches
-from harness.spec.units import parse_share
+from harness.spec.units import parse_count, parse_share
 from harness.sweep.nodes import Entry, Node, Scalar, Table, at, scalar, table
 
 if TYPE_CHECKING:
@@ -41,6 +42,19 @@ class Margins:
 
     delta: float | None
     accept: tuple[Accept, ...]
+
+
+def layers(suite: SuiteConfig) -> int | None:
+    """How often a model's step makes the call (`layers: 58`). UsageError for what is no positive count."""
+    entry = suite.later.get("layers")
+    if entry is None:
+        return None
+    raw = scalar(entry.node, "layers")
+    with at(raw.where):
+        count = parse_count(raw.text)
+        if count < 1:
+            raise ValueError(f"layers {raw.text}: must be at least 1")
+    return count
 
 
 def margins(suite: SuiteConfig) -> Margins:

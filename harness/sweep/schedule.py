@@ -65,6 +65,7 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
             "devices": list(suite.devices),
             "baseline": suite.baseline,
             "implementations": list(suite.implementations),
+            "layers": suite.layers,
             "cases": [case.id for case in suite.cases],
         }
         for suite in schedule.suites

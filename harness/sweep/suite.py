@@ -11,6 +11,7 @@ from harness.spec.errors import UsageError, nearest
 from harness.spec.workload import MODES, Value
 from harness.sweep.axes import complete, missing, parse, points
 from harness.sweep.grid import Grid
+from harness.sweep.margins import layers
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 from harness.sweep.variants import Variant
@@ -37,6 +38,7 @@ class Suite:
     implementations: tuple[str, ...]
     cases: tuple[Case, ...]
     settings: Settings
+    layers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def build(grid: Grid, base: Settings, overrides: Overrides) -> tuple[Suite, list
         implementations=tuple(one.label for one in grid.variants),
         cases=tuple(cases),
         settings=_settings(grid, base, overrides),
+        layers=layers(grid.suite),
     )
     return suite, skips
 

@@ -3,7 +3,7 @@ import statistics
 
 import pytest
 
-from harness.analysis.stats import ratio, round_log_ratios, student_t, time_of
+from harness.analysis.stats import ratio, round_log_ratios, saving, student_t, time_of
 
 
 def test_one_process_shows_its_recorded_median(record):
@@ -98,3 +98,12 @@ def test_warnings_of_both_sides_travel_with_the_ratio(record, timing):
 @pytest.mark.parametrize(("freedom", "expected"), [(1, 12.706), (5, 2.571), (30, 2.042)])
 def test_quantiles_of_t_are_those_of_the_tables(freedom, expected):
     assert student_t(0.975, freedom) == pytest.approx(expected, abs=5e-4)
+
+
+def test_a_saving_is_the_difference_within_rounds_times_the_layers(record):
+    base = [0.010 + drift for drift in (0, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3)]
+    mine = [seconds - 2e-3 for seconds in base]
+    found = saving([record("a", 64, mine)], [record("b", 64, base)], 58)
+    assert found.value == pytest.approx(58 * 2e-3)
+    assert (found.low, found.high) == (pytest.approx(0.116), pytest.approx(0.116))
+    assert saving([record("b", 64, base)], [record("a", 64, mine)], 58).value == pytest.approx(-0.116)

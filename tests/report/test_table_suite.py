@@ -1,4 +1,9 @@
+from dataclasses import replace
+
+import pytest
+
 from harness.analysis.query import points
+from harness.report import figures
 from harness.report.table import suite_table, suite_tables, summary_table
 from harness.spec.record import Correctness
 
@@ -239,3 +244,24 @@ def test_a_timed_suite_shows_the_host_even_when_only_a_target_was_compiled(recor
     records = [record("broadcast", 4096, timing=timing([1.0]), static={"tpu:v5p": static()})]
     titles = [cases.title for cases, _ in suite_tables(suite(records))]
     assert [title.rsplit(", ", 1)[1] for title in titles] == ["fwd on cpu", "fwd compiled for tpu:v5p"]
+
+
+def test_what_a_call_saves_in_a_step_of_a_model(suite, run):
+    plain = suite(run)
+    layered = replace(plain, layers=58)
+    column = "saved × 58 layers"
+    titles = next(table.columns for table, _ in suite_tables(layered))
+    assert column in [one.title for one in titles]
+    assert column not in [one.title for table, _ in suite_tables(plain) for one in table.columns]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        ((0.153, 0.151, 0.155), "153 ms [151, 155]"),
+        ((-0.012, -0.013, -0.011), "−12.0 ms [−13.0, −11.0]"),
+        ((0.012, None, None), "12 ms"),
+    ],
+)
+def test_a_saving_is_written_with_its_sign(seconds, text):
+    assert figures.saved(*seconds) == text

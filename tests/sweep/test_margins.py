@@ -1,7 +1,7 @@
 import pytest
 
 from harness.spec.errors import UsageError
-from harness.sweep.margins import Accept, Margins, accepted, margins
+from harness.sweep.margins import Accept, Margins, accepted, layers, margins
 
 CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
 STAGED = "topk/two_stage[buckets=64,keep=2]@batch=1,seq=4096:fwd:cpu"
@@ -78,3 +78,12 @@ def test_slips_stop_the_file_from_loading(bench, lines, number, message):
     with pytest.raises(UsageError) as caught:
         bench(f"suites:\n  mask:\n    {lines}\n    family: mask\n")
     assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
+
+
+def test_layers_are_a_positive_count(bench):
+    text = "suites:\n  mask:\n    family: mask\n    layers: {}\n"
+    assert layers(bench(text.format(58)).suites["mask"]) == 58
+    assert layers(bench("suites:\n  mask: {family: mask}\n").suites["mask"]) is None
+    for wrong in ("0", "many", "[1, 2]"):
+        with pytest.raises(UsageError, match=r"bench\.yaml:4: "):
+            bench(text.format(wrong))
