@@ -151,10 +151,11 @@ def _statuses(base: Exact | None, candidate: Exact) -> Finding:
             return Finding(IMPROVED, f"fits now; {then}")
         return Finding(NEW, then)
     now = f"{candidate.state}: {candidate.reason}"
+    if candidate.state in {"crashed", "timeout"}:
+        return Finding(INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base was ok'}")
     if base is None or base.state != "ok":
         return Finding(None, f"{now}; {then}")
-    verdicts = {"oom": REGRESSED, "crashed": INVALID, "timeout": INVALID}
-    return Finding(verdicts.get(candidate.state, VANISHED), f"{now}; the base was ok")
+    return Finding(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base was ok")
 
 
 def _contract(base: Exact, candidate: Exact) -> list[tuple[str, str]]:

@@ -79,6 +79,8 @@ class GateOutcome:
         found = {case.verdict for case in self.cases}
         if self.broken or (self.self_check and found & {REGRESSED, IMPROVED}):
             found.add(INVALID)
+        if not found:  # nothing was compared, which is no reason for trust
+            found.add(NOT_ENOUGH)
         weighing = next((verdict for verdict in WEIGHT if verdict in found), UNCHANGED)
         return weighing if weighing in EXIT_CODES else UNCHANGED
 

@@ -55,6 +55,14 @@ def test_a_folder_swept_before_it_was_locked_is_made_again(temporary, monkeypatc
         assert folder == made[1]
 
 
+def test_a_folder_that_no_import_path_can_name_is_refused(temporary, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: f"{temporary}{os.pathsep}x")
+    with pytest.raises(MachineError, match="set TMPDIR"), scratch():
+        pass
+
+
 def test_no_room_is_a_sentence(monkeypatch):
     import tempfile
 

@@ -21,8 +21,9 @@ def scratch() -> Generator[Path]:
 
     A living gate holds a lock on its folder, which the kernel releases however the gate ends.
     """
-    _sweep()
     try:
+        _refuse(tempfile.gettempdir())
+        _sweep()
         folder, descriptor = _locked()
     except OSError as error:
         raise MachineError(
@@ -33,6 +34,14 @@ def scratch() -> Generator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
+
+
+def _refuse(place: str) -> None:
+    """The folder stands on an import path, which would be cut in two there."""
+    if os.pathsep in place:
+        raise MachineError(
+            f'no base can be imported from {place}, since "{os.pathsep}" separates folders; set TMPDIR'
+        )
 
 
 def _locked() -> tuple[Path, int]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -22,6 +23,7 @@ from harness.command.gate.verdicts import Asking, Kept, Played, evidence_of, iso
 from harness.run.lock import device_lock
 from harness.run.sides.contest import Contest
 from harness.run.sides.meeting import timed
+from harness.run.sides.repository import state, toplevel
 from harness.spec.errors import SeqsweepError
 from harness.spec.gate import (
     TIME,
@@ -46,7 +48,7 @@ def run_timed(asked: Asked, asking: Asking, progress: GateProgress) -> tuple[Gat
     with ExitStack() as stack:
         question = stack.enter_context(asked_of(asked, asking.against, self_check=asking.self_check))
         refuse_below(asked, min(question.deltas.values()), question.schedule.suites[0].settings.threads)
-        request = request_of(question, asking)
+        request = request_of(question, asking, states(question))
         for device in sorted({case.device for case in question.opponents}):
             stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
         folder = newest(asked.results, request) if asking.resume else _new(asked, request)
@@ -95,7 +97,14 @@ def _contest(
         return Played(tuple(duels), ledger, tuple(contest.disturbances))
 
 
-def request_of(question: Question, asking: Asking) -> str:
+def states(question: Question) -> dict[str, str]:
+    """What stands in each repository that holds an implementation: it may import or read its neighbours."""
+    names = {case.implementation for case in question.opponents}
+    folders = {Path(question.catalog.implementation(name).file).parent for name in names}
+    return {str(repo): state(repo) for repo in {toplevel(folder) for folder in folders} if repo}
+
+
+def request_of(question: Question, asking: Asking, trees: Mapping[str, str]) -> str:
     """Equal for gates whose pairs may be put together: the same cases of the same code, the same margins."""
     sides = {
         name: {
@@ -110,6 +119,7 @@ def request_of(question: Question, asking: Asking) -> str:
         "cases": sorted(case.id for case in question.opponents),
         "deltas": dict(question.deltas),
         "self_check": asking.self_check,
+        "trees": dict(trees),
         "settings": [asdict(suite.settings) for suite in question.schedule.suites],
     }
     return f"sha256:{hashlib.sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS)).hexdigest()}"

@@ -19,6 +19,7 @@ from harness.store.gates import GateFolder
 
 TAIL = 0.22  # log 1.25: a 90th percentile so much larger is told, and decides nothing
 SAME = "same program on both sides, so a difference in time is the machine's"
+MEANT = "slower, which is accepted"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def _timed(duel: Duel, standing: Standing, question: Question, asking: Asking) -
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
     elif verdict == REGRESSED and (why := question.accept(duel.id, "time")):
-        verdict, reason = UNCHANGED, f"accepted: {reason}: {why}"
+        notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
+        verdict, reason = UNCHANGED, MEANT
     return CaseVerdict(
         duel.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from harness.report.gate.words import percent
 
 WIDTH = 60
-_LABELS = 14
+LEAST = 24  # two ends of the axis stand in it
+LABELS = 14
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Strip:
     bar: tuple[float, float, float] | None = None  # low, mean, high
 
 
-def strip_chart(strips: Sequence[Strip], marks: Sequence[tuple[str, float]]) -> list[str]:
+def strip_chart(strips: Sequence[Strip], marks: Sequence[tuple[str, float]], width: int = WIDTH) -> list[str]:
     """The strips over one axis on which each mark, a single character, runs through as a line.
 
     Dots that fall together are counted: `3` stands for three, `+` for more than nine.
@@ -29,19 +30,21 @@ def strip_chart(strips: Sequence[Strip], marks: Sequence[tuple[str, float]]) -> 
     margin = (high - low or 1.0) * 0.03
 
     def column(value: float) -> int:
-        return round((value - low + margin) / (high - low + 2 * margin) * (WIDTH - 1))
+        return round((value - low + margin) / (high - low + 2 * margin) * (width - 1))
 
-    lines = [_strip(strip, marks, column) for strip in strips]
-    axis = ["─"] * WIDTH
+    lines = [_strip(strip, marks, column, width) for strip in strips]
+    axis = ["─"] * width
     for mark, value in marks:
         axis[column(value)] = mark
     left, right = percent(low - margin), percent(high + margin)
-    ends = f"{left}{right:>{WIDTH - len(left)}}"
-    return [*lines, " " * _LABELS + "".join(axis), " " * _LABELS + ends]
+    ends = f"{left}{right:>{width - len(left)}}"
+    return [*lines, " " * LABELS + "".join(axis), " " * LABELS + ends]
 
 
-def _strip(strip: Strip, marks: Sequence[tuple[str, float]], column: Callable[[float], int]) -> str:
-    line = [" "] * WIDTH
+def _strip(
+    strip: Strip, marks: Sequence[tuple[str, float]], column: Callable[[float], int], width: int
+) -> str:
+    line = [" "] * width
     for _, value in marks:
         line[column(value)] = "┊"
     if strip.bar is not None:
@@ -51,4 +54,4 @@ def _strip(strip: Strip, marks: Sequence[tuple[str, float]], column: Callable[[f
     for place in sorted({column(effect) for effect in strip.effects}):
         count = sum(column(effect) == place for effect in strip.effects)
         line[place] = "●" if count == 1 else str(count) if count < 10 else "+"
-    return f"{strip.label:<{_LABELS}}{''.join(line)}".rstrip()
+    return f"{strip.label:<{LABELS}}{''.join(line)}".rstrip()

@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.analysis.stats import PROCESSES
 from harness.analysis.verdict import Verdict, judge
 from harness.report.gate import words
-from harness.report.gate.chart import Strip, strip_chart
+from harness.report.gate.chart import LABELS, LEAST, WIDTH, Strip, strip_chart
 from harness.report.gate.evidence import Evidence
 from harness.report.gate.names import name_of
 from harness.report.gate.pairs import lengths_table, pairs_tables
@@ -31,7 +31,7 @@ def print_explanation(console: Console, evidence: Evidence) -> None:
         console.print(Text(line))
     console.print()
     if evidence.first:
-        for line in chart(evidence):
+        for line in chart(evidence, max(LEAST, min(WIDTH, console.width - LABELS))):
             console.print(Text(line), no_wrap=True, crop=False)
         console.print(Text(_legend(evidence), style="dim"))
         console.print()
@@ -74,7 +74,7 @@ def _bounds(which: str, found: Verdict) -> str:
     return f"{which}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
 
 
-def chart(evidence: Evidence) -> list[str]:
+def chart(evidence: Evidence, width: int = WIDTH) -> list[str]:
     """A dot per pair, the bounds as a bar below, and lines at nothing, Δ/2 and Δ."""
     margin = evidence.margin
     strips: list[Strip] = []
@@ -82,7 +82,7 @@ def chart(evidence: Evidence) -> list[str]:
         if effects:
             strips += [Strip(label, effects), *_bar(judge(effects, margin))]
     marks = (("0", 0.0), ("½", margin.least), ("Δ", margin.excluded))
-    return strip_chart(strips, marks)
+    return strip_chart(strips, marks, width)
 
 
 def _legend(evidence: Evidence) -> str:

@@ -11,6 +11,7 @@ from harness.spec.gate import (
     IMPROVED,
     INCORRECT,
     INVALID,
+    NEW,
     NOT_ENOUGH,
     REGRESSED,
     STATIC,
@@ -107,6 +108,8 @@ def conclusion(outcome: GateOutcome) -> str:
     found = counts(outcome.cases)
     if outcome.self_check:
         return f"{_trust(outcome)}: {found} ({code})"
+    if all(case.verdict == NEW for case in outcome.cases):
+        return f"nothing was compared: {found} ({code})"
     if outcome.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
         code += ", since --inconclusive warn"
     return f"{in_words(outcome.verdict)}: {found} ({code})"

@@ -55,8 +55,10 @@ def _carried(
         elif own[name].required or value != own[name].default:
             return f"{text} is unknown to the base"
     for name, known in other.items():
-        if known.required and name not in own:
-            return f"the base needs a value for its {what} {name}, which the candidate does not know"
+        if name not in own:
+            if known.required:
+                return f"the base needs a value for its {what} {name}, which the candidate does not know"
+            found[name] = known.default  # written out, as in the base's own ids
     return found
 
 

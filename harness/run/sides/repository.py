@@ -5,6 +5,7 @@ Questions only, of what is on this disk: no hooks, no network, and no terminal t
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from harness.spec.errors import MachineError, UsageError
 
 SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
+MASTER = "refs/remotes/origin/master"  # where there is no main
 
 # Set by git for its hooks: with them every question would be about the repository of the hook.
 OF_A_HOOK = (
@@ -93,30 +95,58 @@ def commit_of(repo: Path, ref: str) -> str:
 def default_commit(repo: Path) -> tuple[str, str]:
     """(what a change is held against, how that was chosen). NoHistory when it cannot be known.
 
-    On a branch: where it left origin/main. On main itself: the commit before, or with changes that
-    are not committed yet, the last one.
+    On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
+    the commit before, or with changes that are not committed yet, the last one.
     """
     if toplevel(repo) is None:
         raise NoHistory(
             f"{repo} is in no git repository that can be asked for a base; "
             "commit it to one, or name a base with --against impl:NAME or py:INTERPRETER"
         )
-    head, main = _commit(repo, "HEAD"), _commit(repo, MAIN)
+    head = _commit(repo, "HEAD")
+    ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
+    main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")
     if head is None:
         raise NoHistory(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
     if main is None:
         raise _unknown(repo, "origin/main is not known")
     base = git(repo, "merge-base", head, main).stdout.strip()
     if not base:
-        raise _unknown(repo, "HEAD and origin/main have no common ancestor")
+        raise _unknown(repo, f"HEAD and {name} have no common ancestor", ref)
     if base != head:
-        return base, "merge base with origin/main"
-    if git(repo, "status", "--porcelain").stdout:
+        return base, f"merge base with {name}"
+    if _edited(repo):
         return head, "HEAD, without what is not committed"
     parent = _commit(repo, f"{head}^")
     if parent is None:
-        raise _unknown(repo, "HEAD is in origin/main and its parent is not known")
-    return parent, "first parent of HEAD, which is in origin/main"
+        raise _unknown(repo, f"HEAD is in {name} and its parent is not known", ref)
+    return parent, f"first parent of HEAD, which is in {name}"
+
+
+def state(repo: Path) -> str:
+    """A hash of what stands in a repository: its commit, what was edited since, and modules not yet added.
+
+    Other new files do not count: a gate writes some itself.
+    """
+    found = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
+    changes = git(repo, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--submodule=diff", "HEAD")
+    found.update(changes.stdout.encode(errors="surrogateescape"))
+    for name in _modules_not_added(repo):
+        file = repo / name
+        found.update(name.encode(errors="surrogateescape") + b"\0")
+        found.update(file.read_bytes() if file.is_file() else b"")
+    return f"sha256:{found.hexdigest()}"
+
+
+def _edited(repo: Path) -> bool:
+    """Whether somebody works here: what a gate or a build leaves behind is no such sign."""
+    tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
+    return bool(tracked) or bool(_modules_not_added(repo))
+
+
+def _modules_not_added(repo: Path) -> list[str]:
+    found = git(repo, "ls-files", "--others", "--exclude-standard", "-z", "--", "*.py").stdout
+    return sorted(filter(None, found.split("\0")))
 
 
 def _commit(repo: Path, ref: str) -> str | None:
@@ -125,9 +155,9 @@ def _commit(repo: Path, ref: str) -> str | None:
     return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
 
 
-def _unknown(repo: Path, what: str) -> NoHistory:
+def _unknown(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
     shallow = git(repo, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
     depth = ["--unshallow"] if shallow else []
-    fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"main:{MAIN}"])
+    fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"{ref.rpartition('/')[2]}:{ref}"])
     where = f"{repo}, a shallow clone" if shallow else str(repo)
     return NoHistory(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")

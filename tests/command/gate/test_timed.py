@@ -39,6 +39,7 @@ def replay(ledger, effects):
 
 
 ASKING = Asking(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
+TREES = {"/r": "sha256:clean"}
 SLOW, SAME, FAST = [0.1, 0.101, 0.099, 0.1], [0.001, -0.001, 0.0, 0.002], [-0.1, -0.101, -0.099, -0.1]
 WIDE = [0.3, -0.3, 0.3, -0.3]
 
@@ -196,8 +197,8 @@ def test_an_accepted_time_is_unchanged_and_says_why(kept, figure, verdict):
     accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
     found = composed(kept, [duel()], ledger_of(*SLOW, *SLOW), question(accepts=accepts))["mask/scatter"]
     said = REASONS[0][2]
-    whole = f"accepted: {said}: rows are whole now" if verdict == UNCHANGED else said
-    assert (found.verdict, found.reason) == (verdict, whole)
+    told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
+    assert (found.verdict, found.reason, found.notes) == (verdict, *told)
 
 
 def test_what_was_not_timed_has_its_own_word(kept):
@@ -240,17 +241,19 @@ def test_pairs_are_kept_with_their_effects_and_read_again(kept):
 
 def test_pairs_are_put_together_only_of_one_request():
     asked = question()
-    own = request_of(asked, ASKING)
-    assert request_of(question(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True)) == own
+    own = request_of(asked, ASKING, TREES)
+    assert request_of(question(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True), TREES) == own
     changed = replace(asked.sides[BASE], catalog=catalog(scatter="sha256:other"))
     others = [
-        request_of(replace(asked, sides={**asked.sides, BASE: changed}), ASKING),
-        request_of(replace(asked, deltas={"mask": 0.1}), ASKING),
-        request_of(question("scatter", "plain"), ASKING),
+        request_of(replace(asked, sides={**asked.sides, BASE: changed}), ASKING, TREES),
+        request_of(replace(asked, deltas={"mask": 0.1}), ASKING, TREES),
+        request_of(question("scatter", "plain"), ASKING, TREES),
         request_of(
             replace(asked, schedule=schedule(("scatter",), (1024,), settings=replace(SETTINGS, threads=2))),
             ASKING,
+            TREES,
         ),
-        request_of(asked, replace(ASKING, self_check=True)),
+        request_of(asked, replace(ASKING, self_check=True), TREES),
+        request_of(asked, ASKING, {"/r": "sha256:edited"}),
     ]
-    assert len({own, *others}) == 6
+    assert len({own, *others}) == 7

@@ -111,3 +111,11 @@ def test_a_bar_spans_its_bounds():
     )
     assert [bar.index(sign) for sign in "├┼┤"] == [axis.index(mark) for mark in "0½Δ"]
     assert ends.split() == ["−0.3", "%", "+10.8", "%"]
+
+
+def test_a_chart_fits_its_terminal(page, evidence):
+    for columns, most in ((60, 60), (140, 74)):
+        lines = page(print_explanation, evidence(), columns).splitlines()
+        (axis,) = (line for line in lines if "─½─" in line)
+        assert "Δ" in axis
+        assert len(axis) == most

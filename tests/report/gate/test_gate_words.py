@@ -8,6 +8,7 @@ from harness.report.gate import words
 from harness.spec.gate import (
     FAIL,
     INCORRECT,
+    NEW,
     NOT_ENOUGH,
     REGRESSED,
     STATIC,
@@ -67,7 +68,14 @@ def test_what_is_lenient_says_so(outcome, verdict):
 
 
 def test_no_cases_are_no_verdict(outcome):
-    assert words.conclusion(outcome([])) == "no case was compared, so nothing is said (exit code 0)"
+    assert words.conclusion(outcome([])) == "no case was compared, so nothing is said (exit code 3)"
+
+
+def test_new_cases_alone_are_no_comparison(outcome):
+    assert (
+        words.conclusion(outcome([CaseVerdict("m/a", NEW, "the base has none")]))
+        == "nothing was compared: 1 new (exit code 0)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_field_of_the_candidate_alone_without_a_default_is_new():
 
 
 def test_a_field_of_the_base_alone_stays_at_its_default():
-    assert opponent(case(), side("candidate"), side(fields=[*FIELDS, number("tile", 128)])) == case()
+    assert opponent(case(), side("candidate"), side(fields=[*FIELDS, number("tile", 128)])) == case(tile=128)
     said = opponent(case(), side("candidate"), side(fields=[*FIELDS, number("tile")]))
     assert said == "the base needs a value for its field tile, which the candidate does not know"
 
@@ -119,12 +119,20 @@ def test_a_value_that_the_base_does_not_take(given, field, said):
     assert found == f"{said} is no value that the base takes"
 
 
+def test_what_the_candidate_dropped_is_still_the_bases_case():
+    """By the id that the base's own schedule gives it: else it is vanished and an opponent, too."""
+    base = side(fields=[*FIELDS, number("tile", 128, later=True)], options=[*OPTIONS, number("keep", 2)])
+    assert opponent(case(), side("candidate"), base) == case(options={"buckets": 64, "keep": 2})
+
+
 def test_options_go_by_the_same_rules():
     mine = side("candidate", options=[*OPTIONS, number("keep", 2)])
     assert opponent(case(options={"buckets": 64, "keep": 2}), mine, side()) == case()
     said = opponent(case(options={"buckets": 64, "keep": 3}), mine, side())
     assert said == "option keep=3 is unknown to the base"
-    assert opponent(case(), side("candidate"), side(options=[*OPTIONS, number("keep", 2)])) == case()
+    assert opponent(case(), side("candidate"), side(options=[*OPTIONS, number("keep", 2)])) == case(
+        options={"buckets": 64, "keep": 2}
+    )
     said = opponent(case(), side("candidate"), side(options=[*OPTIONS, number("keep")]))
     assert said == "the base needs a value for its option keep, which the candidate does not know"
 

@@ -112,7 +112,7 @@ def test_what_both_sides_take_beside_their_readings_is_no_forgery(tmp_path):
     assert world.duel().living
 
 
-@pytest.mark.parametrize(("beside", "living"), [(0.008, True), (0.010, False)])
+@pytest.mark.parametrize(("beside", "living"), [(0.002, True), (0.004, False)])
 def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, living):
     world = World(tmp_path)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.run.sides.repository import NoHistory, commit_of, default_commit, toplevel
+from harness.run.sides.repository import NoHistory, commit_of, default_commit, state, toplevel
 from harness.spec.errors import UsageError
 
 
@@ -50,6 +50,40 @@ def test_on_main_with_changes_the_base_is_the_last_commit(repository, file):
     work.write(**{file: "3"})
     commit, how = default_commit(work.folder)
     assert (commit, "not committed" in how) == (last, True)
+
+
+def test_what_a_gate_leaves_behind_is_no_change(repository):
+    """Else the second gate on main would hold the last commit against itself."""
+    work = repository()
+    before = work.commit(a="1")
+    work.commit(a="2")
+    work.origin_main()
+    work.write({"results/gates/one/pairs.jsonl": "{}", "cache.log": "x"})
+    assert default_commit(work.folder)[0] == before
+
+
+def test_a_repository_whose_branch_is_master(repository):
+    work = repository()
+    left = work.commit(a="1")
+    work("update-ref", "refs/remotes/origin/master", "HEAD")
+    work.commit(a="2")
+    assert default_commit(work.folder) == (left, "merge base with origin/master")
+    work.origin_main()
+    assert "which is in origin/main" in default_commit(work.folder)[1]
+
+
+def test_a_state_changes_with_every_source_and_not_with_results(repository):
+    work = repository()
+    work.commit({"data.txt": "1"}, a="1")
+    states = [state(work.folder)]
+    for files in ({"data.txt": "2"}, {"a.py": "2"}, {"new.py": "1"}, {"new.py": "2"}):
+        work.write(files)
+        states.append(state(work.folder))
+    assert len(set(states)) == len(states)
+    work.write({"results/pairs.jsonl": "{}"})
+    assert state(work.folder) == states[-1]
+    work.commit()
+    assert state(work.folder) not in states
 
 
 def test_without_origin_main_the_fetch_that_helps_is_named(repository):

@@ -76,6 +76,45 @@ def test_hooks_do_not_run(work, tmp_path):
         assert not (tmp_path / "ran").exists()
 
 
+def test_submodules_are_those_of_the_commit(work, repository, tmp_path):
+    library = repository("library")
+    library.commit(fast="old")
+    work("-c", "protocol.file.allow=always", "submodule", "add", str(library.folder), "third")
+    work("commit", "--message", "x")
+    own = work.folder / "third"
+    library.commit(fast="new")
+    work("-C", "third", "pull")
+    work("commit", "--all", "--message", "x")
+    with checked_out({work.folder: work("rev-parse", "HEAD~1")}, tmp_path / "scratch") as trees:
+        assert (trees[work.folder] / "third" / "fast.py").read_text() == "old"
+    assert (own / "fast.py").read_text() == "new"
+    assert work("-C", "third", "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert trees_of(work) == 1
+
+
+def test_a_submodule_that_is_not_here_stays_empty(work, repository, tmp_path):
+    repository("library").commit(fast="old")
+    work("-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "library"), "third")
+    work("commit", "--message", "x")
+    work("submodule", "deinit", "--force", "third")
+    with checked_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:
+        assert list((trees[work.folder] / "third").iterdir()) == []
+
+
+def test_a_link_is_followed_where_it_led_at_the_base(work, tmp_path):
+    (work.folder / "mine.py").symlink_to("a.py")
+    work.commit(b="new")
+    with checked_out({work.folder: "HEAD"}, tmp_path / "scratch") as trees:
+        (work.folder / "mine.py").unlink()
+        (work.folder / "mine.py").symlink_to("b.py")
+        tree = trees[work.folder]
+        assert moved(work.folder / "mine.py", trees).resolve() == tree / "a.py"
+        (tmp_path / "outside.py").symlink_to(work.folder / "b.py")
+        assert moved(tmp_path / "outside.py", trees) == tree / "b.py"
+        (work.folder / "later.py").symlink_to("b.py")
+        assert moved(work.folder / "later.py", trees) == tree / "b.py"
+
+
 def test_where_a_file_lies_in_its_worktree(tmp_path):
     outer, inner = tmp_path / "r", tmp_path / "r" / "sub"
     trees = {outer: Path("/t/0"), inner: Path("/t/1")}
