@@ -9,34 +9,43 @@ inputs and its selection, as attention kernels do; the selection itself has no g
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from harness import Unsupported
 
 from ._branches import compressed, gathered, table, window
 from .family import BYTES, AttentionWorkload
+from .reference_upstream import KERNEL_BLOCK, refuse_upstream
 
 STEP_BYTES = 512 << 20
 STEP_TILES = 16
 
 
-def attention(w: AttentionWorkload, *, sparse_compressed: bool) -> Callable[..., Any]:
-    """The callable of both variants. Unsupported names the field that their semantics leave out."""
+def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool = False) -> Callable[..., Any]:
+    """The callable of all variants. Unsupported names the field that their semantics leave out.
+
+    `upstream` reads the kernel's blocks instead of the selected ones, and one more key per window.
+    """
     import torch
     from torch.nn.functional import pad
     from torch.utils.checkpoint import checkpoint
 
     _refuse(w)
+    if upstream:
+        refuse_upstream(w)
     group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
-    span = w.tile * _tiles_per_step(w, group)
-    back = min(w.window, w.seq) - 1
+    size = KERNEL_BLOCK if upstream else w.block
+    local = replace(w, window=w.window + 1) if upstream else w
+    span = w.tile * _tiles_per_step(replace(local, block=max(w.block, size)), group)
+    back = min(local.window, w.seq) - 1
     fill = (0, 0, 0, 0, 0, -w.seq % w.tile)
 
     def nsa(q, k, v, gates=None):
         wide = torch.promote_types(q.dtype, torch.float32)
         scoring = k.detach().unflatten(1, (-1, w.block)).mean(2, dtype=wide)
         means = [x.unflatten(1, (-1, w.block)).mean(2) for x in (k, v)]
-        blocks = [table(x, w.block) for x in (k, v)]
+        blocks = [table(pad(x, (0, 0, 0, 0, 0, -w.seq % size)) if upstream else x, size) for x in (k, v)]
         groups = [table(pad(x, (0, 0, 0, 0, 0, -x.shape[1] % group)), group) for x in means if group]
         keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
 
@@ -48,7 +57,7 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool) -> Callable[...,
             else:
                 coarse = compressed(w, tiles, first, means)
             fine = gathered(w, tiles, first, blocks, selected, stride=1)
-            recent = window(w, tiles, first, near)
+            recent = window(local, tiles, first, near)
             a, b, c = (
                 x.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2).to(wide)
                 for x in (coarse, fine, recent)
@@ -66,6 +75,8 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool) -> Callable[...,
             near = keys[oldest : i + 1], values[oldest : i + 1]
             with torch.no_grad():
                 picks = _select(w, query, scoring, i * span, group)
+                if upstream:
+                    picks = kernel_blocks(w, picks[0]), picks[1]
             arguments = i * span, query, shares[i], near, picks
             if torch.is_grad_enabled():
                 result = checkpoint(step, *arguments, use_reentrant=False, preserve_rng_state=False)
@@ -123,6 +134,19 @@ def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: i
     totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
     means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
     return picks, _top(means, w.compressed_selected)
+
+
+def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
+    """Blocks of the kernel for picks, −1 for none: missing picks are block 0; small blocks are merged."""
+    import torch
+
+    picks = picks.clamp(min=0)
+    if w.block >= KERNEL_BLOCK:
+        parts = w.block // KERNEL_BLOCK
+        return (picks[..., None] * parts + torch.arange(parts, device=picks.device)).flatten(-2)
+    ordered = (picks * w.block // KERNEL_BLOCK).sort(-1).values
+    again = torch.nn.functional.pad(ordered[..., 1:] == ordered[..., :-1], (1, 0))
+    return ordered.masked_fill(again, -1)
 
 
 def _top(scores: Any, count: int) -> Any:

@@ -29,6 +29,8 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, c
 
 from ._ambiguous import ambiguous
 from .reference import dense, nsa
+from .reference_paper import ambiguous_paper, paper
+from .reference_upstream import upstream
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 FORWARD = {"f64": 1e-10, "f32": 1e-5, "bf16": 2.56 * 2**-8, "f16": 2.56 * 2**-11}
@@ -155,6 +157,18 @@ FAMILY = Family(
             partial(nsa, sparse_compressed=True),
             "as nsa_mslk, but only selected groups of block means are read",
             partial(ambiguous, sparse_compressed=True),
+        ),
+        "nsa_mslk_upstream": _semantics(
+            "nsa_mslk_upstream",
+            upstream,
+            "as nsa_mslk, but whole blocks of 128 are read, missing picks are block 0, and window + 1 keys",
+            ambiguous,
+        ),
+        "nsa_paper": _semantics(
+            "nsa_paper",
+            paper,
+            "the paper's: overlapping compression, blocks selected per query and key head, three forced",
+            ambiguous_paper,
         ),
     },
     cost=cost,

@@ -30,9 +30,9 @@ def dense(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
             visible = segment[t][:, None] == segment
             if w.causal:
                 visible = visible & (keys <= t[:, None])
-            return _attend(q, k, v, visible)
+            return attend(q, k, v, visible)
 
-        return _by_blocks(block, w, rows, q, k, v)
+        return by_blocks(block, w, rows, q, k, v)
 
     return answer
 
@@ -49,7 +49,7 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
     refuse(w)
 
     def answer(q, k, v, gates=None):
-        means = [_means(x, w.block) for x in (k, v)]
+        means = [block_means(x, w.block) for x in (k, v)]
         keys = torch.arange(w.seq, device=q.device)
         starts = keys[:: w.block]
         with torch.no_grad():
@@ -66,14 +66,14 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
                     shown = shown & _spread(groups, w.compressed_block, len(starts))[:, :, tile]
                 past = keys <= t[:, None]
                 recent = past & (keys > t[:, None] - w.window)
-            compressed = _attend(queries, means[0], means[1], shown)
-            selected = _attend(queries, k, v, past & _spread(chosen, w.block, w.seq))
-            window = _attend(queries, k, v, recent)
+            compressed = attend(queries, means[0], means[1], shown)
+            selected = attend(queries, k, v, past & _spread(chosen, w.block, w.seq))
+            window = attend(queries, k, v, recent)
             branches = torch.stack([compressed, selected, window], -1)
             share = 1 / 3 if gates is None else gates[:, t, :, None]
             return (branches * share).sum(-1)
 
-        return _by_blocks(block, w, rows, q, k, v, means)
+        return by_blocks(block, w, rows, q, k, v, means)
 
     return answer
 
@@ -96,12 +96,12 @@ def block_scores(w: AttentionWorkload, q: Any, k: Any) -> Callable[[Any], Any]:
     """
     import torch
 
-    mean_k = _means(k, w.block)
+    mean_k = block_means(k, w.block)
     starts = torch.arange(w.seq // w.block, device=q.device) * w.block
 
     def scores(tiles):
         mean_q = [q[:, i * w.tile : (i + 1) * w.tile].mean(1) for i in tiles.tolist()]
-        scored = _products(torch.stack(mean_q, 1), mean_k)
+        scored = products(torch.stack(mean_q, 1), mean_k)
         return scored.masked_fill(starts >= (tiles[:, None] + 1) * w.tile, -torch.inf)
 
     return scores
@@ -136,11 +136,11 @@ def _spread(blocks: Any, size: int, length: int) -> Any:
     return blocks.repeat_interleave(size, -1)[..., :length]
 
 
-def _means(x: Any, block: int) -> Any:
+def block_means(x: Any, block: int) -> Any:
     return x.unflatten(1, (-1, block)).mean(2)
 
 
-def _products(q: Any, k: Any) -> Any:
+def products(q: Any, k: Any) -> Any:
     """q·k/√d, [b, heads, rows, keys]: query head h reads key head h // (heads/kv_heads)."""
     import torch
 
@@ -148,17 +148,17 @@ def _products(q: Any, k: Any) -> Any:
     return torch.einsum("brkgd,bnkd->bkgrn", grouped, k).flatten(1, 2) / q.shape[-1] ** 0.5
 
 
-def _attend(q: Any, k: Any, v: Any, visible: Any) -> Any:
+def attend(q: Any, k: Any, v: Any, visible: Any) -> Any:
     """softmax(q·k/√d)·v over the visible keys, [b, rows, heads, d]; 0 for a query that sees none."""
     import torch
 
     some = visible.any(-1, keepdim=True)
-    scores = _products(q, k).masked_fill(~visible & some, -torch.inf)
+    scores = products(q, k).masked_fill(~visible & some, -torch.inf)
     weights = (torch.softmax(scores, -1) * some).unflatten(1, (k.shape[2], -1))
     return torch.einsum("bkgrn,bnkd->brkgd", weights, v).flatten(2, 3)
 
 
-def _by_blocks(block: Any, w: AttentionWorkload, rows: Any, q: Any, *others: Any) -> Any:
+def by_blocks(block: Any, w: AttentionWorkload, rows: Any, q: Any, *others: Any) -> Any:
     """`block(t, q[:, t], …)` over blocks of rows; a backward computes each block again."""
     import torch
     from torch.utils.checkpoint import checkpoint

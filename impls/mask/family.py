@@ -6,6 +6,17 @@ requests #4261 and #4437). The closed value is −0.7 times the largest float32:
 must not overflow. float16 cannot hold it, so that dtype is refused.
 
 The defaults are #4261's batch and selection, with 128 rows of its 1024.
+
+`attended` asks for what the mask is for: the attention of one head under it. Its tolerance is in
+unit roundoffs u. With logits and sums kept in f32 a bf16 result passes at most two roundings, of its
+weights and its own, each of at most u: 2 u. In f32 sums dominate: errors of n additions grow like √n u
+(Higham & Mary 2019), and 1e-5 allows chains of 2^14; a logit of order one with an error of that size
+gives its weight the same. In f64 anything near 1e-10 would betray a stage computed in f32.
+
+With `causal`, scores are masked before the selection, as in the indexer, and `masked_again` is the
+mask after the causal one was added to it once more, as in attention. Only then do all variants mean
+the same: a row that sees fewer than `topk` columns selects hidden ones, each variant its own. What is
+left open to choice is which of the visible columns that tie at the cutoff are kept.
 """
 
 from __future__ import annotations
@@ -14,22 +25,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast, exact
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast, exact, tolerance
 
-from .reference import selected, threshold
+from ._checks import CHECKS
+from ._contracts import opened
+from .reference import attended, blocks, closed, masked_again, packed, selected, threshold, top, visible
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2}
+ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8}
 
 
 @dataclass(frozen=True)
 class MaskWorkload:
-    """`rows` queries each select `topk` of `seq` columns; `dtype` is that of scores and mask."""
+    """`rows` queries each select `topk` of `seq` columns; `dtype` is that of scores and mask.
+
+    `head_dim` is the width of queries, keys and values for attention under the mask; at 0, the
+    default, there are none. `causal` spreads the queries evenly over the columns, the last at the end,
+    and hides from each what lies behind it.
+    """
 
     batch: int = axis(1)
     rows: int = axis(128)
     seq: int = axis()
     topk: int = axis(2048)
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+    head_dim: int = axis(0, minimum=0, later=True)
+    causal: bool = axis(False, later=True)
 
 
 def shapes(w: MaskWorkload) -> Shapes:
@@ -39,43 +60,55 @@ def shapes(w: MaskWorkload) -> Shapes:
         raise Unsupported(
             f"topk {w.topk} selects all of seq {w.seq}: the indexer is bypassed; use a larger seq"
         )
+    if w.causal and w.rows > w.seq:
+        raise Unsupported(f"{w.rows} rows cannot lie apart on seq {w.seq}; use at most as many")
     return {
         "topk_indices": Array((w.batch, w.rows, w.topk), "i32"),
         "scores": Array((w.batch, w.rows, w.seq), w.dtype),
         "topk_values": Array((w.batch, w.rows, w.topk), w.dtype),
+        **_attention(w),
     }
+
+
+def _attention(w: MaskWorkload) -> dict[str, Array]:
+    """What attention under the mask reads beside it; nothing without a `head_dim`."""
+    if not w.head_dim:
+        return {}
+    memory = Array((w.batch, w.seq, w.head_dim), w.dtype)
+    return {"queries": Array((w.batch, w.rows, w.head_dim), w.dtype), "keys": memory, "values": memory}
 
 
 def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
     """Normal scores rounded to the dtype, and what `lax.top_k` selects from them.
 
-    Rounding comes first, so in bf16 scores tie, also at the cutoff.
+    Rounding comes first, so in bf16 scores tie, also at the cutoff. With `causal` the closed value is
+    added to what a row does not see; that leaves the closed value, exactly. Queries, keys and values are
+    normal too and know nothing of the scores; they are drawn last.
     """
     import numpy as np
 
     drawn = np.float64 if w.dtype == "f64" else np.float32
     scores = cast(rng.standard_normal((w.batch, w.rows, w.seq), dtype=drawn), w.dtype)
+    if w.causal:
+        scores = np.where(visible(w, np.arange(w.rows)), scores, closed(w.dtype))
     indices = np.empty((w.batch, w.rows, w.topk), np.int32)
     values = np.empty(indices.shape, scores.dtype)
     for row in np.ndindex(w.batch, w.rows):
         wide = scores[row].astype(drawn)
-        indices[row] = _top(wide, w.topk)
+        indices[row] = top(wide, w.topk)
         values[row] = scores[row][indices[row]]
-    return {"topk_indices": indices, "scores": scores, "topk_values": values}
-
-
-def _top(row: Any, k: int) -> Any:
-    """Indices of the k largest of a row, descending; equal values in the order of their index."""
-    import numpy as np
-
-    cutoff = np.partition(row, -k)[-k]
-    above = np.flatnonzero(row > cutoff)
-    tied = np.flatnonzero(row == cutoff)[: k - len(above)]
-    return np.concatenate([above[np.argsort(-row[above], kind="stable")], tied])
+    more = {
+        name: cast(rng.standard_normal(array.shape, dtype=drawn), w.dtype)
+        for name, array in _attention(w).items()
+    }
+    return {"topk_indices": indices, "scores": scores, "topk_values": values, **more}
 
 
 def cost(w: MaskWorkload) -> Cost:
-    """Bytes: read the indices, write the mask. Dense: a comparison and an OR per row, pick and column."""
+    """Of the mask with an element a column, whatever the semantics.
+
+    Bytes: read the indices, write it. Dense: a comparison and an OR per row, pick and column.
+    """
     rows = w.batch * w.rows
     return Cost(
         bytes=rows * (w.topk * 4 + w.seq * BYTES.get(w.dtype, 4)),
@@ -97,7 +130,29 @@ FAMILY = Family(
             exact(),
             sentence="open every column that scores no less than the least selected one",
         ),
+        "packed": Semantics(
+            "packed", packed, exact(), sentence="the selected columns as bits of 32-bit words"
+        ),
+        "blocks": Semantics(
+            "blocks",
+            blocks,
+            exact(),
+            sentence="which blocks of 128 columns hold a selected one, and which columns in them",
+        ),
+        "attended": Semantics(
+            "attended",
+            attended,
+            tolerance(ATTENDED),
+            sentence="the softmax attention of one head over the selected columns",
+        ),
+        "masked_again": Semantics(
+            "masked_again",
+            masked_again,
+            opened(),
+            sentence="after the causal mask is added again, open exactly the visible selected columns",
+        ),
     },
     cost=cost,
     rows=lambda w: w.rows,
+    checks=CHECKS,
 )

@@ -21,6 +21,7 @@ from .reference import largest
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 PERIOD = 2048
+DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal", "narrow")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class TopkWorkload:
     seq: int = axis()
     topk: int = axis(2048)
     recall: float = axis(0.95)
-    distribution: str = axis("iid", choices=("iid", "clustered", "periodic", "tied", "causal"))
+    distribution: str = axis("iid", choices=DISTRIBUTIONS)
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
 
 
@@ -50,6 +51,7 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     `iid`: normal. `clustered`: a run of `topk` columns at a random place, 8 standard deviations up.
     `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise.
     `tied`: normal, on a grid of eighths. `causal`: normal, and row i of n sees the first (i + 1)/n.
+    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width.
     """
     import numpy as np
 
@@ -68,6 +70,8 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     elif w.distribution == "causal":
         visible = np.maximum((np.arange(w.rows)[:, None] + 1) * w.seq // w.rows, 1)
         scores[:, column >= visible] = -np.inf
+    elif w.distribution == "narrow":
+        scores = 64 + scores / 16
     return {"scores": cast(scores, w.dtype)}
 
 

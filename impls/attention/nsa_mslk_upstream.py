@@ -1,0 +1,15 @@
+"""Native sparse attention as MSLK's kernels run it (#296): what its published times are times of.
+
+`nsa_mslk` is the formula; the kernels read whole blocks of 128 tokens around the selected ones,
+count block 0 again for missing picks where `block` is 128 or more, and window + 1 keys.
+"""
+
+from harness import implementation
+
+from ._nsa import attention
+from .family import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="nsa_mslk_upstream")
+def nsa_mslk_upstream(w: AttentionWorkload):
+    return attention(w, sparse_compressed=False, upstream=True)

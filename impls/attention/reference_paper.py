@@ -1,0 +1,207 @@
+"""Native sparse attention as its paper has it (arXiv 2502.11089), in double precision.
+
+A workload's `block` is the selection block l'; compression blocks are l = l'/2 long, one every
+d = l'/4 tokens: with block 64, selected 16 and window 512 the paper's 64, 32, 16, 16 and 512. The
+compression φ is the mean, without the paper's learned MLP and positions, and the three branches
+share keys and values: the inputs hold no weights. `tile` and `compressed_*` mean nothing here.
+
+    compressed  query t reads block i iff i·d + l − 1 ≤ t, with probabilities p[i]
+    scores      block j: Σ p[i] · |block i ∩ block j| / d, summed over the query heads of a key head
+    selected    block 0, the query's own and the one before it, then the highest scores: `selected`
+    window      keys t − window + 1 … t
+
+Printed, the sum for scores runs to the left of block j, over tokens it does not hold; counting
+overlap is how implementations read it. Selections belong to a query and a key head. Only whole
+compression blocks exist; a query that sees none gets 0 from that branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from harness import Unsupported
+
+from .reference import SCORES, attend, products
+
+if TYPE_CHECKING:
+    from .family import AttentionWorkload
+
+FORCED = 3  # the first block, the query's own, the one before it
+DEVIATIONS = 6
+OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
+
+
+def paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+    """The gated sum of the three branches, a packed sequence at a time."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    refuse_paper(w)
+
+    def answer(q, k, v, gates=None, cu_seqlens=None):
+        def block(t, q, k, v, shares):
+            tokens = torch.arange(k.shape[1], device=k.device)
+            past = tokens <= t[:, None]
+            with torch.no_grad():
+                chosen = picked_paper(w, block_masses(w, t, q, k)[0], t).repeat_interleave(w.block, -1)
+            shown = ends(w, k) <= t[:, None]
+            branches = [
+                attend(q, compress(w, k), compress(w, v), shown) if shown.shape[-1] else torch.zeros_like(q),
+                attend(q, k, v, past & per_query_head(w, chosen)[..., : k.shape[1]]),
+                attend(q, k, v, past & (tokens > t[:, None] - w.window)),
+            ]
+            share = 1 / 3 if shares is None else shares.unsqueeze(-2)
+            return (torch.stack(branches, -1) * share).sum(-1)
+
+        def each(t, part):
+            size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
+            places, results = t + part.start, []
+            for some, place in zip(t.split(size), places.split(size), strict=True):
+                shares = None if gates is None else gates[:, place]
+                arguments = some, q[:, place], k[:, part], v[:, part], shares
+                results.append(checkpoint(block, *arguments, use_reentrant=False, preserve_rng_state=False))
+            return torch.cat(results, 1)
+
+        return by_sequence(w, rows, q, cu_seqlens, each)
+
+    return answer
+
+
+def ambiguous_paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+    """Marks, [b, rows, heads], where rounding of scores in f32 may decide a selection.
+
+    The model of `_ambiguous`: independent errors of at most u, in sums of n terms of standard
+    deviation √n u (|Σx| + ‖x‖₂). A logit's error is a probability's relative error. Marked is
+    where a block that was picked and one that was not may change places within 6 deviations each.
+    """
+    import torch
+
+    refuse_paper(w)
+
+    def marks(q, k, cu_seqlens=None):
+        def each(t, part):
+            size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
+            found = []
+            for some in t.split(size):
+                near = _near(w, some, q[:, some + part.start], k[:, part])
+                found.append(near.repeat_interleave(w.heads // w.kv_heads, 1).transpose(1, 2))
+            return torch.cat(found, 1)
+
+        return by_sequence(w, rows, q, cu_seqlens, each)
+
+    return marks
+
+
+def _near(w: AttentionWorkload, t: Any, q: Any, k: Any) -> Any:
+    import torch
+
+    masses, deviations = block_masses(w, t, q, k)
+    free = torch.isfinite(_ranked(masses, w, t))
+    picked = picked_paper(w, masses, t)
+    lowest = (masses - DEVIATIONS * deviations).masked_fill(~(free & picked), torch.inf).amin(-1)
+    highest = (masses + DEVIATIONS * deviations).masked_fill(~free | picked, -torch.inf).amax(-1)
+    return lowest <= highest
+
+
+def block_masses(w: AttentionWorkload, t: Any, q: Any, k: Any) -> tuple[Any, Any]:
+    """Scores of the selection blocks, [b, kv_heads, rows, blocks], and their errors' deviations."""
+    import torch
+
+    stops = ends(w, k)
+    blocks = -(-k.shape[1] // w.block)
+    if not len(stops):
+        none = q.new_zeros(w.batch, w.kv_heads, len(t), blocks)
+        return none, none
+    starts = (stops + 1 - w.block // 2)[:, None]
+    first = torch.arange(blocks, device=k.device) * w.block
+    overlap = torch.minimum(starts + w.block // 2, first + w.block) - torch.maximum(starts, first)
+    weights = (overlap.clamp(min=0) / (w.block // 4)).to(k.dtype)
+    shown = stops <= t[:, None]
+    keys = compress(w, k)
+    logits = products(q, keys).masked_fill(~shown & shown.any(-1, keepdim=True), -torch.inf)
+    p = torch.softmax(logits, -1) * shown.any(-1, keepdim=True)
+
+    unit = 2.0**-53 if w.dtype == "f64" else 2.0**-24
+    windows = k.unfold(1, w.block // 2, w.block // 4)
+    size = w.block // 2
+    error_k = size**0.5 * (windows.sum(-1).abs() + windows.norm(dim=-1)) / size
+    scale = w.head_dim**0.5  # products divide by it
+    terms = (products(q**2, keys**2) * scale).sqrt() + products(q, keys).abs() * scale
+    variance = products(q**2, error_k**2) * scale + (w.head_dim**0.5 + OTHER_ROUNDINGS) ** 2 * terms**2
+    relative = variance / w.head_dim + OTHER_ROUNDINGS**2
+    # a head's sum of exponentials errs by its terms and by adding them
+    total = ((p**2) * relative).sum(-1, keepdim=True) + 4 * p.shape[-1]
+    mass = p @ weights
+    squares = (p**2 * relative) @ weights**2 + mass**2 * (total + 4 * w.block)
+
+    def grouped(x):
+        return x.unflatten(1, (w.kv_heads, -1)).sum(2)
+
+    return grouped(mass), unit * grouped(squares).sqrt()
+
+
+def picked_paper(w: AttentionWorkload, masses: Any, t: Any) -> Any:
+    """True at the forced blocks and at the highest others, `selected` in all, none after the query's."""
+    import torch
+
+    ranked = _ranked(masses, w, t)
+    top, index = ranked.topk(min(w.selected, ranked.shape[-1]), -1)
+    return torch.zeros_like(ranked, dtype=torch.bool).scatter(-1, index, top > -torch.inf)
+
+
+def _ranked(masses: Any, w: AttentionWorkload, t: Any) -> Any:
+    """Scores with +inf at forced blocks and −inf at future ones."""
+    import torch
+
+    block = torch.arange(masses.shape[-1], device=masses.device)
+    own = (t // w.block)[:, None]
+    forced = (block == 0) | (block == own) | (block == own - 1)
+    return masses.masked_fill(forced, torch.inf).masked_fill(block > own, -torch.inf)
+
+
+def ends(w: AttentionWorkload, k: Any) -> Any:
+    """Last token of every compression block."""
+    import torch
+
+    size, stride = w.block // 2, w.block // 4
+    count = max(0, (k.shape[1] - size) // stride + 1)
+    return torch.arange(count, device=k.device) * stride + size - 1
+
+
+def compress(w: AttentionWorkload, x: Any) -> Any:
+    """Means of the compression blocks, [b, blocks, kv_heads, d]."""
+    if x.shape[1] < w.block // 2:
+        return x[:, :0]
+    return x.unfold(1, w.block // 2, w.block // 4).mean(-1)
+
+
+def per_query_head(w: AttentionWorkload, x: Any) -> Any:
+    return x.repeat_interleave(w.heads // w.kv_heads, 1)
+
+
+def by_sequence(w: AttentionWorkload, rows: Any, q: Any, cu_seqlens: Any, each: Any) -> Any:
+    """`each(t, part)` for every packed sequence: its rows' positions in it, and its slice; joined."""
+    import torch
+
+    chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
+    chosen = chosen.to(q.device, torch.long)
+    cuts = [0, w.seq] if cu_seqlens is None else cu_seqlens.tolist()
+    order, results = [], []
+    for begin, end in pairwise(cuts):
+        inside = torch.nonzero((chosen >= begin) & (chosen < end)).flatten()
+        if len(inside):
+            order.append(inside)
+            results.append(each(chosen[inside] - begin, slice(begin, end)))
+    return torch.cat(results, 1)[:, torch.argsort(torch.cat(order))]
+
+
+def refuse_paper(w: AttentionWorkload) -> None:
+    """Raise :class:`Unsupported` for what the paper's form does not define, naming the field."""
+    if not w.causal:
+        raise Unsupported("causal=false: the paper's selection is causal; use causal=true or attention/dense")
+    if w.block % 4:
+        raise Unsupported(f"block {w.block} cannot be cut into strides of a quarter; use a multiple of 4")
+    if w.selected < FORCED:
+        raise Unsupported(f"selected {w.selected} cannot hold the {FORCED} forced blocks; use 3 or more")

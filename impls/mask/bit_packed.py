@@ -1,0 +1,36 @@
+"""Bit-packed: the mask as one bit a column in uint32 words, 1/32 of an f32 mask (semantics `packed`).
+
+Bit j mod 32 of word j // 32 is set where column j is open. There is no scatter that ORs, so each
+index adds its bit to its word; sorting lets an index that stands twice add only once, for a second
+one would carry into the next column. `unique` leaves the sort out: right for a true top-k, wrong
+otherwise. An index outside the row opens nothing. Who reads the mask must unpack it; that is not in
+this time.
+"""
+
+from harness import implementation
+
+from .family import MaskWorkload
+from .reference import WORD
+
+
+@implementation(framework="jax", semantics="packed")
+def bit_packed(w: MaskWorkload, *, unique: bool = False):
+    import jax.numpy as jnp
+
+    words = -(-w.seq // WORD)
+
+    def mask(topk_indices):
+        batch = jnp.arange(w.batch, dtype=jnp.int32)[:, None, None]
+        row = jnp.arange(w.rows, dtype=jnp.int32)[None, :, None]
+        if not unique:
+            topk_indices = jnp.sort(topk_indices, axis=-1)
+        counts = (topk_indices >= 0) & (topk_indices < w.seq)
+        if not unique:
+            again = topk_indices[..., 1:] == topk_indices[..., :-1]
+            counts &= ~jnp.pad(again, ((0, 0), (0, 0), (1, 0)))
+        place = jnp.where(counts, topk_indices, 0)
+        bit = jnp.left_shift(counts.astype(jnp.uint32), (place % WORD).astype(jnp.uint32))
+        empty = jnp.zeros((w.batch, w.rows, words), jnp.uint32)
+        return empty.at[batch, row, place // WORD].add(bit)
+
+    return mask

@@ -1,0 +1,37 @@
+"""Broadcast in chunks: compare the columns with `chunk` selected indices at a time and OR the results.
+
+All of broadcast's comparisons (MaxText before #4261), but at most batch · rows · chunk · seq of them
+are held at once, not batch · rows · topk · seq: broadcast with its memory mended and nothing else,
+so the fair baseline for time. XLA's figures count the loop's body once. An index outside the row
+opens nothing.
+"""
+
+from harness import Unsupported, implementation
+
+from .family import MaskWorkload
+from .reference import closed
+
+
+@implementation(framework="jax", semantics="exact")
+def broadcast_chunked(w: MaskWorkload, *, chunk: int = 16):
+    import jax.numpy as jnp
+    from jax import lax
+
+    if not 1 <= chunk <= w.topk:
+        raise Unsupported(f"chunk {chunk} is no part of topk {w.topk}; use 1 to {w.topk}")
+    value = closed(w.dtype)
+    chunks = -(-w.topk // chunk)
+
+    def mask(topk_indices):
+        columns = jnp.arange(w.seq, dtype=jnp.int32)
+        filler = ((0, 0), (0, 0), (0, chunks * chunk - w.topk))
+        padded = jnp.pad(topk_indices, filler, constant_values=-1)  # −1 equals no column
+        steps = jnp.moveaxis(padded.reshape(w.batch, w.rows, chunks, chunk), 2, 0)
+
+        def add(keep, some):
+            return keep | (columns == some[..., None]).any(axis=-2), None
+
+        keep, _ = lax.scan(add, jnp.zeros((w.batch, w.rows, w.seq), bool), steps)
+        return jnp.where(keep, jnp.zeros((), value.dtype), value)
+
+    return mask

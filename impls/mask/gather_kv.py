@@ -1,0 +1,29 @@
+"""No mask at all: gather the selected keys and values and attend over those (semantics `attended`).
+
+Softmax gives a closed column no weight, so leaving it out changes nothing but the order of the sums.
+Work and memory are of rows · topk · head_dim and no longer of rows · seq, but every query gathers
+keys and values of its own. A duplicate would count twice, where a mask opens a column once: a
+selection has none. An index from −seq to −1 counts from the row's end; any other outside the row
+gathers NaN.
+"""
+
+from harness import implementation
+
+from ._attend import need_head, products, softmax
+from .family import MaskWorkload
+
+
+@implementation(framework="jax", semantics="attended")
+def gather_kv(w: MaskWorkload):
+    import jax
+
+    need_head(w)
+    einsum = products(w)
+    take = jax.vmap(lambda memory, chosen: memory.at[chosen].get(mode="fill"))
+
+    def attend(topk_indices, queries, keys, values):
+        logits = einsum("btd,btkd->btk", queries, take(keys, topk_indices))
+        out = einsum("btk,btkd->btd", softmax(w, logits), take(values, topk_indices))
+        return out.astype(values.dtype)
+
+    return attend

@@ -1,0 +1,36 @@
+"""One-hot matrix product: count the selections of every column by a product of one-hot rows.
+
+A column is `width` · i + j. The one-hot rows of i, transposed, times those of j give how often each
+(i, j) was selected, and a column is open where that is more than 0: duplicates make it more than 1.
+A product has 2 · rows · topk · seq FLOPs, for matrix units, and holds topk · (seq / width + width)
+one-hot elements a row. `width` ≥ seq leaves a single i: the plain sum of one-hot rows, with topk ·
+seq elements. Zeros and ones are exact in any precision, and so are sums up to topk < 2^24 in f32. An
+index outside the row opens nothing. The trick is that of one-hot embedding look-ups on TPU.
+"""
+
+from harness import Unsupported, implementation
+
+from .family import MaskWorkload
+from .reference import closed
+
+
+@implementation(framework="jax", semantics="exact")
+def onehot_gemm(w: MaskWorkload, *, width: int = 256):
+    import jax.numpy as jnp
+
+    if width < 1:
+        raise Unsupported(f"width {width} holds no column; use at least 1")
+    value = closed(w.dtype)
+    inner = min(width, w.seq)
+    outer = -(-w.seq // inner)
+
+    def onehot(places, count):
+        return (places[..., None] == jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
+
+    def mask(topk_indices):
+        i, j = jnp.floor_divide(topk_indices, inner), jnp.remainder(topk_indices, inner)
+        counts = jnp.einsum("btki,btkj->btij", onehot(i, outer), onehot(j, inner))
+        keep = counts.reshape(w.batch, w.rows, outer * inner)[..., : w.seq] > 0
+        return jnp.where(keep, jnp.zeros((), value.dtype), value)
+
+    return mask

@@ -1,0 +1,42 @@
+"""Absorb in jax: `absorb` as one program that XLA compiles, so that its planned memory and FLOPs are known.
+
+The projections move to the query and the result and the latents are attended (DeepSeek-V3's
+`absorb`): a decode reads kv_lora + rope cached values per token. Its baseline is `naive_jax`.
+"""
+
+from functools import reduce
+from operator import add
+
+from harness import implementation
+
+from ._jax import forward_only, latents, linear, probabilities, product, queries
+from .family import MlaWorkload
+
+
+@implementation(framework="jax", semantics="dense")
+def absorb_jax(w: MlaWorkload):
+    c = w.widths
+
+    def attend(x, weights, freqs, cached):
+        up = weights["wkv_b"].reshape(c.heads, c.nope + c.v, c.kv_lora)
+        content, position = queries(w, x, weights, freqs)
+        content = product("bshd,hdc->bshc", content, up[:, : c.nope])
+        parts = [*cached, latents(w, x, weights, freqs)]
+        scores = [
+            product("bshc,btc->bsht", content, ckv) + product("bshr,btr->bsht", position, kpe)
+            for ckv, kpe in parts
+        ]
+        shares = probabilities(w, scores)
+        mixed = reduce(
+            add, (product("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
+        )
+        heads = product("bshc,hdc->bshd", mixed, up[:, c.nope :])
+        return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
+
+    def prefill(x, weights, freqs):
+        return attend(x, weights, freqs, [])
+
+    def decode(x, weights, freqs, cache_ckv, cache_kpe):
+        return attend(forward_only(x), weights, freqs, [(cache_ckv, cache_kpe)])
+
+    return decode if w.phase == "decode" else prefill

@@ -1,0 +1,62 @@
+"""The fast path as #684's commits have it: meant to fail, for it attends something else.
+
+It answers up to 256 new tokens without a mask (an open prefill, or a single token), and there it
+differs from upstream in four ways, made runnable here and nothing else: projections are split with
+the position first, keys and values of `wkv_b` by kind and not by head; queries and keys keep their
+rotated part alone, so that content has no say in the scores. A decode does not run: such keys do not
+fit the cache. Under a mask, and above 256 tokens, it is `naive` itself and right. Baseline for
+nothing: `fast_path` is the description made correct. Source: DeepSeek-V3 #684.
+"""
+
+from harness import Unsupported, implementation
+
+from . import naive as standard
+from ._mla import keys_values, probabilities, queries
+from .family import MlaWorkload
+from .fast_path import LONGEST
+
+
+def taken(w: MlaWorkload) -> bool:
+    """Whether a prefill is answered by the fast path: short, and without a mask."""
+    return w.phase == "prefill" and w.new <= LONGEST and (w.seq == 1 or not w.causal)
+
+
+@implementation(
+    framework="torch",
+    semantics="dense",
+    expect={
+        "incorrect": "it splits projections in another order and scores without content (#684)",
+        "when": taken,
+    },
+)
+def claimed_fast_path(w: MlaWorkload):
+    import torch
+    from torch.nn.functional import linear
+
+    c = w.widths
+    if w.phase == "decode":
+        raise Unsupported("keys without content do not fit a cache of nope + rope values; use fast_path")
+    if not taken(w):
+        return standard.naive(w)
+
+    def misread(weights):
+        """The same numbers, ordered so that the right code reads them as the commits do."""
+        last = "wq_b" if c.q_lora else "wq"
+        keys, values = weights["wkv_b"].split([c.heads * c.nope, c.heads * c.v])
+        by_head = [keys.unflatten(0, (c.heads, -1)), values.unflatten(0, (c.heads, -1))]
+        return {
+            **weights,
+            last: weights[last].unflatten(0, (c.heads, -1)).roll(-c.rope, 1).flatten(0, 1),
+            "wkv_a": weights["wkv_a"].roll(-c.rope, 0),
+            "wkv_b": torch.cat(by_head, 1).flatten(0, 1),
+        }
+
+    def prefill(x, weights, freqs):
+        weights = misread(weights)
+        _, q = queries(w, x, weights, freqs)
+        k, v = keys_values(w, x, weights, freqs)
+        q, k, v = (part.transpose(1, 2) for part in (q, k[..., c.nope :], v))
+        (shares,) = probabilities(w, [q @ k.transpose(-1, -2)])
+        return linear((shares @ v).transpose(1, 2).flatten(2), weights["wo"])
+
+    return prefill

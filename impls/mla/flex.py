@@ -1,0 +1,75 @@
+"""FlexAttention: naive keys and values in a kernel that torch.compile writes for this mask.
+
+No scores are stored. The causal mask is a function of two positions, and a list says of each block of
+128 × 128 scores whether it is computed: those above the diagonal are not. The first call compiles,
+for seconds to a minute, on the cpu with a C++ compiler; there it has no backward and no f64. A decode
+joins its cache and the new token, which copies the cache. Source: Dong et al. (arXiv 2412.05496),
+torch.nn.attention.flex_attention; the same answer as `naive`.
+"""
+
+from typing import Any
+
+from harness import Unsupported, implementation
+
+from ._mla import forward_only, keys_values, queries
+from .family import MlaWorkload
+
+BLOCK = 128
+
+
+def blocks(seq: int, device: Any) -> Any:
+    """The causal mask: blocks before the diagonal's are seen whole, the diagonal's own in part."""
+    import torch
+    from torch.nn.attention.flex_attention import BlockMask
+
+    def seen(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
+        return query >= key
+
+    count = -(-seq // BLOCK)
+    row = torch.arange(count, dtype=torch.int32, device=device)
+    own_first = (row[:, None] + row) % count
+    return BlockMask.from_kv_blocks(
+        torch.ones_like(row)[None, None],
+        own_first[None, None],
+        row[None, None],
+        row.repeat(count, 1)[None, None],
+        BLOCK_SIZE=BLOCK,
+        mask_mod=seen,
+        seq_lengths=(seq, seq),
+    )
+
+
+@implementation(framework="torch", semantics="dense")
+def flex(w: MlaWorkload):
+    import torch
+    from torch.nn.attention.flex_attention import flex_attention
+    from torch.nn.functional import linear
+
+    def supported(x):
+        if x.is_cuda:
+            return
+        if x.requires_grad:
+            raise Unsupported("FlexAttention has no backward on the cpu; use naive_sdpa, or mode fwd")
+        if x.dtype == torch.float64:
+            raise Unsupported("FlexAttention takes no f64 on the cpu; use naive_sdpa, or dtype=f32")
+
+    kernel = torch.compile(flex_attention, dynamic=False)
+
+    def attend(x, weights, freqs, cached):
+        supported(x)
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        new = keys_values(w, x, weights, freqs)
+        k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        mask = blocks(w.seq, x.device) if w.causal and w.phase == "prefill" else None
+        heads = kernel(q, k, v, block_mask=mask, scale=w.scale)
+        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+
+    def prefill(x, weights, freqs):
+        return attend(x, weights, freqs, ())
+
+    def decode(x, weights, freqs, cache_k, cache_v):
+        forward_only(x)
+        return attend(x, weights, freqs, (cache_k, cache_v))
+
+    return decode if w.phase == "decode" else prefill

@@ -1,0 +1,50 @@
+"""Naive, some queries at a time: scores take memory for `chunk` rows of queries, whatever the length.
+
+Every chunk sees the keys up to its own last query and no others, which halves a causal prefill's
+products as the chunks become small; `naive` computes hidden scores too. In training a chunk's
+scores are computed again on the way back (checkpointing), so that they are bounded there as well.
+The last chunk is shorter where `chunk` does not divide the length. Source: chunked attention as in
+Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never split.
+"""
+
+from harness import Unsupported, implementation
+
+from ._mla import keys_values, probabilities, queries
+from .family import MlaWorkload
+
+
+@implementation(framework="torch", semantics="dense")
+def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
+    import torch
+    from torch.nn.functional import linear
+    from torch.utils.checkpoint import checkpoint
+
+    if w.phase == "decode":
+        raise Unsupported("phase=decode has one query, so there is nothing to divide; use naive")
+    if chunk < 1:
+        raise Unsupported("chunk=0 holds no query; use 1 or more")
+
+    def block(q, k, v, start):
+        scores = torch.einsum("bshd,bthd->bsht", q, k)
+        mask = None
+        if w.causal:
+            mask = torch.full(scores.shape[1::2], -torch.inf, dtype=q.dtype, device=q.device)
+            mask = mask.triu(start + 1)[:, None]
+        (shares,) = probabilities(w, [scores], mask)
+        return torch.einsum("bsht,bthd->bshd", shares, v)
+
+    def prefill(x, weights, freqs):
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        k, v = keys_values(w, x, weights, freqs)
+        heads, start = [], 0
+        for rows in q.split(chunk, 1):
+            seen = start + rows.shape[1] if w.causal else w.seq
+            parts = (rows, k[:, :seen], v[:, :seen], start)
+            if torch.is_grad_enabled():
+                heads.append(checkpoint(block, *parts, use_reentrant=False, preserve_rng_state=False))
+            else:
+                heads.append(block(*parts))
+            start += rows.shape[1]
+        return linear(torch.cat(heads, 1).flatten(2), weights["wo"])
+
+    return prefill

@@ -1,0 +1,36 @@
+"""Naive in jax: `naive` as one program that XLA compiles, so that its planned memory and FLOPs are known.
+
+The same products of the same shapes (DeepSeek-V3's `naive`); what XLA fuses between them is its own.
+Figures of a compiled program count more than eager torch's matrix products: compare `absorb_jax` with
+this twin, not with `naive`.
+"""
+
+from functools import reduce
+from operator import add
+
+from harness import implementation
+
+from ._jax import forward_only, keys_values, linear, probabilities, product, queries
+from .family import MlaWorkload
+
+
+@implementation(framework="jax", semantics="dense")
+def naive_jax(w: MlaWorkload):
+    import jax.numpy as jnp
+
+    def attend(x, weights, freqs, cached):
+        q = jnp.concatenate(queries(w, x, weights, freqs), -1)
+        parts = [*cached, keys_values(w, x, weights, freqs)]
+        shares = probabilities(w, [product("bshd,bthd->bsht", q, k) for k, _ in parts])
+        heads = reduce(
+            add, (product("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+        )
+        return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
+
+    def prefill(x, weights, freqs):
+        return attend(x, weights, freqs, [])
+
+    def decode(x, weights, freqs, cache_k, cache_v):
+        return attend(forward_only(x), weights, freqs, [(cache_k, cache_v)])
+
+    return decode if w.phase == "decode" else prefill

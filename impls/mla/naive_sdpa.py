@@ -1,0 +1,65 @@
+"""Naive through SDPA: every head's keys and values, attended in torch's fused kernels.
+
+No scores are stored where a fused kernel runs. Keys are wider than values (192 and 128): torch's
+kernels differ in whether they take that, and by itself torch then falls back to plain products on
+the cpu. Option `backend`: `auto` is torch's own choice; `math` is plain products; `flash` is given
+values padded with zeros to the keys' width, 20 % more work in the two products; `efficient` and
+`cudnn` are for CUDA. A decode joins its cache and the new token, which copies the cache.
+Source: torch.nn.functional.scaled_dot_product_attention; the same answer as `naive`.
+"""
+
+from typing import Literal
+
+from harness import Unsupported, implementation
+
+from ._mla import forward_only, keys_values, queries
+from .family import MlaWorkload
+
+
+@implementation(framework="torch", semantics="dense")
+def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "efficient", "cudnn"] = "auto"):
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import linear, pad, scaled_dot_product_attention
+
+    c = w.widths
+    kernels = {
+        "math": SDPBackend.MATH,
+        "flash": SDPBackend.FLASH_ATTENTION,
+        "efficient": SDPBackend.EFFICIENT_ATTENTION,
+        "cudnn": SDPBackend.CUDNN_ATTENTION,
+    }
+    causal = w.causal and w.phase == "prefill"
+
+    def mix(q, k, v):
+        if backend == "auto":
+            return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
+        if backend == "flash":
+            v = pad(v, (0, c.nope + c.rope - c.v))
+        try:
+            with sdpa_kernel(kernels[backend]):
+                mixed = scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
+        except RuntimeError as error:
+            if "No available kernel" not in str(error) and "No viable backend" not in str(error):
+                raise
+            raise Unsupported(
+                f"torch has no {backend} kernel for {w.dtype} at these widths on {q.device.type}; "
+                "use backend=auto, or backend=math"
+            ) from None
+        return mixed[..., : c.v]
+
+    def attend(x, weights, freqs, cached):
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        new = keys_values(w, x, weights, freqs)
+        k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+        heads = mix(*(part.transpose(1, 2) for part in (q, k, v)))
+        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+
+    def prefill(x, weights, freqs):
+        return attend(x, weights, freqs, ())
+
+    def decode(x, weights, freqs, cache_k, cache_v):
+        forward_only(x)
+        return attend(x, weights, freqs, (cache_k, cache_v))
+
+    return decode if w.phase == "decode" else prefill

@@ -1,0 +1,71 @@
+"""Run lengths: runs found by comparing neighbours, lengths by differences of their starts.
+
+Everything after the boundaries works on the runs alone. Positions rise within a run, so the tokens that meet
+no partner are the first of a query's run and the last of a key's, and a binary search finds how many. Reads
+every id once and, beyond the ends of runs, no position: no other variant here touches as little.
+
+Exact while a row has no more than 4 · max_segments + 1 runs, padding counted too: two of tokens and two of
+padding for each segment. Of a row with more the last are lost. Comparing runs with runs grows with the square
+of max_segments.
+"""
+
+from harness import Unsupported, implementation
+
+from ._runs import LANES, boundaries, first_at_least
+from .family import OffsetsWorkload
+
+
+@implementation(framework="jax", semantics="exact")
+def run_length(w: OffsetsWorkload, *, block: int = 64):
+    import jax
+    import jax.numpy as jnp
+
+    if w.kind == "sliding":
+        raise Unsupported("the ends of a run do not decide a sliding window; use torch_unique or kind causal")
+    if block < LANES or block % LANES:
+        raise Unsupported(f"a block of {block} does not divide into columns of {LANES}; use a multiple of it")
+    runs = 4 * w.max_segments + 1
+
+    def found(ids, positions):
+        """Of every run: start, end, id (0 where there is none), first and last key, and position − key."""
+        bounds = boundaries(ids, runs + 1, block)
+        start, end = bounds[:-1], bounds[1:]
+        known = jnp.where(start < w.seq, ids[jnp.minimum(start, w.seq - 1)], 0)
+        shift = end - start if w.kind == "bottom_right" else jnp.zeros_like(start)
+        first = positions[jnp.minimum(start, w.seq - 1)] - shift
+        last = positions[jnp.maximum(end - 1, 0)] - shift
+        return start, end, known, first, last, shift
+
+    def summed(known, start, length):
+        """Lengths per id and the starts of runs that have any."""
+        kept = (known != 0) & (length > 0)
+        places = jnp.arange(1, w.max_segments + 1, dtype=jnp.int32)
+        lengths = jnp.where(known == places[:, None], length, 0).sum(axis=1, dtype=jnp.int32)
+        rank = jnp.where(kept, jnp.cumsum(kept) - 1, -1)
+        order = jnp.arange(w.max_segments + 1, dtype=jnp.int32)
+        return lengths, jnp.where(rank == order[:, None], start, -1).max(axis=1)
+
+    def of_row(ids_q, ids_kv, positions_q, positions_kv):
+        start_q, end_q, known_q, _, last_q, shift_q = found(ids_q, positions_q)
+        start_kv, end_kv, known_kv, first_kv, _, shift_kv = found(ids_kv, positions_kv)
+        same = (known_q[:, None] == known_kv) & (known_q[:, None] != 0)
+        met_q, met_kv = same.any(axis=1), same.any(axis=0)
+        if w.kind != "padding":
+            limit = jnp.iinfo(jnp.int32)
+            least = jnp.where(same, first_kv, limit.max).min(axis=1)
+            largest = jnp.where(same, last_q[:, None], limit.min).max(axis=0)
+            from_q = jnp.where(met_q, least + shift_q, limit.min)
+            from_kv = jnp.where(met_kv, largest + shift_kv + 1, limit.min)
+            start_q = first_at_least(positions_q, start_q, end_q, from_q)
+            end_kv = first_at_least(positions_kv, start_kv, end_kv, from_kv)
+        return (
+            *summed(known_q, start_q, jnp.where(met_q, end_q - start_q, 0)),
+            *summed(known_kv, start_kv, jnp.where(met_kv, end_kv - start_kv, 0)),
+        )
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        parts = jax.vmap(of_row)(segment_ids_q, segment_ids_kv, positions_q, positions_kv)
+        q_seqlens, q_offsets, kv_seqlens, kv_offsets = parts
+        return q_seqlens, kv_seqlens, q_offsets, kv_offsets
+
+    return offsets

@@ -1,0 +1,42 @@
+"""Cumulative difference: ids made monotone, bounds by searchsorted, lengths as differences of a count.
+
+Padding takes the id before it, which makes a row ascending; segment s begins where s is first reached, and
+its length is the number of tokens before s + 1 less those before s. Linear in seq, like `bincount`, without
+its scatters. Counts ids as they stand, so it differs where a token meets no partner; a segment with a gap
+inside begins once here and twice in the definition; ids beyond max_segments have no offset at all.
+"""
+
+from harness import implementation
+
+from .family import OffsetsWorkload, partnerless
+
+
+@implementation(
+    framework="jax",
+    semantics="exact",
+    expect={
+        "incorrect": "counts tokens that meet no partner, and one start for a segment with a gap inside",
+        "when": lambda w: partnerless(w) or w.layout == "intra_padding",
+    },
+)
+def searchsorted(w: OffsetsWorkload):
+    import jax
+    import jax.numpy as jnp
+
+    def of_row(ids):
+        ascending = jax.lax.cummax(ids)
+        before = jnp.cumsum(ids != 0, dtype=jnp.int32)
+        bounds = jnp.searchsorted(ascending, jnp.arange(1, w.max_segments + 2, dtype=jnp.int32))
+        counted = jnp.where(bounds == 0, 0, before[bounds - 1])
+        lengths = jnp.diff(counted)
+        starts = jnp.where(lengths > 0, bounds[:-1], w.seq)
+        starts = jnp.sort(jnp.append(starts, w.seq))
+        return lengths, jnp.where(starts < w.seq, starts, -1).astype(jnp.int32)
+
+    def offsets(segment_ids_q, segment_ids_kv):
+        (q_seqlens, q_offsets), (kv_seqlens, kv_offsets) = (
+            jax.vmap(of_row)(ids) for ids in (segment_ids_q, segment_ids_kv)
+        )
+        return q_seqlens, kv_seqlens, q_offsets, kv_offsets
+
+    return offsets

@@ -1,0 +1,63 @@
+"""Runs by torch's `unique_consecutive`; partners by binary search among sorted (id, key) pairs.
+
+A query meets a key when the nearest one in its segment lies within reach: under a causal mask the last key
+at or before it, under bottom_right the next that has as much left, in a sliding window one less than
+`window` before it. Both sides search the other's sorted pairs, so it takes every kind and ids of any size,
+in O(T log T). Lengths and starts are the runs that remain, row by row: their number is not known before.
+"""
+
+from harness import implementation
+
+from .family import OffsetsWorkload
+
+
+@implementation(framework="torch", semantics="exact")
+def torch_unique(w: OffsetsWorkload):
+    import torch
+
+    step = 2**32  # between ids: more than two positions can differ by
+    reach = w.window if w.kind == "sliding" else 2**31
+
+    def left_in_run(ids, positions):
+        _, run, lengths = torch.unique_consecutive(ids, return_inverse=True, return_counts=True)
+        return lengths[run] - positions
+
+    def pairs(ids, positions):
+        """One ascending number for (id, key): the mask allows a partner at or before it, within reach."""
+        if w.kind == "padding":
+            return ids.long() * step
+        if w.kind == "bottom_right":
+            return ids.long() * step - left_in_run(ids, positions)
+        return ids.long() * step + positions
+
+    def tail(ids):
+        found, lengths = torch.unique_consecutive(ids, return_counts=True)
+        starts = torch.cumsum(lengths, 0) - lengths
+        tokens = found != 0
+        counts = torch.zeros(w.max_segments + 1, dtype=torch.int64, device=ids.device)
+        inside = tokens & (found <= w.max_segments)
+        counts.index_add_(0, found[inside].long(), lengths[inside])
+        offsets = torch.full((w.max_segments + 1,), -1, dtype=torch.int64, device=ids.device)
+        kept = starts[tokens][: w.max_segments + 1]
+        offsets[: len(kept)] = kept
+        return counts[1:].int(), offsets.int()
+
+    def of_row(ids_q, ids_kv, positions_q, positions_kv):
+        q, kv = pairs(ids_q, positions_q), pairs(ids_kv, positions_kv)
+        sorted_q, sorted_kv = (torch.sort(side[ids != 0]).values for side, ids in ((q, ids_q), (kv, ids_kv)))
+        if not len(sorted_q) or not len(sorted_kv):
+            return *tail(ids_q * 0), *tail(ids_kv * 0)
+        before = torch.searchsorted(sorted_kv, q, right=True) - 1
+        behind = torch.searchsorted(sorted_q, kv)
+        met_q = (before >= 0) & (q - sorted_kv[before.clamp(min=0)] < reach)
+        met_kv = (behind < len(sorted_q)) & (sorted_q[behind.clamp(max=len(sorted_q) - 1)] - kv < reach)
+        return *tail(ids_q * met_q), *tail(ids_kv * met_kv)
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        rows = zip(segment_ids_q, segment_ids_kv, positions_q, positions_kv, strict=True)
+        q_len, q_off, kv_len, kv_off = (
+            torch.stack(part) for part in zip(*(of_row(*row) for row in rows), strict=True)
+        )
+        return q_len, kv_len, q_off, kv_off
+
+    return offsets

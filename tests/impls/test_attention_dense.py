@@ -1,0 +1,98 @@
+"""Dense attention in its other forms: one kernel of torch's, chunks of queries, FlexAttention."""
+
+import dataclasses
+from functools import partial
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from impls.attention.dense_chunked import dense_chunked
+from impls.attention.dense_flex import dense_flex
+from impls.attention.dense_sdpa import dense_sdpa
+from impls.attention.family import FAMILY, AttentionWorkload
+from tests.impls.torch_case import judged, operators, run, tensor
+
+pytestmark = pytest.mark.torch
+
+SMALL = AttentionWorkload(seq=150, heads=4, kv_heads=2, head_dim=16)
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+class Chosen:
+    """An implementation with its options, as a case has them."""
+
+    def __init__(self, variant, **options):
+        self.semantics, self.build = variant.semantics, partial(variant, **options)
+
+    def __call__(self, w):
+        return self.build(w)
+
+
+VARIANTS = {
+    "math": Chosen(dense_sdpa),
+    "flash": Chosen(dense_sdpa, backend="flash"),
+    "chunked": Chosen(dense_chunked, chunk=64),
+    "one-chunk": Chosen(dense_chunked, chunk=4096),
+}
+WORKLOADS = [
+    of(),
+    of(dtype="f64", kv_heads=4),
+    of(dtype="bf16"),
+    of(batch=2, causal=False, seq=64),
+    of(varlen=True, kv_heads=1),
+    of(varlen=True, causal=False),
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("w", WORKLOADS)
+def test_variant_and_its_gradients_match_the_reference(variant, w):
+    for backward in (False, True):
+        judgement = judged(FAMILY, variant, w, backward=backward)
+        assert judgement.passed, judgement.reason
+
+
+def test_each_backend_runs_its_own_kernel():
+    for name, kernel in {"math": "attention_math", "flash": "flash_attention"}.items():
+        inputs = {key: tensor(part) for key, part in FAMILY.inputs(SMALL, np.random.default_rng(0)).items()}
+        import torch
+
+        with torch.profiler.profile() as profile:
+            VARIANTS[name](SMALL)(*(inputs[key] for key in "qkv"))
+        assert any(kernel in e.key for e in profile.key_averages())
+
+
+def test_a_missing_kernel_is_refused_by_name():
+    function = dense_sdpa(SMALL, backend="efficient")
+    with pytest.raises(Unsupported, match="efficient kernel for dtype f32 on cpu"):
+        run(function, FAMILY.inputs(SMALL, np.random.default_rng(0)))
+
+
+def test_chunks_store_no_square():
+    w = of(seq=4096)
+    _, seen = operators(Chosen(dense_chunked, chunk=128), FAMILY, w)
+    assert max(np.prod(shape) for _, shapes in seen for shape in shapes) <= w.heads * w.seq * 128
+    with pytest.raises(Unsupported, match="chunk=0"):
+        dense_chunked(w, chunk=0)
+
+
+COMPILES = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on its first compile
+
+
+@COMPILES
+@pytest.mark.parametrize("w", [of(seq=256), of(varlen=True, causal=False)])
+def test_flex_matches_the_reference(w):
+    judgement = judged(FAMILY, dense_flex, w)
+    assert judgement.passed, judgement.reason
+
+
+@COMPILES
+def test_flex_refuses_what_has_no_kernel():
+    with pytest.raises(Unsupported, match="dtype=f64"):
+        dense_flex(of(dtype="f64"))
+    with pytest.raises(Unsupported, match="no backward on the cpu"):
+        judged(FAMILY, dense_flex, SMALL, backward=True)

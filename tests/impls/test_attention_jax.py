@@ -1,0 +1,125 @@
+"""The jax variants of attention: contracts, gradients, and what may and may not be traced."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention.dense_jax import dense_jax
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from tests.impls.torch_case import gradients, named, run, run_marks
+
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
+
+SMALL = AttentionWorkload(seq=320, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70, tile=64)
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+def drawn(w, seed=0):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+def call(variant, w, inputs, cotangent=None):
+    """The result, or the gradients by name under a cotangent, in double precision."""
+    import jax
+
+    with jax.enable_x64(w.dtype == "f64"):
+        function = variant(w)
+        arguments = {name: jax.numpy.asarray(part) for name, part in named(function, inputs).items()}
+        if cotangent is None:
+            return np.asarray(jax.jit(function)(**arguments)).astype(np.float64)
+        whole = {name: arguments.pop(name) for name in ("cu_seqlens",) if name in arguments}
+
+        def pull(arguments, seed):
+            result, pullback = jax.vjp(lambda floating: function(**floating, **whole), arguments)
+            return pullback(seed.astype(result.dtype))[0]
+
+        found = jax.jit(pull)(arguments, jax.numpy.asarray(cotangent))
+    return {name: np.asarray(part).astype(np.float64) for name, part in found.items()}
+
+
+def judged(variant, w, backward):
+    meaning, inputs = FAMILY.semantics[variant.semantics], drawn(w)
+    reference = meaning.reference(w, None)
+    marks = None if meaning.ambiguous is None else run_marks(meaning.ambiguous(w, None), inputs)
+    if not backward:
+        expected = run(reference, inputs, wide=True)
+        return meaning.contract.judge(Evidence(w, inputs, call(variant, w, inputs), expected, None, marks))
+    cotangent = np.random.default_rng(1).standard_normal(inputs["q"].shape)
+    cotangent = cotangent.astype(inputs["q"].dtype).astype(np.float64)
+    if marks is not None:
+        cotangent[marks] = 0
+    _, wanted = gradients(reference, inputs, cotangent, wide=True)
+    got = call(variant, w, inputs, cotangent)
+    return meaning.gradient.judge(Evidence(w, inputs, got, {name: wanted[name] for name in got}))
+
+
+WORKLOADS = {
+    "f32": of(),
+    "bf16": of(dtype="bf16"),
+    "batch-and-part-of-a-tile": of(batch=2, seq=208),
+    "heads-of-4": of(kv_heads=1),
+    "below-a-tile": of(seq=48, selected=64, window=4096, gated=False),
+    "window-of-one": of(window=1),
+}
+
+
+@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+def test_variant_matches_the_reference(variant, w):
+    judgement = judged(variant, w, backward=False)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
+@pytest.mark.parametrize("name", ["bf16", "batch-and-part-of-a-tile", "below-a-tile"])
+def test_gradients_match_the_reference(variant, name):
+    judgement = judged(variant, WORKLOADS[name], backward=True)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("w", [of(causal=False), of(varlen=True), of(varlen=True, causal=False)])
+def test_dense_takes_what_the_sparse_form_refuses(w, backward):
+    assert judged(dense_jax, w, backward).passed
+    with pytest.raises(Unsupported, match=r"causal|cu_seqlens"):
+        nsa_mslk_jax(w)
+
+
+def test_dense_refuses_what_jax_does_not_compute():
+    for dtype in ("f64", "f16"):  # f64 in f32; f16 not on the cpu
+        with pytest.raises(Unsupported, match=dtype):
+            dense_jax(of(dtype=dtype))
+    assert judged(nsa_mslk_jax, of(dtype="f16", seq=128), backward=False).passed
+    assert judged(nsa_mslk_jax, of(dtype="f64", seq=128), backward=False).passed
+
+
+def test_a_query_that_sees_nothing_gives_zero_and_no_nan():
+    w = of(seq=64, selected=1)
+    inputs = drawn(w)
+    inputs["q"][:], inputs["k"][:, 32:48] = 1, 2
+    inputs["gates"][:] = (0, 1, 0)
+    assert not call(nsa_mslk_jax, w, inputs)[:, :32].any()
+    found = call(nsa_mslk_jax, w, inputs, np.ones(inputs["q"].shape))
+    assert all(np.isfinite(part).all() for part in found.values())
+
+
+def test_the_program_does_not_grow_with_the_sequence():
+    """A tile is traced once: a loop of Python's over 4096 of them would lower for minutes."""
+    import jax
+
+    def equations(seq):
+        w = AttentionWorkload(seq=seq, head_dim=64)
+        shapes = {n: jax.ShapeDtypeStruct(a.shape, "float32") for n, a in FAMILY.shapes(w).items()}
+        jaxpr = jax.make_jaxpr(nsa_mslk_jax(w))(*(shapes[n] for n in ("q", "k", "v", "gates")))
+        largest = max(np.prod(v.aval.shape) for e in jaxpr.eqns for v in e.outvars)
+        return len(jaxpr.eqns), largest
+
+    short, long = equations(16384), equations(1 << 20)
+    assert long[0] == short[0] < 100
+    assert long[1] <= ((1 << 20) + 1024) * 8 * 64

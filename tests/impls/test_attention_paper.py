@@ -1,0 +1,269 @@
+"""Native sparse attention as published: its definition by hand, and the traps around it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention import nsa_paper as module
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_paper import nsa_paper
+from tests.impls.torch_case import gradients, judged, operators, run, run_marks
+
+pytestmark = pytest.mark.torch
+
+SMALL = AttentionWorkload(seq=200, heads=4, kv_heads=2, head_dim=8, block=16, selected=5, window=20)
+REFERENCE = FAMILY.semantics["nsa_paper"].reference
+
+
+def of(**fields):
+    return dataclasses.replace(SMALL, **fields)
+
+
+def drawn(w, gates=None, seed=0):
+    inputs = dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+    if gates is not None:
+        inputs["gates"] = np.broadcast_to(np.array(gates, inputs["q"].dtype), inputs["gates"].shape).copy()
+    return inputs
+
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def by_hand(w, inputs, printed=False):
+    """(result, picked blocks by query) for one key head, query by query, as XunhaoLai's indices have it."""
+    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    k, v, length, stride = k[:, 0], v[:, 0], w.block // 2, w.block // 4
+    starts = range(0, w.seq - length + 1, stride)
+    mean_k, mean_v = (np.array([x[i : i + length].mean(0) for i in starts]) for x in (k, v))
+    result, picks = np.zeros(q.shape), []
+    for t in range(w.seq):
+        seen = [i for i, start in enumerate(starts) if start + length - 1 <= t]
+        own, p = t // w.block, np.zeros((w.heads, len(starts)))
+        for h in range(w.heads):
+            if seen:
+                p[h, seen] = softmax(mean_k[seen] @ q[t, h] / np.sqrt(w.head_dim))
+            result[t, h] += gates[t, h, 0] * (p[h] @ mean_v)
+        score = {}
+        for j in range(own + 1):
+            steps = [m + n for m in range(4) for n in range(2)]
+            at = [4 * j - n if printed else 4 * j + n - 1 for n in steps]
+            score[j] = sum(p[:, i].sum() for i in at if 0 <= i < len(starts))
+        forced = {0, own, max(own - 1, 0)}
+        free = sorted(set(score) - forced, key=lambda j: -score[j])
+        chosen = forced | set(free[: w.selected - len(forced)])
+        picks.append(chosen)
+        for h in range(w.heads):
+            for gate, keys in (
+                (1, [at for at in range(t + 1) if at // w.block in chosen]),
+                (2, list(range(max(0, t - w.window + 1), t + 1))),
+            ):
+                result[t, h] += gates[t, h, gate] * (
+                    softmax(k[keys] @ q[t, h] / np.sqrt(w.head_dim)) @ v[keys]
+                )
+    return result[None], picks
+
+
+@pytest.mark.parametrize("seq", [200, 7])
+def test_both_follow_the_definition(seq):
+    w = of(seq=seq, heads=2, kv_heads=1, dtype="f64")
+    inputs = drawn(w)
+    want, picks = by_hand(w, inputs)
+    assert {len(chosen) for chosen in picks} == ({1, 2, 3, 4, 5} if seq > 16 else {1})
+    np.testing.assert_allclose(run(REFERENCE(w, None), inputs), want, rtol=1e-10)
+    np.testing.assert_allclose(run(nsa_paper(w), inputs), want, rtol=1e-10)
+
+
+def test_the_paper_has_its_sizes():
+    """Block 64: 32 tokens every 16, so the first result changes 7 tokens after token 200."""
+    w = AttentionWorkload(seq=256, heads=1, kv_heads=1, head_dim=8)
+    inputs = drawn(w, gates=(1, 0, 0))
+    assert first_changed(w, inputs, 200) == 207  # of blocks [176, 208) and [192, 224) the first is complete
+
+
+def first_changed(w, inputs, token):
+    other = {name: values.copy() for name, values in inputs.items()}
+    for name in "kv":
+        other[name][:, token] += 3
+    return np.flatnonzero((run(nsa_paper(w), inputs) != run(nsa_paper(w), other)).any((0, 2, 3)))[0]
+
+
+def test_no_token_shows_before_itself():
+    inputs = drawn(SMALL)
+    assert [first_changed(SMALL, inputs, token) for token in (0, 15, 16, 100, 199)] == [0, 15, 16, 100, 199]
+
+
+WORKLOADS = {
+    "f32": of(),
+    "f64": of(dtype="f64"),
+    "bf16": of(dtype="bf16", head_dim=16),
+    "ungated-batch": of(gated=False, batch=2, seq=64),
+    "group-of-16": of(heads=16, kv_heads=1, seq=128),
+    "all-blocks": of(selected=64),
+    "packed": of(varlen=True, segments=6),
+    "packed-ungated": of(varlen=True, gated=False, batch=1),
+    "wide-window": of(window=4096),
+}
+
+
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+def test_variant_and_its_gradients_match_the_reference(w):
+    for backward in (False, True):
+        judgement = judged(FAMILY, nsa_paper, w, backward=backward)
+        assert judgement.passed, judgement.reason
+
+
+def test_packed_sequences_are_each_its_own():
+    lengths = [1, 7, 15, 17, 33]
+    w = of(varlen=True, segments=5, seq=73, dtype="f64")
+    inputs = drawn(w)
+    inputs["cu_seqlens"] = np.cumsum([0, *lengths]).astype(np.int32)
+    cotangent = np.random.default_rng(1).standard_normal(inputs["q"].shape)
+    results = [gradients(nsa_paper(w), inputs, cotangent), gradients(REFERENCE(w, None), inputs, cotangent)]
+    start = 0
+    for length in lengths:
+        part = slice(start, start + length)
+        alone = {name: inputs[name][:, part] for name in ("q", "k", "v", "gates")}
+        want, wanted = gradients(nsa_paper(of(seq=length, dtype="f64")), alone, cotangent[:, part])
+        for result, found in results:
+            np.testing.assert_allclose(result[:, part], want, atol=1e-12)
+            for name, gradient in wanted.items():
+                np.testing.assert_allclose(found[name][:, part], gradient, atol=1e-11)
+        start += length
+
+
+def test_reference_and_marks_on_rows_equal_their_whole():
+    rows = np.array([0, 7, 8, 100, 199])
+    for w in (SMALL, of(varlen=True)):
+        inputs, marks = drawn(w), FAMILY.semantics["nsa_paper"].ambiguous
+        whole, part = (run(REFERENCE(w, some), inputs, wide=True) for some in (None, rows))
+        np.testing.assert_allclose(part, whole[:, rows], rtol=1e-12, atol=1e-14)
+        assert np.array_equal(run_marks(marks(w, rows), inputs), run_marks(marks(w, None), inputs)[:, rows])
+
+
+def test_marks_are_few_and_find_ties():
+    w = AttentionWorkload(seq=1024, heads=4, kv_heads=2, head_dim=16, block=16, selected=8)
+    inputs, marks = drawn(w), FAMILY.semantics["nsa_paper"].ambiguous
+    assert run_marks(marks(w, None), inputs).mean() < 0.01
+    inputs["k"][:] = inputs["k"][:, :1]
+    found = run_marks(marks(w, None), inputs)
+    assert found.shape == (1, 1024, 4)
+    assert found[:, 9 * 16 :].all()
+    assert not found[:, : 8 * 16].any()
+
+
+def test_every_branch_has_gradients():
+    for branch in np.eye(3):
+        inputs = drawn(SMALL, gates=branch)
+        _, found = gradients(nsa_paper(SMALL), inputs, np.ones(inputs["q"].shape))
+        assert all(np.abs(found[name]).max() > 1e-3 for name in ("q", "k", "v"))
+        assert all(np.isfinite(part).all() for part in found.values())
+
+
+@pytest.mark.parametrize("span", [1, 13])
+def test_steps_do_not_show_in_the_result(span, monkeypatch):
+    w = of(seq=48, dtype="f64")
+    whole = run(nsa_paper(w), drawn(w))
+    monkeypatch.setattr(module, "STEP_QUERIES", span)
+    np.testing.assert_allclose(run(nsa_paper(w), drawn(w)), whole, rtol=1e-10)
+
+
+def test_nothing_stores_the_square():
+    w = AttentionWorkload(seq=8192, heads=1, kv_heads=1, head_dim=16, block=16, selected=4, window=64)
+    _, seen = operators(nsa_paper, FAMILY, w)
+    largest = max(np.prod(shape, dtype=np.int64) for _, shapes in seen for shape in shapes)
+    assert largest < w.seq**2 / 64
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"causal": False}, "causal"), ({"block": 18}, "block 18"), ({"selected": 2}, "selected 2")],
+)
+def test_refusals_name_the_field(fields, word):
+    meaning, w = FAMILY.semantics["nsa_paper"], of(**fields)
+    for build in (nsa_paper, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
+        with pytest.raises(Unsupported, match=word):
+            build(w)
+
+
+def broken(w, inputs, trap):
+    """The result by hand with one of the published mistakes in it: the contract must see each."""
+    import torch
+
+    from impls.attention import reference_paper as paper
+    from impls.attention.reference_upstream import _attend_often
+
+    kept = {name: getattr(paper, name) for name in ("_ranked", "ends", "attend")}
+    try:
+        if trap == "leak":  # a block is read from its start on
+            paper.ends = lambda w, k: kept["ends"](w, k) - w.block // 2 + 1
+        elif trap == "no forced blocks":
+
+            def ranked(masses, w, t):
+                block = torch.arange(masses.shape[-1])
+                return masses.masked_fill(block > (t // w.block)[:, None], -torch.inf)
+
+            paper._ranked = ranked
+        elif trap == "a finite sentinel":
+
+            def averaged(q, k, v, visible):
+                scores = paper.products(q, k).masked_fill(~visible, -1e4)
+                weights = torch.softmax(scores, -1).unflatten(1, (k.shape[2], -1))
+                return torch.einsum("bkgrn,bnkd->brkgd", weights, v).flatten(2, 3)
+
+            paper.attend = averaged
+        elif trap == "block 0 for no pick":
+
+            def doubled(q, k, v, visible):
+                times = visible.to(q.dtype).expand(q.shape[0], w.heads, -1, -1).clone()
+                if visible.ndim == 4:  # the selected branch
+                    missing = w.selected - torch.ceil(visible.sum(-1) / w.block)
+                    times[..., : w.block] *= 1 + missing.clamp(min=0)[..., None]
+                return _attend_often(q, k, v, times)
+
+            paper.attend = doubled
+        elif trap == "a selection per head":
+            return run(
+                nsa_paper(of(kv_heads=w.heads)),
+                {n: x.repeat(2, 2) if n in "kv" else x for n, x in inputs.items()},
+            )
+        else:  # one key more in the window
+            w = dataclasses.replace(w, window=w.window + 1)
+        return run(paper.paper(w, None), inputs, wide=True)
+    finally:
+        for name, function in kept.items():
+            setattr(paper, name, function)
+
+
+TRAPS = [
+    "leak",
+    "no forced blocks",
+    "a finite sentinel",
+    "block 0 for no pick",
+    "a selection per head",
+    "window and one",
+]
+
+
+def verdict(w, inputs, result):
+    meaning = FAMILY.semantics["nsa_paper"]
+    expected = run(REFERENCE(w, None), inputs, wide=True)
+    marks = run_marks(meaning.ambiguous(w, None), inputs)
+    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_the_contract_notices(trap):
+    inputs = drawn(SMALL)
+    assert not verdict(SMALL, inputs, broken(SMALL, inputs, trap)).passed
+
+
+def test_the_contract_notices_scores_as_they_are_printed():
+    """The paper's sum subtracts: a block would be scored by the tokens before it."""
+    w = of(heads=2, kv_heads=1)
+    inputs = drawn(w)
+    assert verdict(w, inputs, by_hand(w, inputs)[0]).passed
+    assert not verdict(w, inputs, by_hand(w, inputs, printed=True)[0]).passed

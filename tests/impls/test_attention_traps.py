@@ -1,0 +1,198 @@
+"""Every mistake found in published sparse attention, made on purpose: the contract must notice it.
+
+Traps are those of reviews of MSLK #296, fla, XunhaoLai's kernels and flash-attention: tokens of the
+future (T1, T11, T12), empty rows (T3), duplicates (T4), more than was selected (T5), windows (T6),
+tails (T7, T9), gradients that never arrive (T8, T13).
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention import _nsa
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
+from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
+from tests.impls.torch_case import judged, run, run_marks
+
+pytestmark = pytest.mark.torch
+
+SMALL = AttentionWorkload(seq=640, heads=2, kv_heads=1, head_dim=16, block=16, selected=4, window=70)
+DOUBLED = AttentionWorkload(seq=640, heads=2, kv_heads=1, head_dim=16, block=128, selected=4, window=70)
+
+
+def of(w=SMALL, **fields):
+    return dataclasses.replace(w, **fields)
+
+
+def drawn(w, gates=None):
+    inputs = dict(FAMILY.inputs(w, np.random.default_rng(0)))
+    if gates is not None:
+        inputs["gates"] = np.broadcast_to(np.array(gates, "float32"), inputs["gates"].shape).copy()
+    return inputs
+
+
+def verdict(semantics, w, inputs, result):
+    meaning = FAMILY.semantics[semantics]
+    expected = run(meaning.reference(w, None), inputs, wide=True)
+    marks = run_marks(meaning.ambiguous(w, None), inputs)
+    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
+
+
+def upstream_by_hand(w, inputs):
+    """The selected branch and the window of one head, key by key, with a list that repeats."""
+    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    k, v = k[:, 0], v[:, 0]
+    mean_k = k.reshape(-1, w.block, w.head_dim).mean(1)
+    result = np.zeros(q.shape)
+    for t in range(w.seq):
+        tile = slice(t // w.tile * w.tile, (t // w.tile + 1) * w.tile)
+        visible = [j for j in range(len(mean_k)) if j * w.block < tile.stop]
+        for h in range(w.heads):
+            mean_q = q[tile, h].mean(0)
+            picks = sorted(visible, key=lambda j: -(mean_q @ mean_k[j]))[: w.selected]
+            picks += [0] * (min(w.selected, len(mean_k)) - len(picks))
+            if w.block < 128:
+                read = sorted({j * w.block // 128 for j in picks})
+            else:
+                read = [j * (w.block // 128) + i for j in picks for i in range(w.block // 128)]
+            keys = [p for j in read for p in range(j * 128, (j + 1) * 128) if p <= t]
+            near = list(range(max(0, t - w.window), t + 1))
+            for gate, at in ((1, keys), (2, near)):
+                if at:
+                    weights = np.exp(k[at] @ q[t, h] / np.sqrt(w.head_dim))
+                    result[t, h] += gates[t, h, gate] * (weights @ v[at]) / weights.sum()
+    return result[None]
+
+
+@pytest.mark.parametrize(
+    "w", [of(seq=384), of(DOUBLED, seq=384), of(DOUBLED, seq=512, block=256, selected=2)]
+)
+def test_upstream_follows_what_its_kernels_do(w):
+    w = of(w, dtype="f64", head_dim=4)
+    inputs = drawn(w)
+    inputs["gates"][..., 0] = 0
+    want = upstream_by_hand(w, inputs)
+    reference = FAMILY.semantics["nsa_mslk_upstream"].reference(w, None)
+    np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run(nsa_mslk_upstream(w), inputs), want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("w", [SMALL, DOUBLED, of(seq=336, kv_heads=2, gated=False), of(dtype="bf16")])
+def test_upstream_matches_its_reference(w, backward):
+    judgement = judged(FAMILY, nsa_mslk_upstream, w, backward=backward)
+    assert judgement.passed, judgement.reason
+
+
+def test_upstream_refuses_blocks_without_common_edges():
+    with pytest.raises(Unsupported, match="block 48"):
+        nsa_mslk_upstream(of(block=48, seq=480))
+
+
+# T4, T5, T6: each of upstream's three differences alone fails the formula's contract
+@pytest.mark.parametrize(
+    ("w", "gates"),
+    [(of(DOUBLED, selected=3), (0, 1, 0)), (SMALL, (0, 1, 0)), (SMALL, (0, 0, 1))],
+    ids=["duplicates", "superset", "window"],
+)
+def test_upstreams_differences_are_seen(w, gates):
+    inputs = drawn(w, gates)
+    result = run(nsa_mslk_upstream(w), inputs)
+    assert verdict("nsa_mslk_upstream", w, inputs, result).passed
+    assert not verdict("nsa_mslk", w, inputs, result).passed
+    assert not verdict("nsa_mslk_upstream", w, inputs, run(nsa_mslk(w), inputs)).passed
+
+
+def future_means(monkeypatch):  # T11: block numbers compared with token numbers
+    def broken(w, tiles, first, means):
+        return _nsa_compressed(dataclasses.replace(w, block=1), tiles, first, padded(w, means))
+
+    def padded(w, means):
+        import torch
+
+        return [torch.cat([x, x.new_zeros(x.shape[0], w.seq - x.shape[1], *x.shape[2:])], 1) for x in means]
+
+    _nsa_compressed = _nsa.compressed
+    monkeypatch.setattr(_nsa, "compressed", broken)
+
+
+def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not exist
+    def broken(w, tiles, first, tables, picks, *, stride):
+        import torch
+
+        return _gathered(w, tiles, first, tables, torch.where(picks < 0, 0, picks), stride=stride)
+
+    _gathered = _nsa.gathered
+    monkeypatch.setattr(_nsa, "gathered", broken)
+
+
+def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
+    def broken(w, query, scoring, first, group):
+        picks, groups = _select(w, query, scoring, first, group)
+        whole = w.seq // w.tile - first // w.tile
+        picks[:, max(0, whole) :] = -1
+        return picks, groups
+
+    _select = _nsa._select
+    monkeypatch.setattr(_nsa, "_select", broken)
+
+
+@pytest.mark.parametrize("sentinel", [-np.inf, -1e4])
+def test_an_empty_row_that_is_no_zero_fails(sentinel):
+    """T3, T12: over −inf alone a softmax is NaN, over a finite sentinel a mean of the future."""
+    import torch
+
+    from impls.attention.reference import products
+
+    w = of(seq=256, selected=1)
+    inputs = drawn(w, gates=(0, 1, 0))
+    inputs["q"][:], inputs["k"][:, 160:176] = 1, 2
+    result = run(nsa_mslk(w), inputs)
+    assert verdict("nsa_mslk", w, inputs, result).passed
+    q, k, v = (torch.from_numpy(inputs[name]) for name in "qkv")
+    keys = torch.arange(160, 176)
+    scores = products(q, k[:, keys]).masked_fill(keys > torch.arange(w.seq)[:, None], sentinel)
+    wrong = torch.einsum("bhrn,bnd->brhd", torch.softmax(scores, -1), v[:, keys, 0]).numpy()
+    np.testing.assert_allclose(wrong[:, 160:], result[:, 160:], atol=1e-5)
+    assert not verdict("nsa_mslk", w, inputs, wrong).passed
+
+
+def detached(name):
+    def spoil(monkeypatch):  # T8, T13: a branch's lists for the backward are empty
+        original = getattr(_nsa, name)
+        monkeypatch.setattr(_nsa, name, lambda *a, **b: original(*a, **b).detach())
+
+    return spoil
+
+
+@pytest.mark.parametrize(("spoil", "w"), [(future_means, SMALL), (tail, of(seq=592))])
+def test_a_spoiled_forward_fails(spoil, w, monkeypatch):
+    assert judged(FAMILY, nsa_mslk, w).passed
+    spoil(monkeypatch)
+    assert not judged(FAMILY, nsa_mslk, w).passed
+
+
+def test_block_zero_for_no_pick_fails(monkeypatch):
+    assert judged(FAMILY, nsa_mslk, of(selected=30)).passed
+    repeated(monkeypatch)
+    assert not judged(FAMILY, nsa_mslk, of(selected=30)).passed
+
+
+@pytest.mark.parametrize("name", ["compressed", "gathered", "window"])
+def test_a_branch_without_gradient_fails(name, monkeypatch):
+    detached(name)(monkeypatch)
+    assert judged(FAMILY, nsa_mslk, SMALL).passed
+    assert not judged(FAMILY, nsa_mslk, SMALL, backward=True).passed
+
+
+# T9: groups of block means that the sequence does not fill
+@pytest.mark.parametrize("blocks", [17, 23, 33])
+def test_an_incomplete_group_of_means_is_right(blocks):
+    w = of(seq=16 * blocks, compressed_block=8, compressed_selected=2)
+    for backward in (False, True):
+        judgement = judged(FAMILY, nsa_mslk_sparse_compressed, w, backward=backward)
+        assert judgement.passed, judgement.reason

@@ -1,0 +1,251 @@
+"""The checks of the mask family: each catches what it is there for."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+
+from harness import Trial
+from harness.spec.record import STATIC_FIGURES, Static
+from impls.mask.family import FAMILY, MaskWorkload
+from impls.mask.reference import closed, selected, visible
+
+CHECKS = {check.name: check for check in FAMILY.checks}
+PLAIN = MaskWorkload(rows=6, seq=300, topk=40)
+NEG = closed("f32")
+
+
+def trial(w, function):
+    """The trial of a callable, as the harness makes it; `function` names the inputs that it takes."""
+    names = list(inspect.signature(function).parameters)
+    drawn = FAMILY.inputs(w, np.random.default_rng(3))
+    inputs = {name: drawn[name] for name in names}
+
+    def answer(changed):
+        assert set(changed) <= set(names)
+        for name, array in changed.items():
+            same = (inputs[name].shape, inputs[name].dtype)
+            assert (array.shape, array.dtype) == same, f"{name} has another form than the compiled one"
+        return function(**{**inputs, **changed})
+
+    static = Static(unavailable=dict.fromkeys(STATIC_FIGURES, "nothing was compiled"))
+    return Trial(w, inputs, answer({}), answer, static)
+
+
+def verdict(name, w, function):
+    return CHECKS[name].judge(trial(w, function))
+
+
+def test_no_check_concerns_everybody_or_nobody():
+    """Every check has a name of its own, meanings that exist, and a broken mask below."""
+    assert len(CHECKS) == len(FAMILY.checks)
+    for check in FAMILY.checks:
+        assert check.semantics, check.name
+        assert set(check.semantics) < set(FAMILY.semantics), check.name
+        assert check.objection.endswith(")"), "with its source"
+    decided = {check.name for check in FAMILY.checks if check.decides}
+    assert decided == {name for name, _, _ in BROKEN}
+
+
+def mask(keep):
+    return np.where(keep, np.float32(0), NEG)
+
+
+def strictly_above(scores, topk_values):
+    return mask(scores > topk_values[..., -1:])
+
+
+def arithmetic(scores, topk_values):
+    """Opens by multiplying: a NaN score stays one."""
+    return np.where(scores >= topk_values[..., -1:], scores * 0, np.where(np.isnan(scores), scores, NEG))
+
+
+def infinite(topk_indices):
+    """0 times infinity at every open column."""
+    with np.errstate(invalid="ignore"):
+        return np.float32(-np.inf) * (selected(PLAIN, None)(topk_indices) != 0)
+
+
+def unshifted(topk_indices, queries, keys, values):
+    """A softmax that does not take off the largest logit."""
+    kept = selected(PLAIN, None)(topk_indices) == 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.exp(np.einsum("btd,bsd->bts", queries, keys)) * kept
+        return np.einsum("bts,bsd->btd", weights / weights.sum(-1, keepdims=True), values)
+
+
+def next_column(topk_indices):
+    """Every open column one too far to the right, as of tokens that are yet to come."""
+    return selected(PLAIN, None)((topk_indices + 1) % PLAIN.seq)
+
+
+def latest(scores, topk_values):
+    """The last of the columns that reach the cutoff: in a short row those are hidden ones."""
+    reach = scores >= topk_values[..., -1:]
+    after = np.cumsum(reach[..., ::-1], axis=-1)[..., ::-1]
+    return mask(reach & (after <= PLAIN.topk))
+
+
+def at_most(topk_indices):
+    """All columns up to the largest index: right as a count of nothing."""
+    return mask(np.arange(PLAIN.seq) <= topk_indices.max(axis=-1, keepdims=True))
+
+
+def rescored(topk_indices, scores):
+    """Opens what reaches the least selected score, though indices were given."""
+    least = np.take_along_axis(scores, topk_indices, axis=-1).min(axis=-1, keepdims=True)
+    return mask(scores >= least)
+
+
+def no_last_column(topk_indices):
+    out = selected(PLAIN, None)(topk_indices)
+    out[..., -1] = NEG
+    return out
+
+
+def by_last_index(topk_indices, scores):
+    """Trusts the last index to be the cutoff's."""
+    return mask(scores >= np.take_along_axis(scores, topk_indices[..., -1:], axis=-1))
+
+
+def exactly_once(topk_indices):
+    """A sum of one-hot rows that asks for 1 where it must ask for more than 0."""
+    counts = (topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2)
+    return mask(counts == 1)
+
+
+def added_bits(topk_indices):
+    """Adds bits to words: a second one carries."""
+    words = np.zeros((1, PLAIN.rows, -(-PLAIN.seq // 32)), np.uint32)
+    for row, column in np.argwhere(np.ones(topk_indices.shape[1:], bool)):
+        index = int(topk_indices[0, row, column])
+        with np.errstate(over="ignore"):
+            words[0, row, index // 32] += np.uint32(1 << index % 32)
+    return words
+
+
+HEADED = MaskWorkload(rows=6, seq=300, topk=40, head_dim=8)
+BROKEN = [
+    ("kept_count", strictly_above, "39 to 39 columns are open of topk 40"),
+    ("kept_count", at_most, "though none ties"),
+    ("no_nan", arithmetic, "6 results are NaN where each row has one NaN score"),
+    ("no_nan", infinite, "240 results are NaN"),
+    ("no_nan", unshifted, "are NaN where logits are in the thousands"),
+    ("all_masked_row", latest, "rows have no open column, the first is [0, 0]"),
+    ("all_masked_row", next_column, "1 rows have no open column"),
+    ("matches_indices", rescored, "other columns are open"),
+    ("matches_indices", no_last_column, "6 of the indices are closed, 0 other columns"),
+    ("matches_indices", next_column, "are closed"),
+    ("order_of_indices", by_last_index, "columns change when the indices are ascending"),
+    ("duplicates", exactly_once, "of the indices are closed"),
+    ("duplicates", added_bits, "of the indices are closed"),
+]
+
+
+@pytest.mark.parametrize(("name", "broken", "says"), BROKEN, ids=[f"{n}-{b.__name__}" for n, b, _ in BROKEN])
+def test_a_broken_one_is_caught(name, broken, says):
+    judgement = verdict(name, HEADED if broken is unshifted else PLAIN, broken)
+    assert not judgement.passed
+    assert says in judgement.reason
+
+
+@pytest.mark.parametrize("broken", [by_last_index, exactly_once, added_bits, latest, arithmetic])
+def test_no_contract_would_have_caught_these(broken):
+    """They are right on the seeded inputs: only the check tells."""
+    made = trial(PLAIN, broken)
+    opened = selected(PLAIN, None)(FAMILY.inputs(PLAIN, np.random.default_rng(3))["topk_indices"]) == 0
+    if broken is added_bits:
+        bits = (made.result[..., None] >> np.arange(32, dtype=np.uint32) & 1).reshape(1, PLAIN.rows, -1)
+        assert np.array_equal(bits[..., : PLAIN.seq] == 1, opened)
+    else:
+        assert np.array_equal(made.result == 0, opened)
+
+
+def test_a_closed_visible_index_counts_under_causal_and_a_hidden_one_does_not():
+    w = MaskWorkload(rows=6, seq=60, topk=40, causal=True)
+    seen = visible(w, np.arange(w.rows))
+    right = verdict("matches_indices", w, lambda topk_indices: _masked(w, topk_indices, seen))
+    assert right.passed
+    too_little = seen & (np.arange(w.seq) > 0)
+    wrong = verdict("matches_indices", w, lambda topk_indices: _masked(w, topk_indices, too_little))
+    assert wrong.figures["missing"] > 0
+    assert not wrong.passed
+
+
+def _masked(w, topk_indices, seen):
+    with np.errstate(over="ignore"):
+        return selected(w, None)(topk_indices) + mask(seen)
+
+
+def test_a_block_that_is_not_held_is_closed():
+    """`inside` alone is right; the kernel that trusts `held` skips the block."""
+    w = MaskWorkload(rows=2, seq=256, topk=200)
+
+    def forgets(topk_indices, skip):
+        inside = (selected(w, None)(topk_indices) == 0).reshape(1, w.rows, 2, 128)
+        held = inside.any(axis=-1)
+        held[..., 1] &= not skip
+        return {"held": held, "inside": inside}
+
+    for skip in (False, True):
+        function = partial(forgets, skip=skip)
+        function.__signature__ = inspect.Signature([inspect.Parameter("topk_indices", 3)])
+        assert verdict("matches_indices", w, function).passed is not skip
+
+
+def test_ties_are_a_property_with_their_size():
+    w = MaskWorkload(rows=8, seq=4096, topk=256, dtype="bf16")
+    meaning = FAMILY.semantics["threshold"].reference(w, None)
+    figures = verdict("kept_ties", w, meaning).figures
+    assert figures["least"] >= w.topk
+    assert figures["most"] > figures["mean"] > w.topk
+    assert figures["rows_over_topk"] > 0
+    exact = verdict("kept_ties", w, selected(w, None)).figures
+    assert (exact["most"], exact["rows_over_topk"]) == (w.topk, 0)
+    assert not CHECKS["kept_ties"].decides
+
+
+def counted(w, scores, topk_values, *, front):
+    """Exact count by place: of what reaches the cutoff, the first or the last `topk` columns."""
+    reach = scores >= topk_values[..., -1:]
+    flipped = reach if front else reach[..., ::-1]
+    keep = flipped & (np.cumsum(flipped, axis=-1) <= w.topk)
+    return mask(keep if front else keep[..., ::-1])
+
+
+@pytest.mark.parametrize(("front", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.05)])
+def test_bias_says_where_the_dropped_ones_lay(front, least, most):
+    w = MaskWorkload(rows=8, seq=4096, topk=400)
+    figures = verdict(
+        "positional_bias", w, lambda scores, topk_values: counted(w, scores, topk_values, front=front)
+    ).figures
+    assert least < figures["dropped_at"] < most
+    assert 15 <= figures["dropped_a_row"] <= 20
+    assert figures["dropped_a_row"] == figures["beside_a_row"]
+    assert figures["recall_of_indices"] == 0.95
+    assert not CHECKS["positional_bias"].decides
+
+
+def test_a_threshold_drops_nothing_and_opens_more():
+    w = MaskWorkload(rows=8, seq=4096, topk=400)
+    figures = verdict("positional_bias", w, FAMILY.semantics["threshold"].reference(w, None)).figures
+    assert (figures["dropped_a_row"], figures["dropped_at"], figures["beside_a_row"]) == (0, None, 20)
+    assert figures["recall"] == 1
+
+
+def test_scores_of_the_count_tie_with_no_cutoff():
+    from impls.mask._checks import untied
+
+    for dtype in ("f32", "bf16", "f64"):
+        for topk in (1, 2, 40, 299):
+            w = MaskWorkload(rows=2, seq=300, topk=topk, dtype=dtype)
+            made = untied(w)
+            assert {name: a.dtype for name, a in made.items()} == {
+                name: a.dtype for name, a in FAMILY.inputs(w, np.random.default_rng(0)).items()
+            }
+            scores, values = (made[name].astype(np.float64) for name in ("scores", "topk_values"))
+            assert (np.diff(values, axis=-1) <= 0).all()
+            cutoff = values[..., -1:]
+            assert ((scores == cutoff).sum(axis=-1) == 1).all()
+            assert ((scores > cutoff).sum(axis=-1) == topk - 1).all()

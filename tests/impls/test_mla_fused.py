@@ -1,0 +1,215 @@
+"""The mla family's fused and chunked variants, and the fast path that is wrong on purpose."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from impls.mla import family as mla
+from impls.mla.absorb import absorb
+from impls.mla.absorb_sdpa import absorb_sdpa
+from impls.mla.claimed_fast_path import claimed_fast_path
+from impls.mla.family import FAMILY, Config, MlaWorkload
+from impls.mla.fast_path import fast_path
+from impls.mla.naive import naive
+from impls.mla.naive_chunked import naive_chunked
+from impls.mla.naive_sdpa import naive_sdpa
+from tests.impls.torch_case import array, gradients, judged, operators, run, tensors
+
+pytestmark = pytest.mark.torch
+
+NARROW = {
+    "small": Config(dim=96, heads=4, q_lora=0, kv_lora=40, nope=24, rope=8, v=16),
+    "v3": Config(dim=80, heads=6, q_lora=40, kv_lora=32, nope=16, rope=8, v=16),
+}
+FULL = mla.CONFIGS["small"]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Option:
+    """A variant under fixed options, to the helpers an implementation like any other."""
+
+    semantics = "dense"
+
+    def __init__(self, variant, **options):
+        self.variant, self.options = variant, options
+        self.name = variant.name + "".join(f"-{value}" for value in options.values())
+
+    def __call__(self, w):
+        return self.variant(w, **self.options)
+
+
+SDPA = (absorb_sdpa, naive_sdpa, Option(naive_sdpa, backend="math"), Option(naive_sdpa, backend="flash"))
+CHUNKED = tuple(Option(naive_chunked, chunk=chunk) for chunk in (7, 50))
+ALL = (*SDPA, *CHUNKED)
+
+
+def names(variants):
+    return [variant.name for variant in variants]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    """Both configurations with few, small heads, values no wider than keys."""
+    for name, config in NARROW.items():
+        monkeypatch.setitem(mla.CONFIGS, name, config)
+
+
+def drawn(w, seed=0):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
+@pytest.mark.parametrize(
+    ("config", "dtype"), [("small", "f64"), ("v3", "f32"), ("v3", "bf16"), ("small", "f16")]
+)
+@pytest.mark.parametrize(
+    "fields",
+    [{"seq": 1}, {"seq": 101, "batch": 2}, {"seq": 60, "causal": False}],
+    ids=["one", "prefill", "open"],
+)
+def test_variant_matches_the_reference(variant, config, dtype, fields):
+    judgement = judged(FAMILY, variant, MlaWorkload(config=config, dtype=dtype, **fields))
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
+
+
+@pytest.mark.parametrize("variant", SDPA, ids=names(SDPA))
+@pytest.mark.parametrize("config", ["small", "v3"])
+@pytest.mark.parametrize("dtype", ["f64", "bf16"])
+def test_decode_matches_the_reference(variant, config, dtype):
+    w = MlaWorkload(seq=90, batch=2, phase="decode", config=config, dtype=dtype)
+    judgement = judged(FAMILY, variant, w)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_gradients_match_the_reference(variant, causal, dtype):
+    w = MlaWorkload(seq=53, batch=2, config="v3", causal=causal, dtype=dtype)
+    judgement = judged(FAMILY, variant, w, backward=True)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["largest_error_of_allowed"] < 0.7
+
+
+@pytest.mark.parametrize("seq", [255, 256, 257])
+def test_every_way_agrees_with_naive(seq):
+    w = MlaWorkload(seq=seq, dtype="f64")
+    inputs = drawn(w)
+    want = run(naive(w), inputs)
+    for variant in (absorb_sdpa, *SDPA[1:], naive_chunked, Option(naive_chunked, chunk=1)):
+        np.testing.assert_allclose(run(variant(w), inputs), want, atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
+def test_variant_matches_the_reference_at_full_width(variant, monkeypatch):
+    monkeypatch.setitem(mla.CONFIGS, "small", FULL)
+    assert judged(FAMILY, variant, MlaWorkload(seq=9)).passed
+
+
+@pytest.mark.parametrize("variant", SDPA, ids=names(SDPA))
+@pytest.mark.parametrize("config", ["small", "v3"])
+def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(variant, config):
+    import torch
+
+    from impls.mla._mla import keys_values, latents
+
+    longer = MlaWorkload(seq=41, config=config, dtype="f64")
+    inputs = drawn(longer)
+    past = tensors({"x": inputs["x"][:, :40], "weights": inputs["weights"], "freqs": inputs["freqs"][:40]})
+    with torch.no_grad():
+        ckv, kpe = latents(longer, **past)
+        k, v = keys_values(longer, **past)
+    caches = {"cache_ckv": ckv, "cache_kpe": kpe, "cache_k": k, "cache_v": v}
+    new = {"x": inputs["x"][:, 40:], "weights": inputs["weights"], "freqs": inputs["freqs"][40:]}
+    w = MlaWorkload(seq=40, phase="decode", config=config, dtype="f64")
+    got = run(variant(w), {**new, **{name: array(cache) for name, cache in caches.items()}})
+    np.testing.assert_allclose(got, run(variant(longer), inputs)[:, 40:], atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
+def test_later_tokens_stay_unseen_when_causal(variant):
+    for causal, first in ((True, 30), (False, 0)):
+        w = MlaWorkload(seq=60, causal=causal)
+        inputs = drawn(w)
+        before = run(variant(w), inputs)
+        inputs["x"] = inputs["x"].copy()
+        inputs["x"][:, 30] += 1
+        rows = np.flatnonzero((before != run(variant(w), inputs)).any((0, 2)))
+        assert rows[0] == first
+
+
+def shapes_seen(variant, w):
+    """Shapes of all arguments of a forward's operators, without axes of length one."""
+    _, seen = operators(variant, FAMILY, w)
+    return {tuple(sorted(n for n in shape if n > 1)) for _, shapes in seen for shape in shapes}
+
+
+def test_scores_are_stored_in_part_or_not_at_all():
+    w = MlaWorkload(seq=300)
+    stored = (4, 300, 300)
+    assert stored in shapes_seen(naive, w)
+    assert stored in shapes_seen(Option(naive_chunked, chunk=300), w)
+    assert stored in shapes_seen(absorb, w)
+    for variant in (absorb_sdpa, Option(naive_sdpa, backend="flash"), Option(naive_chunked, chunk=64)):
+        assert stored not in shapes_seen(variant, w)
+    assert (4, 44, 300) in shapes_seen(Option(naive_chunked, chunk=64), w)  # 300 = 4 · 64 + 44
+
+
+def test_what_is_not_there_is_refused():
+    decode = MlaWorkload(seq=9, phase="decode")
+    with pytest.raises(Unsupported, match="use naive"):
+        naive_chunked(decode)
+    with pytest.raises(Unsupported, match="chunk=0"):
+        naive_chunked(MlaWorkload(seq=9), chunk=0)
+    with pytest.raises(Unsupported, match="fast_path"):
+        claimed_fast_path(decode)
+    for variant in SDPA:
+        with pytest.raises(Unsupported, match="phase=decode"):
+            gradients(variant(decode), drawn(decode), np.ones((1, 1, 96)))
+    w = MlaWorkload(seq=9)
+    with pytest.raises(Unsupported, match="no cudnn kernel for f32"):
+        run(naive_sdpa(w, backend="cudnn"), drawn(w))
+
+
+@pytest.mark.parametrize("config", ["small", "v3"])
+@pytest.mark.parametrize("fields", [{"seq": 1}, {"seq": 2, "causal": False}, {"seq": 256, "causal": False}])
+def test_the_claimed_fast_path_is_wrong_where_it_is_taken(config, fields):
+    w = MlaWorkload(config=config, dtype="bf16", **fields)
+    assert claimed_fast_path.expect.when(w)
+    for seed in range(3):
+        judgement = judged(FAMILY, claimed_fast_path, w, seed=seed)
+        assert not judgement.passed
+        assert judgement.figures["relative_rms"] > 0.5  # unrelated, not imprecise
+    assert not judged(FAMILY, claimed_fast_path, w, backward=True).passed
+    assert judged(FAMILY, fast_path, w).passed
+
+
+@pytest.mark.parametrize("fields", [{"seq": 2}, {"seq": 256}, {"seq": 257, "causal": False}])
+def test_elsewhere_the_claimed_fast_path_is_naive(fields):
+    w = MlaWorkload(**fields)
+    assert not claimed_fast_path.expect.when(w)
+    assert claimed_fast_path(w).__code__ is naive(w).__code__
+
+
+def test_content_has_no_say_in_the_claimed_scores():
+    """Queries' content rows of `wq`, as it reads them, change nothing; in the right one they do."""
+    w = MlaWorkload(seq=20, causal=False)
+    c, inputs = w.widths, drawn(w)
+    before = {variant.name: run(variant(w), inputs) for variant in (claimed_fast_path, fast_path)}
+    rows = inputs["weights"]["wq"].reshape(c.heads, c.rope + c.nope, c.dim).copy()
+    rows[:, c.rope :] += 1
+    inputs["weights"] = {**inputs["weights"], "wq": rows.reshape(-1, c.dim)}
+    assert np.array_equal(run(claimed_fast_path(w), inputs), before["claimed_fast_path"])
+    assert not np.allclose(run(fast_path(w), inputs), before["fast_path"], atol=1e-2)
+
+
+def test_modules_load_no_framework():
+    modules = ["absorb_sdpa", "naive_sdpa", "naive_chunked", "claimed_fast_path"]
+    code = "import sys\n" + "".join(f"import impls.mla.{name}\n" for name in modules)
+    code += "print(sorted({'torch', 'jax', 'numpy'} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "[]\n"

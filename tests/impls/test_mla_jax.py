@@ -1,0 +1,165 @@
+"""The mla family's jax twins: the torch variants' answers and gradients, from programs XLA compiles."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.mla import family as mla
+from impls.mla.absorb_jax import absorb_jax
+from impls.mla.family import FAMILY, Config, MlaWorkload
+from impls.mla.naive import naive
+from impls.mla.naive_jax import naive_jax
+from tests.impls import torch_case
+
+pytestmark = [pytest.mark.torch, pytest.mark.jax]
+
+TWINS = (naive_jax, absorb_jax)
+NAMES = [twin.name for twin in TWINS]
+NARROW = {
+    "small": Config(dim=96, heads=4, q_lora=0, kv_lora=32, nope=16, rope=8, v=24),
+    "v3": Config(dim=80, heads=6, q_lora=40, kv_lora=32, nope=16, rope=8, v=24),
+}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    """Both configurations with few, small heads, so that every combination is quick."""
+    for name, config in NARROW.items():
+        monkeypatch.setitem(mla.CONFIGS, name, config)
+
+
+def drawn(w, seed=0):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+def wide(tree):
+    """Every array in double precision, on the host."""
+    if isinstance(tree, Mapping):
+        return {name: wide(part) for name, part in tree.items()}
+    return np.asarray(tree).astype(np.float64)
+
+
+def run(function, w, inputs):
+    import jax
+
+    names = inspect.signature(function).parameters
+    with jax.enable_x64(w.dtype == "f64"):
+        return wide(jax.jit(function)(**{name: inputs[name] for name in names}))
+
+
+def gradients(function, w, inputs, cotangent):
+    """Gradients of the floating inputs, under the names that the torch helpers give them."""
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(w.dtype == "f64"):
+        fixed = {n: inputs[n] for n in inspect.signature(function).parameters if n not in {"x", "weights"}}
+
+        @jax.jit
+        def pulled(x, weights):
+            result, pull = jax.vjp(lambda x, weights: function(x=x, weights=weights, **fixed), x, weights)
+            return pull(jnp.asarray(cotangent, result.dtype))
+
+        of_x, of_weights = pulled(inputs["x"], inputs["weights"])
+        return {"x": wide(of_x), **{f"weights.{name}": g for name, g in wide(of_weights).items()}}
+
+
+def expected(w, inputs):
+    return torch_case.run(FAMILY.semantics["dense"].reference(w, None), inputs, wide=True)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.parametrize(
+    ("config", "dtype", "fields"),
+    [
+        ("small", "f32", {"seq": 1}),
+        ("v3", "f16", {"seq": 70, "batch": 2}),
+        ("small", "bf16", {"seq": 70, "batch": 2}),
+        ("v3", "f64", {"seq": 60, "causal": False}),
+        ("v3", "f32", {"seq": 90, "phase": "decode", "batch": 2}),
+        ("small", "bf16", {"seq": 90, "phase": "decode", "batch": 2}),
+    ],
+)
+def test_twin_matches_the_reference(twin, config, dtype, fields):
+    w = MlaWorkload(config=config, dtype=dtype, **fields)
+    inputs = drawn(w)
+    evidence = Evidence(w, inputs, run(twin(w), w, inputs), expected(w, inputs))
+    judgement = FAMILY.semantics["dense"].contract.judge(evidence)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.parametrize(("config", "dtype"), [("small", "f64"), ("v3", "f32"), ("v3", "bf16")])
+def test_gradients_match_the_reference(twin, config, dtype):
+    w = MlaWorkload(seq=40, batch=2, config=config, dtype=dtype)
+    inputs, meaning = drawn(w), FAMILY.semantics["dense"]
+    cotangent = np.random.default_rng(1).standard_normal((2, 40, w.widths.dim))
+    cotangent = wide(cotangent.astype(inputs["x"].dtype))
+    _, wanted = torch_case.gradients(meaning.reference(w, None), inputs, cotangent, wide=True)
+    judgement = meaning.gradient.judge(Evidence(w, inputs, gradients(twin(w), w, inputs, cotangent), wanted))
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["largest_error_of_allowed"] < 0.7
+
+
+@pytest.mark.parametrize("seq", [256, 257])
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+def test_twins_agree_with_torch(seq, phase):
+    w = MlaWorkload(seq=seq, phase=phase, dtype="f64")
+    inputs = drawn(w)
+    want = torch_case.run(naive(w), inputs)
+    for twin in TWINS:
+        np.testing.assert_allclose(run(twin(w), w, inputs), want, atol=1e-12)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.parametrize("config", ["small", "v3"])
+def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(twin, config):
+    import jax
+
+    from impls.mla._jax import keys_values, latents
+
+    longer = MlaWorkload(seq=41, config=config, dtype="f64")
+    inputs = drawn(longer)
+    weights = inputs["weights"]
+    with jax.enable_x64(new_val=True):
+        past = (inputs["x"][:, :40], weights, inputs["freqs"][:40])
+        ckv, kpe = latents(longer, *past)
+        k, v = keys_values(longer, *past)
+    decoding = {"x": inputs["x"][:, 40:], "weights": weights, "freqs": inputs["freqs"][40:]}
+    caches = {"cache_ckv": ckv, "cache_kpe": kpe, "cache_k": k, "cache_v": v}
+    w = MlaWorkload(seq=40, phase="decode", config=config, dtype="f64")
+    got = run(twin(w), w, {**decoding, **wide(caches)})
+    np.testing.assert_allclose(got, run(twin(longer), longer, inputs)[:, 40:], atol=1e-12)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+def test_later_tokens_stay_unseen_when_causal(twin):
+    for causal, first in ((True, 30), (False, 0)):
+        w = MlaWorkload(seq=60, causal=causal)
+        inputs = drawn(w)
+        before = run(twin(w), w, inputs)
+        inputs["x"] = inputs["x"].copy()
+        inputs["x"][:, 30] += 1
+        rows = np.flatnonzero((before != run(twin(w), w, inputs)).any((0, 2)))
+        assert rows[0] == first
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+def test_a_decode_has_no_backward(twin):
+    w = MlaWorkload(seq=9, phase="decode")
+    with pytest.raises(Unsupported, match="phase=decode"):
+        gradients(twin(w), w, drawn(w), np.ones((1, 1, 96)))
+
+
+def test_modules_load_no_framework():
+    code = "import sys\n" + "".join(f"import impls.mla.{name}\n" for name in ["_jax", *NAMES])
+    code += "print(sorted({'torch', 'jax', 'numpy'} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "[]\n"

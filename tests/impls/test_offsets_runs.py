@@ -1,0 +1,268 @@
+"""Variants that count, trim, tile or search runs: golden vectors, their traps, and cu_seqlens and back."""
+
+import inspect
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import Evidence, Unsupported
+from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
+from impls.offsets.fast_causal import fast_causal, more_to_trim
+from impls.offsets.mask_blocked import mask_blocked
+from impls.offsets.run_length import run_length
+from impls.offsets.searchsorted import searchsorted
+from impls.offsets.torch_unique import torch_unique
+
+ALL = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
+NAMES = [variant.name for variant in ALL]
+KINDS = ("causal", "bottom_right", "padding", "sliding")
+LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
+FIELDS = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
+
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
+
+
+def numbers(text):
+    return [int(part) for part in text.split()]
+
+
+def position(ids):
+    """Positions within the segment, counting on through padding."""
+    out, current, start = [], 0, 0
+    for index, segment in enumerate(ids):
+        if segment not in {0, current}:
+            current, start = segment, index
+        out.append(index - start)
+    return out
+
+
+def row(q, kv, pos_q="", pos_kv=""):
+    """One row's inputs, [1, seq]; positions are derived where not given."""
+    ids = numbers(q), numbers(kv)
+    given_ = numbers(pos_q) or position(ids[0]), numbers(pos_kv) or position(ids[1])
+    return {name: np.array([part], np.int32) for name, part in zip(FIELDS, (*ids, *given_), strict=True)}
+
+
+G = {  # name: (max_segments, inputs)
+    "G1": (3, row("1 1 1 0 2 2 2 2 0 0", "1 1 1 0 2 2 2 2 0 0")),
+    "G2": (3, row("1 1 0 1 2 2", "1 1 0 1 2 2")),
+    "G3": (2, row("1 1 1 0 2 2 2 2 0 0 0 0 0 0 0 0", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2")),
+    "G4": (2, row("1 1 1 1 2 2", "1 1 2 2 2 2")),
+    "G5": (3, row("1 1 2 2 3 3", "1 1 3 3 0 0")),
+    "G6": (2, row("1 1 2 2", "1 1 2 2", "0 2 0 2", "1 3 1 3")),
+    "G7": (3, row("4 4 4 0 0 5 5 5 6 6 0 0", "4 4 4 0 0 5 5 5 6 6 0 0")),
+    "G8": (2, row("1 2 3 4", "1 2 3 4")),
+    "G9": (3, row("0 0 0 0 0 0", "0 0 0 0 0 0")),
+    "G10a": (3, row("1 1 2 2 3 3 3 3", "1 1 2 2 3 3 3 3", "0 2 0 2 0 2 4 6", "1 3 1 3 1 3 5 7")),
+    "G10b": (3, row("1 1 1 1 1 1 2 2", "1 1 1 1 1 1 2 2", "0 2 4 6 8 10 0 2", "1 3 5 7 9 11 1 3")),
+}
+
+# What a variant is known to give instead, under every kind it takes.
+# Counting keeps tokens without a partner, and knows no second start (G2) and no id beyond max_segments.
+COUNTS = {
+    "G2": ("3 2 0", "3 2 0", "0 4 -1 -1", "0 4 -1 -1"),
+    "G3": ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+    "G4": ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+    "G5": ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+    "G6": ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+    "G7": ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+    "G8": ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+    "G10a": ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+    "G10b": ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+}
+# Upstream's fast path: one token off each end at most, segments matched by place.
+TRIMS = {
+    "G3": ("3 4", "3 10", "0 4 -1", "0 6 -1"),
+    "G4": ("4 2", "2 3", "0 4 -1", "0 2 -1"),
+    "G5": ("2 2 1", "2 0 1", "0 2 5 -1", "0 2 -1 -1"),
+}
+
+
+@cache
+def compiled(variant, w, options):
+    """The variant as a callable on numpy inputs by name, and which it names."""
+    function = variant(w, **dict(options))
+    names = tuple(inspect.signature(function).parameters)
+    if variant.framework == "torch":
+        import torch
+
+        return names, lambda **named: function(**{n: torch.from_numpy(a) for n, a in named.items()})
+    import jax
+
+    return names, jax.jit(function)
+
+
+def call(variant, w, inputs, **options):
+    names, function = compiled(variant, w, tuple(options.items()))
+    return tuple(np.asarray(part) for part in function(**{name: inputs[name] for name in names}))
+
+
+def reference(w, inputs):
+    return FAMILY.semantics["exact"].reference(w, None)(**inputs)
+
+
+def lists(result):
+    return [part.tolist() for part in zero_empty(result)]
+
+
+@cache
+def golden(variant, places, kind):
+    """(results, references) by name of the vectors with that many places, in one batch of 16 tokens."""
+    chosen = {name: inputs for name, (count, inputs) in G.items() if count == places}
+    stacked = {
+        field: np.concatenate(
+            [np.pad(i[field], ((0, 0), (0, 16 - i[field].shape[1]))) for i in chosen.values()]
+        )
+        for field in FIELDS
+    }
+    w = OffsetsWorkload(batch=len(chosen), seq=16, max_segments=places, kind=kind)
+    pair = lists(call(variant, w, stacked)), lists(reference(w, stacked))
+    return [{name: [part[at] for part in side] for at, name in enumerate(chosen)} for side in pair]
+
+
+@pytest.mark.parametrize("variant", [v for v in ALL if v is not fast_causal], ids=lambda v: v.name)
+@pytest.mark.parametrize("kind", KINDS[:3])
+@pytest.mark.parametrize("name", G)
+def test_variant_gives_the_golden_result_or_its_known_wrong_one(variant, kind, name):
+    results, references = golden(variant, G[name][0], kind)
+    wrong = COUNTS.get(name) if variant is searchsorted else None
+    assert results[name] == ([numbers(part) for part in wrong] if wrong else references[name])
+
+
+@pytest.mark.parametrize("name", G)
+def test_the_fast_path_gives_the_golden_result_or_its_known_wrong_one(name):
+    """Row by row and unpadded, since it reads from the row's end."""
+    places, inputs = G[name]
+    w = OffsetsWorkload(seq=inputs["segment_ids_q"].shape[1], max_segments=places)
+    result, want = lists(call(fast_causal, w, inputs)), lists(reference(w, inputs))
+    assert result == ([[numbers(part)] for part in TRIMS[name]] if name in TRIMS else want)
+    assert (result != want) == (name in TRIMS)
+
+
+@pytest.mark.parametrize("spelling", [0, -1])
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+def test_contract_takes_a_variant_in_both_spellings_of_an_empty_length(variant, spelling):
+    places, inputs = G["G1"]
+    w = OffsetsWorkload(seq=10, max_segments=places)
+    result = call(variant, w, inputs)
+    assert [part.tolist() for part in result[:2]] == [[[3, 4, 0]]] * 2
+    spelt = (*(np.where(part == 0, spelling, part) for part in result[:2]), *result[2:])
+    judge = FAMILY.semantics["exact"].contract.judge
+    assert judge(Evidence(w, inputs, spelt, reference(w, inputs))).passed
+    holed = (*spelt[:2], np.maximum(spelt[2], 0), spelt[3])
+    assert not judge(Evidence(w, inputs, holed, reference(w, inputs))).passed
+
+
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+def test_variant_meets_its_contract_unless_meant_to_fail(variant):
+    judge = FAMILY.semantics["exact"].contract.judge
+    for kind in KINDS:
+        base = OffsetsWorkload(batch=2, seq=256, max_segments=16, kind=kind, window=9)
+        try:
+            variant(base)
+        except Unsupported:
+            assert kind == "sliding" or variant is fast_causal
+            continue
+        for layout in LAYOUTS:
+            w = OffsetsWorkload(batch=2, seq=256, max_segments=16, kind=kind, layout=layout, window=9)
+            inputs = FAMILY.inputs(w, np.random.default_rng(3))
+            judgement = judge(Evidence(w, inputs, call(variant, base, inputs), reference(w, inputs)))
+            meant = variant.expect is not None and variant.expect.when(w)
+            assert judgement.passed != meant, (kind, layout, judgement.reason)
+
+
+def test_the_fast_path_reads_the_first_rows_positions_in_a_batch():
+    w = OffsetsWorkload(batch=2, seq=8, max_segments=3)
+    both = {name: np.concatenate([G["G10a"][1][name], G["G10b"][1][name]]) for name in FIELDS}
+    assert reference(w, both)[1].tolist() == [[1, 1, 3], [5, 1, 0]]
+    assert call(fast_causal, w, both)[1][1].tolist() == [6, 1, 0]
+    alone = OffsetsWorkload(seq=8, max_segments=3)
+    assert call(fast_causal, alone, G["G10b"][1])[1].tolist() == [[5, 1, 0]]
+
+
+def test_the_fast_path_looks_at_the_last_token_but_one_beyond_the_last_segment():
+    """With keys twice as long as queries −2 is a token of the last segment, and it is trimmed too."""
+    inputs = row("1 1 1 0 2 2 2 2", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2")
+    w = OffsetsWorkload(seq=16, max_segments=2)
+    assert call(fast_causal, w, inputs)[1].tolist() == [[3, 9]]
+    inputs["positions_kv"][0, -2] = 0
+    assert call(fast_causal, w, inputs)[1].tolist() == [[3, 10]]
+
+
+def test_the_fast_path_compares_padding_behind_a_segment():
+    """offset[i + 1] − 1 is padding here: moving its position alone changes the length."""
+    inputs = row("1 1 0 2 2 2", "1 1 0 2 2 2")
+    w = OffsetsWorkload(seq=6, max_segments=2)
+    assert call(fast_causal, w, inputs)[1].tolist() == [[2, 3]]
+    inputs["positions_kv"][0, 2] += 1
+    assert call(fast_causal, w, inputs)[1].tolist() == [[1, 3]]
+    assert reference(w, inputs)[1].tolist() == [[2, 3]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tile", [7, 1000])
+def test_blocks_that_do_not_divide_the_row(kind, tile):
+    w = OffsetsWorkload(batch=2, seq=61, max_segments=4, kind=kind, layout="cross", window=3)
+    inputs = FAMILY.inputs(w, np.random.default_rng(1))
+    assert lists(call(mask_blocked, w, inputs, tile=tile)) == lists(reference(w, inputs))
+
+
+@pytest.mark.parametrize(("block", "seq"), [(16, 61), (32, 1024)])
+def test_run_boundaries_in_blocks_of_any_size(block, seq):
+    w = OffsetsWorkload(batch=2, seq=seq, max_segments=5, layout="intra_padding")
+    inputs = FAMILY.inputs(w, np.random.default_rng(1))
+    assert lists(call(run_length, w, inputs, block=block)) == lists(reference(w, inputs))
+
+
+def test_more_runs_than_places_lose_the_last():
+    inputs = row("1 0 1 0 1 0 1", "1 0 1 0 1 0 1")
+    w = OffsetsWorkload(seq=7, max_segments=1)
+    assert reference(w, inputs)[0].tolist() == [[4]]
+    assert call(run_length, w, inputs)[0].tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind", "options", "why"),
+    [
+        (run_length, "sliding", {}, "sliding window"),
+        (run_length, "causal", {"block": 24}, "multiple"),
+        (fast_causal, "padding", {}, "kind padding"),
+        (mask_blocked, "causal", {"tile": 0}, "at least 1"),
+    ],
+)
+def test_refusals(variant, kind, options, why):
+    with pytest.raises(Unsupported, match=why):
+        variant(OffsetsWorkload(seq=64, kind=kind), **options)
+
+
+def test_the_fast_path_is_expected_to_fail_only_where_it_must():
+    known = {name: more_to_trim(OffsetsWorkload(seq=64, max_segments=8, layout=name)) for name in LAYOUTS}
+    assert {name for name, fails in known.items() if fails} == {"cross", "absent"}
+    assert more_to_trim(OffsetsWorkload(batch=2, seq=64, max_segments=8, layout="striped"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 3)), min_size=1, max_size=4))
+def test_cu_seqlens_and_back(spans):
+    """Spans → ids → lengths and offsets → spans again, and the sum of lengths is where cu_seqlens ends."""
+    seq, places = 36, 4
+    ids, starts, start = np.zeros((1, seq), np.int32), [], 0
+    for number, (length, gap) in enumerate(spans, 1):
+        ids[0, start : start + length] = number
+        starts.append(start)
+        start += length + gap
+    positions = np.array([position(ids[0].tolist())], np.int32)
+    inputs = dict(zip(FIELDS, (ids, ids, positions, positions), strict=True))
+    w = OffsetsWorkload(seq=seq, max_segments=places)
+    for variant in ALL:
+        lengths, _, offsets, _ = (part[0] for part in zero_empty(call(variant, w, inputs)))
+        cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
+        assert np.diff(cu_seqlens).tolist() == [length for length, _ in spans] + [0] * (places - len(spans))
+        assert offsets.tolist() == starts + [-1] * (places + 1 - len(starts))
+        again = np.zeros(seq, np.int32)
+        for number, (begin, length) in enumerate(zip(starts, np.diff(cu_seqlens), strict=False), 1):
+            again[begin : begin + length] = number
+        assert again.tolist() == ids[0].tolist()
