@@ -105,7 +105,7 @@ def test_states_are_drawn_at_most_every_tenth_of_a_second(terminal, out, clock):
 def test_no_thread_draws_behind_the_runners_back(terminal):
     before = threading.active_count()
     terminal.group_started(0, GROUP, CASES, None)
-    assert threading.active_count() == before == 1
+    assert threading.active_count() == before  # other tests may have left some
 
 
 def test_messages_stay_on_the_screen(terminal, out):

@@ -1,6 +1,7 @@
 """Throw-away git repositories with a small plugin, in which `seqsweep gate` runs as a user runs it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -110,6 +111,7 @@ def start(environment):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 - it only sets a signal
         )
         running.append(process)
         return process
@@ -149,3 +151,8 @@ def left_behind(environment):
     return lambda: sorted(
         path.name for path in Path(environment["TMPDIR"]).iterdir() if path.name != "seqsweep-cpu.lock"
     )
+
+
+def _heed_ctrl_c():
+    """What a shell starts in the background ignores it, and so would all that the tests start there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
