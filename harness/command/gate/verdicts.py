@@ -70,8 +70,7 @@ def verdicts(question: Question, played: Played, kept: Kept, asking: Asking) -> 
         if duel.verdict == LEFT_OUT:
             continue
         if duel.verdict is not None:
-            notes = tuple(duel.notes)
-            found.append(CaseVerdict(case.id, duel.verdict, duel.reason, notes=notes, **place))
+            found.append(CaseVerdict(case.id, duel.verdict, duel.reason, **place))
             continue
         said = _timed(duel, played.ledger.cases[case.id], question, asking)
         tail = _tail(kept.of(case.id)) if said.verdict != REGRESSED else []
@@ -82,7 +81,7 @@ def verdicts(question: Question, played: Played, kept: Kept, asking: Asking) -> 
 def _timed(duel: Duel, standing: Standing, question: Question, asking: Asking) -> CaseVerdict:
     said = standing.latest
     verdict, reason = said.verdict, explain(standing, asking)
-    notes = list(duel.notes)
+    notes: list[str] = []
     if duel.same_program and question.demoting:
         if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.run.member import Member
 from harness.run.sitting import Sitting
@@ -36,7 +36,6 @@ class Duel:
     judged_again: bool = False
     verdict: str | None = None
     reason: str = ""
-    notes: dict[str, None] = field(default_factory=dict[str, None])
 
     @property
     def id(self) -> str:
