@@ -14,15 +14,21 @@ from harness.spec.record import Static
 class Trial:
     """One implementation on one workload, for a check to try things with.
 
-    `inputs` is the first set and `result` the answer to it, as numpy arrays. `call(changed)` is the
-    answer with the entries of `changed` in place of the set's, of the same shapes and dtypes.
+    `inputs` is the first set and `result` the answer to it, as numpy arrays; in a backward it is
+    `{"gradients": …}`, or with the `result`, under the seeded cotangent. `call(changed)` is the answer
+    with the entries of `changed` in place of the set's, of the same shapes and dtypes.
+    `solve(workload, inputs)` is the forward's answer of the same implementation, with the same
+    options, built for another workload; where it does not support that, the check does not concern it.
     """
 
     workload: Any
     inputs: Mapping[str, Any]
     result: Any
     call: Callable[[Mapping[str, Any]], Any]
+    solve: Callable[[Any, Mapping[str, Any]], Any]
     static: Static
+    mode: str
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,8 @@ class Check:
     """`objection` is what the check answers, with its source. `name` is unique in its family.
 
     It concerns implementations of `semantics` (all when empty) that take every input in `inputs`, on
-    workloads for which `when` holds. Where `decides` is false it is a property of the semantics: it is
-    reported with its size, and nothing fails for it.
+    workloads for which `when` holds, in these `modes`. Where `decides` is false it is a property of
+    the semantics: it is reported with its size, and nothing fails for it.
     """
 
     name: str
@@ -41,7 +47,8 @@ class Check:
     inputs: tuple[str, ...] = ()
     when: Callable[[Any], bool] = lambda _: True
     decides: bool = True
+    modes: tuple[str, ...] = ("fwd",)
 
-    def concerns(self, semantics: str, names: tuple[str, ...], workload: Any) -> bool:
-        right = not self.semantics or semantics in self.semantics
+    def concerns(self, semantics: str, mode: str, names: tuple[str, ...], workload: Any) -> bool:
+        right = mode in self.modes and (not self.semantics or semantics in self.semantics)
         return right and set(self.inputs) <= set(names) and self.when(workload)

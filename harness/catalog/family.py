@@ -22,7 +22,8 @@ class Semantics:
     gradients are judged (`framework`); it must be plain and precise, not fast.
     `gradient` is the contract of every gradient under one seeded cotangent; None where the
     semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
-    arithmetic error alone may decide (see :class:`Evidence`).
+    arithmetic error alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
+    meaning; None where the family's holds for it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Semantics:
     framework: str = "numpy"
     ambiguous: Callable[[Any, Any], Callable[..., Any]] | None = None
     sentence: str = ""
+    cost: Callable[[Any], Cost] | None = None
 
 
 def _no_cost(_: Any) -> Cost:
@@ -60,3 +62,6 @@ class Family:
     rows: Callable[[Any], int] | None = None
     tile: Callable[[Any], int] = field(default=lambda _: 1)
     checks: tuple[Check, ...] = ()
+
+    def cost_of(self, semantics: str, workload: Any) -> Cost:
+        return (self.semantics[semantics].cost or self.cost)(workload)

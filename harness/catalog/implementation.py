@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.spec.errors import UsageError, nearest
+from harness.spec.record import Static
 from harness.spec.workload import Field, kind_of
+
+Value = float | int | str | None
+Facts = Callable[[Any, Static, Mapping[str, Any]], Mapping[str, Value]]
+Failures = Callable[[Any, Mapping[str, Any]], Mapping[str, str]]
 
 FRAMEWORKS = ("jax", "torch", "numpy")
 WORD = r"[A-Za-z0-9_.-]+"  # what may stand in a case's id
@@ -34,6 +39,8 @@ class Implementation:
     builder: Callable[..., Callable[..., Any]]
     options: tuple[Field, ...]
     expect: Expectation | None
+    fails: Failures
+    facts: Facts
 
     def __call__(self, workload: Any, **options: Any) -> Callable[..., Any]:
         return self.builder(workload, **options)
@@ -56,12 +63,17 @@ def implementation(
     semantics: str,
     name: str | None = None,
     expect: Mapping[str, Any] | None = None,
+    fails: Failures = lambda _w, _options: {},
+    facts: Facts = lambda _w, _static, _options: {},
 ) -> Callable[[Callable[..., Callable[..., Any]]], Implementation]:
     """Register the decorated builder under its own name (or `name`) in its workload's family.
 
     The builder runs once, untimed. What it returns is timed and receives the family's inputs by
     name. Keyword-only parameters of the builder are options. `expect={"incorrect": why,
-    "when": predicate}` registers a claim that is meant to fail where the predicate holds.
+    "when": predicate}` registers a claim that is meant to fail where the predicate holds;
+    `fails(w, options)` names the family's checks that it is meant to fail, each with the reason.
+    `facts(w, static, options)` are what is worth knowing of a case beside its figures, by name: they
+    go into its record and stand below the table.
     """
     if framework not in FRAMEWORKS:
         raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
@@ -76,6 +88,8 @@ def implementation(
             builder=builder,
             options=_options(builder),
             expect=_expectation(expect),
+            fails=fails,
+            facts=facts,
         )
 
     return register

@@ -20,7 +20,8 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.implementation import Implementation
 from harness.measure import frameworks, leftovers, limits, trees
 from harness.measure.examining import examine
-from harness.measure.frameworks import Patience
+from harness.measure.frameworks import Patience, Prepared
+from harness.measure.judging import plain
 from harness.spec.errors import SideError, Unsupported
 from harness.spec.protocol import Job
 from harness.spec.units import format_bytes
@@ -63,7 +64,7 @@ class Bench:
         shapes = family.shapes(workload)
         startup = perf_counter() - self.born
         function = implementation(workload, **job.options)
-        self.family, self.workload, self.semantics = family, workload, implementation.semantics
+        self.family, self.workload, self.implementation = family, workload, implementation
         self.names = named_inputs(function, shapes)
         self.prepared = self.framework.prepare(
             function, self.names, shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
@@ -71,7 +72,8 @@ class Bench:
         expect = implementation.expect
         return {
             "static": dataclasses.asdict(self.prepared.static),
-            "cost": dataclasses.asdict(family.cost(workload)),
+            "cost": dataclasses.asdict(family.cost_of(implementation.semantics, workload)),
+            "facts": self._facts(),
             "expected": bool(expect and expect.when(workload)),
             "expectation": expect.reason if expect else None,
             "input_bytes": nbytes({name: shapes[name] for name in self.names}),
@@ -111,18 +113,35 @@ class Bench:
             "changed": self._changed(inputs),
         }
 
-    def do_examine(self, only: list[str] | None) -> dict[str, Any]:
+    def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
         """Put the case to its family's checks; those that concern it, of `only` where that is given."""
-        if self.job.mode != "fwd":
-            return {"checks": []}
-        return {"checks": examine(self, only)}
+        return {"checks": examine(self, only, cotangent)}
 
-    def answer(self, inputs: Mapping[str, Any]) -> Any:
+    def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
         """The result on these numpy arrays, as numpy arrays."""
+        return self._called(self.prepared, inputs, self._cotangent(cotangent))
+
+    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
+        """The forward's result of the same implementation, built for another workload."""
+        shapes = self.family.shapes(workload)
+        function = self.implementation(workload, **self.job.options)
+        names = named_inputs(function, shapes)
+        self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
+        try:
+            other = self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
+            return self._called(other, {name: inputs[name] for name in names}, None)
+        finally:
+            self.enter()
+
+    def _called(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
         placed = {name: trees.map_leaves(value, self.framework.put) for name, value in inputs.items()}
-        result = self.prepared.bind(placed, None)()
+        result = prepared.bind(placed, cotangent)()
         self.framework.sync(result)
         return self.framework.get(result)
+
+    def _facts(self) -> dict[str, Any]:
+        facts = self.implementation.facts(self.workload, self.prepared.static, self.job.options)
+        return {name: plain(value) for name, value in facts.items()}
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set on the device and bind a call to each; samples rotate over them."""

@@ -1,6 +1,6 @@
 """One function per column of a suite's table: from a case to a text with its footnotes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.compare import Comparison
@@ -85,8 +85,15 @@ def seq(row: Row, notes: Footnotes) -> Cell:
 
 
 def implementation(row: Row, notes: Footnotes) -> Cell:
-    del notes
-    return Cell(short_label(label_of(row.own[0])))
+    return Cell(short_label(label_of(row.own[0])), notes.mark(_told(row.record.facts)))
+
+
+def _told(facts: Mapping[str, float | int | str | None]) -> str:
+    """What an implementation says of a case beside its figures; what it says nothing of is left out."""
+    known = {name.replace("_", " "): value for name, value in facts.items() if value is not None}
+    return ", ".join(
+        f"{name}: {value if isinstance(value, str) else f'{value:g}'}" for name, value in known.items()
+    )
 
 
 def time(row: Row, notes: Footnotes) -> Cell:

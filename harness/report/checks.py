@@ -16,12 +16,13 @@ from harness.spec.units import format_count
 
 @dataclass
 class Row:
-    """A check over all cases that it was put to. `failed` and `sizes` are sentences about single cases."""
+    """A check over all cases that it was put to. What follows `cases` are sentences about single ones."""
 
     objection: str
     held: int = 0
     cases: int = 0
     failed: list[str] = field(default_factory=list[str])
+    expected: list[str] = field(default_factory=list[str])  # declared failures
     sizes: list[str] = field(default_factory=list[str])
 
 
@@ -35,10 +36,12 @@ def rows(records: Sequence[Record]) -> dict[str, dict[str, Row]]:
             where = f"{short_label(label_of(record))} at {format_count(record.seq)}"
             if one.passed is None:
                 row.sizes.append(f"{where}: {_size(one)}")
-            elif one.passed:
-                row.held += 1
-            else:
+            elif one.unexpected:
                 row.failed.append(f"{where}: {one.reason or _size(one)}")
+            elif one.expected:
+                row.expected.append(f"{where}: {one.reason}")
+            else:
+                row.held += 1
     return found
 
 
@@ -52,10 +55,11 @@ def print_checks(console: Console, records: Sequence[Record]) -> None:
         for name, row in checks.items():
             decided = row.cases - len(row.sizes)
             holds = Text(f"{row.held} of {decided}" if decided else "property")
+            if row.expected:
+                holds.append(f", {len(row.expected)} expected to fail")
             holds.stylize("red" if row.failed else "green" if decided else "")
-            table.add_row(
-                name.split("/", 1)[1], holds, row.objection, "; ".join(_few(row.failed or row.sizes))
-            )
+            cases = "; ".join(_few(row.failed or row.expected or row.sizes))
+            table.add_row(name.split("/", 1)[1], holds, row.objection, cases)
         console.print(table)
         console.print()
 

@@ -63,6 +63,7 @@ def record_of(member: Member, stamp: Stamp, target: str, replicate: int) -> Reco
         replicate=replicate,
         correctness=member.correctness,
         checks=member.checks,
+        facts=member.facts,
         timing=timing_of(member),
         static={target: member.static},
         cost=member.cost,

@@ -87,8 +87,6 @@ class GroupRun:
         for member in members:
             self.judge.check(member)
             if self.depth == "check" and member.living:
-                self.judge.examine(member)
-            if self.depth == "check" and member.living:
                 self.sitting.settle(member, "ok")  # what it holds is not needed any more
         if self.depth == "check":
             return

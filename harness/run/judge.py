@@ -54,6 +54,7 @@ class Judge:
         reason = self._verdict(member, answer)
         if reason is None:
             return
+        self._examine(member)
         if reason:
             why = f"{reason}; expected: {member.expectation}" if member.expected else reason
             sitting.settle(member, "incorrect", why)
@@ -61,13 +62,14 @@ class Judge:
             why = f"expected to be incorrect ({member.expectation}), but its contract passed"
             sitting.settle(member, "ok", why)
 
-    def examine(self, member: Member) -> None:
+    def _examine(self, member: Member) -> None:
         """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
         sitting = self.sitting
         if sitting.context.checks is not None and not sitting.context.checks:
             return
         sitting.context.listener.case_state(member.id, "checks")
-        answer = sitting.ask(member, "contract", "examine", only=_listed(sitting.context.checks))
+        only = _listed(sitting.context.checks)
+        answer = sitting.ask(member, "contract", "examine", only=only, cotangent=_cotangent(member))
         if answer is not None:
             member.checks = tuple(Checked(**one) for one in answer["checks"])
 

@@ -39,6 +39,7 @@ class Member:
     inner: int = 1
     correctness: Correctness | None = None
     checks: tuple[Checked, ...] = ()
+    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
     high_water_bytes: int | None = None
     recompiled: int = 0  # compilations in calls after the first
     method: str = "wall"
@@ -89,7 +90,7 @@ class Member:
         figures["custom_calls"] = tuple(figures["custom_calls"])
         figures["warnings"] = tuple(figures["warnings"])
         static = Static(**figures)
-        self.cost = Cost(**answer["cost"])
+        self.cost, self.facts = Cost(**answer["cost"]), answer["facts"]
         self.expected, self.expectation = answer["expected"], answer["expectation"]
         self.input_bytes = answer["input_bytes"]
         planned = static.planned_bytes

@@ -54,13 +54,21 @@ class Correctness:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of a check (`family/name`) on one case; `passed` None: a property, with its size."""
+    """What became of a check (`family/name`) on one case; `passed` None: a property, with its size.
+
+    `expected`: the implementation is declared to fail it there.
+    """
 
     check: str
     objection: str
     passed: bool | None
     figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
     reason: str = ""
+    expected: bool = False
+
+    @property
+    def unexpected(self) -> bool:
+        return self.passed is not None and self.passed == self.expected
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,7 @@ class Record:
     replicate: int = 0
     correctness: Correctness | None = None
     checks: tuple[Checked, ...] = ()
+    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
     timing: Timing | None = None
     static: Mapping[str, Static] = field(default_factory=dict)
     cost: Cost = Cost()
@@ -214,7 +223,7 @@ class Record:
     def unexpected(self) -> bool:
         """An implementation that is wrong where it should be right, or right where it should not."""
         judged_right = self.correctness is not None and self.correctness.passed
-        if any(checked.passed is False for checked in self.checks):
+        if any(checked.unexpected for checked in self.checks):
             return True
         return (self.status == "incorrect" and not self.expected) or (self.expected and judged_right)
 

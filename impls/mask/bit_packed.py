@@ -7,13 +7,22 @@ otherwise. An index outside the row opens nothing. Who reads the mask must unpac
 this time.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from harness import implementation
 
 from .family import MaskWorkload
 from .reference import WORD
 
 
-@implementation(framework="jax", semantics="packed")
+def fails(_: MaskWorkload, options: Mapping[str, Any]) -> dict[str, str]:
+    if not options["unique"]:
+        return {}
+    return {"duplicates": "unique=true adds every bit, so that one given twice carries into the next"}
+
+
+@implementation(framework="jax", semantics="packed", fails=fails)
 def bit_packed(w: MaskWorkload, *, unique: bool = False):
     import jax.numpy as jnp
 

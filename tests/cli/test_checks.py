@@ -23,7 +23,7 @@ def test_every_check_that_concerns_a_case_is_made(checked):
     said = checked("doubled")
     assert said.code == 4, "remembered fails one"
     found = by_name(said)
-    assert set(found["added"]) == {"doubled/positive", "doubled/size"}
+    assert set(found["added"]) == {"doubled/positive", "doubled/size", "doubled/longer"}
     assert found["added"]["doubled/positive"]["passed"] is True
     assert found["added"]["doubled/positive"]["objection"] == "ones must not vanish (a reviewer)"
     assert found["added"]["doubled/size"]["passed"] is None
@@ -41,7 +41,7 @@ def test_an_implementation_alone(checked):
 def test_a_check_alone(checked):
     found = by_name(checked("doubled/size"))
     assert {name for checks in found.values() for name in checks} == {"doubled/size"}
-    assert set(found) == {"added", "remembered"}
+    assert set(found) == {"added", "remembered", "tripled", "declared"}
 
 
 def test_a_check_of_one_implementation(checked):
@@ -67,4 +67,42 @@ def test_the_page_names_the_objection(seqsweep):
     said = seqsweep("check", "doubled", "--seq", "8", "--plugin", PLUGIN)
     assert "checks of doubled" in said.out
     assert "ones must not vanish (a reviewer)" in said.out
-    assert "1 of 2" in said.out
+    assert "2 of 4" in said.out
+    assert "1 expected to fail" in said.out
+    assert "elements: 8, doubled by: adding" in said.out
+
+
+def test_a_check_asks_for_another_workload(checked):
+    found = by_name(checked("doubled/longer"))
+    assert found["added"]["doubled/longer"]["figures"] == {"elements": 16}
+    assert found["declared"] == {}, "it does not support that length"
+
+
+def test_a_declared_failure_is_no_failure(checked):
+    said = checked("doubled/tripled", "doubled/longer")
+    one = by_name(said)["tripled"]["doubled/longer"]
+    assert said.code == 0
+    assert (one["passed"], one["expected"]) == (False, True)
+    assert one["reason"] == "a longer one is not doubled; expected: it triples"
+    undeclared = checked("doubled/longer", "--impl", "tripled[declared=false]")
+    assert undeclared.code == 4
+
+
+def test_a_declared_failure_that_holds_is_one(checked):
+    said = checked("doubled/declared", "doubled/positive")
+    one = by_name(said)["declared"]["doubled/positive"]
+    assert said.code == 4
+    assert (one["passed"], one["reason"]) == (True, "declared to fail (so it was said), but it holds")
+
+
+def test_facts_and_the_cost_of_a_meaning_are_in_the_record(checked):
+    (record,) = checked("doubled/declared", "doubled/size").json["records"]
+    assert record["facts"] == {"elements": 8, "doubled_by": "adding", "nothing": None}
+    assert record["cost"]["flops"] == 8
+
+
+def test_a_check_of_a_backward_sees_gradients(seqsweep):
+    words = ("doubled/slope", "doubled/declared", "--seq", "8", "--plugin", PLUGIN, "--json")
+    assert by_name(seqsweep("check", *words))["declared"] == {}
+    backward = by_name(seqsweep("check", *words, "--mode", "bwd"))["declared"]
+    assert backward["doubled/slope"]["passed"] is True

@@ -101,6 +101,7 @@ class FakeWorker:
             "cost": asdict(Cost(flops=self.act.formula)),
             "expected": self.act.expected is not None,
             "expectation": self.act.expected,
+            "facts": {},
             "input_bytes": self.act.input_bytes,
             "startup_s": 0.1,
         }
