@@ -11,7 +11,7 @@ from typing import Any
 from harness import Contract, Evidence, Judgement
 
 
-def _selection(evidence: Evidence) -> tuple[Any, Any, str]:
+def selection(evidence: Evidence) -> tuple[Any, Any, str]:
     """(values, expected values, reason): sorted f64 [rows, topk]; the reason why it is no selection."""
     import numpy as np
 
@@ -41,7 +41,7 @@ def _selection(evidence: Evidence) -> tuple[Any, Any, str]:
 
 def _judge_exact(evidence: Evidence) -> Judgement:
     """The values are the reference's, as a multiset."""
-    values, want, reason = _selection(evidence)
+    values, want, reason = selection(evidence)
     if reason:
         return Judgement(False, {"mismatches": None}, reason)
     count = int((values != want).sum())
@@ -59,16 +59,13 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     """
     import numpy as np
 
-    values, want, reason = _selection(evidence)
+    values, want, reason = selection(evidence)
     target = evidence.workload.recall
     if reason:
         return Judgement(False, {"recall": None, "target": target}, reason)
-    # Of equal scores at the cutoff any will do, but no more than the reference holds.
-    cutoff = want[:, :1]
-    tied = np.minimum((values == cutoff).sum(axis=1), (want == cutoff).sum(axis=1))
-    recall = ((values > cutoff).sum(axis=1) + tied) / want.shape[1]
+    recall = found_shares(values, want)
     mean = float(recall.mean())
-    low, high = _interval(recall)
+    low, high = interval(recall)
     found, most = (float(part[np.isfinite(part)].sum()) for part in (values, want))
     figures = {
         "recall": mean,
@@ -82,7 +79,23 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     return Judgement(mean >= target, figures, "" if mean >= target else short)
 
 
-def _interval(recall: Any) -> tuple[float | None, float | None]:
+def found_shares(values: Any, want: Any, weight: Any = None) -> Any:
+    """Of the largest, `want`, the share that is among `values` [rows]; both [rows, topk], sorted.
+
+    Of equal scores at the cutoff any will do, but no more than the reference holds. `weight` maps
+    scores to what they count; each counts as one without it.
+    """
+    import numpy as np
+
+    cutoff = want[:, :1]
+    tied = np.minimum((values == cutoff).sum(axis=1), (want == cutoff).sum(axis=1))
+    if weight is None:
+        return ((values > cutoff).sum(axis=1) + tied) / want.shape[1]
+    above = np.where(values > cutoff, weight(values), 0.0).sum(axis=1)
+    return (above + tied * weight(cutoff)[:, 0]) / weight(want).sum(axis=1)
+
+
+def interval(recall: Any) -> tuple[float | None, float | None]:
     """95 % bounds of the mean by Student's t, within [0, 1]."""
     from scipy.special import stdtrit
 

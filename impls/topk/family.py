@@ -16,6 +16,7 @@ from typing import Any
 
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast
 
+from ._checks import CHECKS
 from ._contracts import EXACT, RECALL
 from .reference import largest
 
@@ -101,4 +102,5 @@ FAMILY = Family(
     },
     cost=cost,
     rows=lambda w: w.rows,
+    checks=CHECKS,
 )

@@ -1,0 +1,264 @@
+"""The checks of the topk family: each catches what it is there for."""
+
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+
+from harness import Trial
+from harness.spec.record import Static
+from impls.topk.family import FAMILY, TopkWorkload
+from impls.topk.partition import partition
+from impls.topk.reference import largest
+
+CHECKS = {check.name: check for check in FAMILY.checks}
+PLAIN = TopkWorkload(rows=16, seq=4096, topk=64)
+NOTHING = Static.none("nothing was compiled")
+
+
+def trial(w, builder, *, static=NOTHING, solver=None, **options):
+    """The trial of a builder, as the harness makes it; `solver` builds it for other workloads."""
+    inputs = dict(FAMILY.inputs(w, np.random.default_rng(3)))
+
+    def answer(function, scores):
+        return tuple(np.asarray(part) for part in function(scores=scores))
+
+    function = builder(w)
+    assert list(inspect.signature(function).parameters) == ["scores"]
+
+    def call(changed):
+        scores = {**inputs, **changed}["scores"]
+        assert (scores.shape, scores.dtype) == (inputs["scores"].shape, inputs["scores"].dtype)
+        return answer(function, scores)
+
+    def solve(other, given):
+        return answer((solver or builder)(other), given["scores"])
+
+    return Trial(w, inputs, call({}), call, solve, static, "fwd", options)
+
+
+def verdict(name, w, builder, **more):
+    return CHECKS[name].judge(trial(w, builder, **more))
+
+
+def exact(w):
+    return largest(w, None)
+
+
+def taken(scores, indices):
+    return np.take_along_axis(scores, indices, axis=-1), indices
+
+
+def ranked(w, ranks):
+    """The scores of these ranks, of which there are `topk`, in place of the first."""
+
+    def select(scores):
+        order = np.argsort(-scores.astype(np.float64), axis=-1, kind="stable")
+        return taken(scores, order[..., ranks(w)])
+
+    return select
+
+
+def without_best(w, count):
+    """Every row's `count` best are passed over, and the next ones taken."""
+    return ranked(w, lambda w: np.arange(count, w.topk + count))
+
+
+def without_last(w, count):
+    return ranked(w, lambda w: np.r_[: w.topk - count, w.topk : w.topk + count])
+
+
+def bucketed(w, buckets, keep, *, neighbours=False):
+    """The best `keep` of every bucket, of columns a stride apart or side by side; then the best of all."""
+
+    def select(scores):
+        columns = np.arange(w.seq).reshape(-1, buckets).T
+        if neighbours:
+            columns = np.arange(w.seq).reshape(buckets, -1)
+        grid = scores[..., columns].astype(np.float64)
+        inner = np.argsort(-grid, axis=-1, kind="stable")[..., :keep]
+        held = np.take_along_axis(np.broadcast_to(columns, grid.shape), inner, axis=-1)
+        held = held.reshape(*scores.shape[:2], -1)
+        best = np.argsort(
+            -np.take_along_axis(scores, held, axis=-1).astype(np.float64), axis=-1, kind="stable"
+        )
+        return taken(scores, np.take_along_axis(held, best[..., : w.topk], axis=-1))
+
+    return select
+
+
+def repeating(w):
+    """The exact selection, but where a row is all −inf its first column stands everywhere."""
+
+    def select(scores):
+        _, indices = exact(w)(scores=scores)
+        return taken(scores, np.where(np.isneginf(scores).all(-1, keepdims=True), 0, indices))
+
+    return select
+
+
+def cleaned(w):
+    """NaN is made zero on the way, and the row's own scores are not what is returned."""
+
+    def select(scores):
+        return exact(w)(
+            scores=np.nan_to_num(np.where(np.isnan(scores), 9, scores), neginf=-np.inf, posinf=np.inf)
+        )
+
+    return select
+
+
+def finite_only(w):
+    """Infinite scores count as closed ones."""
+
+    def select(scores):
+        _, indices = exact(w)(scores=np.where(np.isposinf(scores), -np.inf, scores))
+        return taken(scores, indices)
+
+    return select
+
+
+def never_one(w):
+    """Right but for topk 1, where it takes the second."""
+    return without_best(w, 1) if w.topk == 1 else exact(w)
+
+
+BROKEN = [
+    ("recall_target_strict", partial(without_last, count=4), {}, "does not show the target 0.95"),
+    (
+        "recall_target_strict",
+        partial(bucketed, buckets=1024, keep=1),
+        {"buckets": 2048, "keep": 1},
+        "over four errors below the 0.9923",
+    ),
+    (
+        "arm_executed",
+        exact,
+        {"buckets": 2048, "keep": 1},
+        "64 of 64 were found where 2048 buckets of 1 keep 32",
+    ),
+    ("arm_executed", partial(bucketed, buckets=512, keep=1), {"buckets": 512, "keep": 2}, "8 of 64"),
+    ("attention_mass_recall", partial(without_best, count=3), {}, "does not show the target 0.95"),
+    ("value_recall", partial(without_best, count=3), {}, "does not show the target 0.95"),
+    ("edge_rows", repeating, {}, "closed: an index is returned twice"),
+    ("edge_rows", cleaned, {}, "nan: a value is not the score"),
+    ("edge_rows", finite_only, {}, "infinite: the largest score is missing"),
+    ("edge_rows", never_one, {}, "topk 1: the largest is found in 0.0000"),
+]
+
+
+@pytest.mark.parametrize(("name", "builder", "options", "reason"), BROKEN)
+def test_a_broken_selection_fails(name, builder, options, reason):
+    judged = verdict(name, PLAIN, builder, **options)
+    assert not judged.passed
+    assert reason in judged.reason
+
+
+def test_what_fails_strictly_passed_its_contract():
+    """The three best of 64 passed over: a recall of 0.953."""
+    assert verdict("recall_target_strict", PLAIN, partial(without_best, count=3)).passed
+
+
+def test_every_deciding_check_has_a_broken_selection():
+    assert len(CHECKS) == len(FAMILY.checks)
+    assert {name for name, *_ in BROKEN} == {check.name for check in FAMILY.checks if check.decides}
+    for check in FAMILY.checks:
+        assert set(check.semantics) <= set(FAMILY.semantics), check.name
+        assert check.objection.endswith(")"), "with its source"
+
+
+@pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal", "periodic"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("name", [name for name, check in CHECKS.items() if check.decides])
+def test_an_exact_selection_and_one_in_buckets_hold(name, dtype, distribution):
+    w = TopkWorkload(rows=8, seq=2048, topk=32, dtype=dtype, distribution=distribution)
+    two = trial(w, partial(bucketed, buckets=512, keep=2), buckets=512, keep=2)
+    assert CHECKS[name].judge(two).passed, CHECKS[name].judge(two).reason
+    if name != "arm_executed":
+        assert verdict(name, w, exact).passed
+
+
+@pytest.mark.parametrize("name", ["recall_target_strict", "attention_mass_recall", "value_recall"])
+def test_a_target_of_one_is_not_missed_by_rounding(name):
+    w = TopkWorkload(rows=8, seq=512, topk=37, recall=1.0)
+    assert verdict(name, w, exact).passed
+    assert not verdict(name, w, partial(without_last, count=1)).passed
+
+
+def test_one_row_is_drawn_more_than_once():
+    judged = verdict("recall_target_strict", TopkWorkload(rows=1, seq=256, topk=8), exact)
+    assert judged.passed
+    assert judged.figures["rows"] == 256
+
+
+def test_a_plan_may_promise_the_target_where_a_sample_cannot_show_it():
+    w = TopkWorkload(rows=8, seq=4096, topk=64, recall=0.9923)
+    plan = {"buckets": 2048, "keep": 1}
+    builder = partial(bucketed, **plan)
+    judged = verdict("recall_target_strict", w, builder, **plan)
+    assert judged.figures["low"] < w.recall < judged.figures["high"]
+    assert judged.passed
+    assert not verdict("recall_target_strict", w, builder).passed, "nothing vouches for it without its plan"
+
+
+def test_shares_by_hand():
+    """Of 4, 3, 2 and 1 the 4 is missing: 6 of 10 by value, and by mass 1/(1+e+e²+e³) times e²+e+1."""
+    w = TopkWorkload(rows=4, seq=8, topk=4, recall=0.1)
+    row = np.array([4, 3, 2, 1, 0.5, -1, -2, -3], np.float32)
+    made = trial(w, partial(without_best, count=1))
+    made.inputs["scores"] = np.tile(row, (1, 4, 1))
+    e = np.e
+    for name, figure, share in [
+        ("recall_target_strict", "recall", 0.75),
+        ("value_recall", "value", 0.6),
+        ("attention_mass_recall", "mass", (1 + e + e**2) / (1 + e + e**2 + e**3)),
+    ]:
+        assert CHECKS[name].judge(made).figures[figure] == pytest.approx(share)
+
+
+def test_closed_rows_lose_no_mass():
+    w = TopkWorkload(rows=8, seq=64, topk=16, distribution="causal")
+    made = trial(w, exact)
+    made.inputs["scores"][:, :2] = -np.inf
+    for name in ("attention_mass_recall", "value_recall"):
+        assert CHECKS[name].judge(made).figures["low"] == 1.0
+
+
+def test_the_worst_row_and_the_mean_are_told_apart():
+    def one_row_bad(w):
+        def select(scores):
+            indices = exact(w)(scores=scores)[1].copy()
+            indices[0, 0] = without_best(w, w.topk // 2)(scores=scores)[1][0, 0]
+            return taken(scores, indices)
+
+        return select
+
+    judged = verdict("worst_row", PLAIN, one_row_bad)
+    assert judged.passed
+    assert judged.figures["worst_row"] == judged.figures["worst_as_drawn"] == 0.5
+    assert judged.figures["mean"] == pytest.approx(1 - 0.5 / 16)
+
+
+def test_placement_depends_on_the_bucket():
+    """64 of 4096: a run of 64 fills two of 64 buckets of neighbours, and a place in each strided one."""
+    strided = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1), buckets=64, keep=1).figures
+    assert (strided["run"], strided["stride_64"], strided["worst"]) == (1, 1 / 64, 1 / 64)
+    beside = verdict("placement", PLAIN, partial(bucketed, buckets=64, keep=1, neighbours=True)).figures
+    assert beside["run"] == 1 / 32, "the run begins in the middle of a bucket"
+    assert set(verdict("placement", PLAIN, exact).figures.values()) == {1}
+
+
+def test_order_of_a_sorted_and_of_a_partitioned_selection():
+    assert set(verdict("order", PLAIN, exact).figures.values()) == {1}
+    figures = verdict("order", PLAIN, partition.builder).figures
+    assert figures["descending"] < 1
+    assert figures["ties_by_index"] == 0
+    w = TopkWorkload(rows=4, seq=64, topk=8, distribution="causal")
+    assert verdict("order", w, exact).figures["ties_same_set"] == 1
+
+
+def test_edge_rows_say_what_becomes_of_nan():
+    assert verdict("edge_rows", PLAIN, partition.builder).figures["nan"] == "taken"
+    assert verdict("edge_rows", PLAIN, exact).figures["nan"] == "left out"
+    assert verdict("edge_rows", PLAIN, exact).figures["largest_alone"] == 1

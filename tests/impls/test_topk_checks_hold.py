@@ -1,0 +1,83 @@
+"""The approximate variants hold the checks that concern them, and the size of a property is theory's."""
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from harness.measure.frameworks import xla
+from impls.topk.approx import approx
+from impls.topk.approx_override import approx_override
+from impls.topk.approx_unaggregated import approx_unaggregated
+from impls.topk.family import FAMILY, TopkWorkload
+from impls.topk.radix_f16 import radix_f16
+from impls.topk.two_stage import two_stage
+from tests.impls.test_topk_checks import CHECKS, trial
+
+W = TopkWorkload(rows=8, seq=4096, topk=64)
+NARROW = TopkWorkload(rows=32, seq=16384, topk=512, distribution="narrow")
+CASES = [
+    (approx, {}),
+    (approx_unaggregated, {}),
+    (approx_override, {"shards": 4}),
+    (two_stage, {"buckets": 512, "keep": 2}),
+    (two_stage, {"buckets": 2048, "keep": 1}),
+]
+
+
+def compiled(variant, w, **options):
+    """A variant's trial, compiled, with XLA's own word on the program."""
+    import jax
+
+    def build(w):
+        jitted = jax.jit(variant(w, **options))
+
+        def select(scores):
+            return jitted(scores=scores)
+
+        return select
+
+    shape = jax.ShapeDtypeStruct((w.batch, w.rows, w.seq), np.float32)
+    program = jax.jit(variant(w, **options)).lower(scores=shape).compile()
+    static = xla.figures(program, jax.default_backend(), lower_s=0.0, compile_s=0.0)
+    return trial(w, build, static=static, **options)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(("variant", "options"), CASES, ids=lambda case: getattr(case, "name", str(case)))
+def test_the_approximate_variants_hold(variant, options):
+    made = compiled(variant, W, **options)
+    for check in FAMILY.checks:
+        try:
+            judged = check.judge(made)
+        except Unsupported:
+            assert "buckets" not in options
+            continue
+        assert judged.passed, f"{check.name}: {judged.reason}"
+
+
+@pytest.mark.jax
+def test_the_operator_approximates_nothing_here_and_says_so():
+    made = compiled(approx, W)
+    figures = CHECKS["approximation_engaged"].judge(made).figures
+    if "PartialReduce" in made.static.custom_calls:
+        pytest.skip("a TPU approximates")
+    assert figures["approximation"] == "exact by fallback"
+    assert figures["lost"] == 0
+    assert approx.facts(W, made.static, {})["approximation"] == "exact by fallback"
+
+
+@pytest.mark.jax
+def test_two_stages_lose_a_run_of_their_stride_and_keep_one_of_neighbours():
+    figures = CHECKS["placement"].judge(compiled(two_stage, W, buckets=512, keep=2)).figures
+    assert figures["run"] == 1
+    assert figures["stride_512"] == figures["worst"] == 16 / 64
+
+
+def test_coarse_keys_fail_what_they_declare_and_nothing_else():
+    declared = radix_f16.fails(NARROW, {})
+    made = trial(NARROW, radix_f16)
+    failed = {
+        c.name for c in FAMILY.checks if c.decides and c.name != "arm_executed" and not c.judge(made).passed
+    }
+    assert failed == set(declared) == {"recall_target_strict", "attention_mass_recall", "value_recall"}
+    assert not radix_f16.fails(W, {})
