@@ -35,9 +35,9 @@ class Trial:
 class Check:
     """`objection` is what the check answers, with its source. `name` is unique in its family.
 
-    It concerns implementations of `semantics` (all when empty) that take every input in `inputs`, on
-    workloads for which `when` holds, in these `modes`. Where `decides` is false it is a property of
-    the semantics: it is reported with its size, and nothing fails for it.
+    It concerns implementations of `semantics`, or those `named` (all when empty), that take every input
+    in `inputs`, on workloads for which `when` holds, in these `modes`. Where `decides` is false it is a
+    property of the semantics: it is reported with its size, and nothing fails for it.
     """
 
     name: str
@@ -48,7 +48,11 @@ class Check:
     when: Callable[[Any], bool] = lambda _: True
     decides: bool = True
     modes: tuple[str, ...] = ("fwd",)
+    named: tuple[str, ...] = ()
 
-    def concerns(self, semantics: str, mode: str, names: tuple[str, ...], workload: Any) -> bool:
-        right = mode in self.modes and (not self.semantics or semantics in self.semantics)
-        return right and set(self.inputs) <= set(names) and self.when(workload)
+    def concerns(
+        self, semantics: str, mode: str, names: tuple[str, ...], workload: Any, *, name: str = ""
+    ) -> bool:
+        meant = not self.semantics or semantics in self.semantics
+        meant = meant and (not self.named or name in self.named)
+        return meant and mode in self.modes and set(self.inputs) <= set(names) and self.when(workload)

@@ -34,11 +34,12 @@ class Examined(Protocol):
 
 def examine(bench: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
     """A plain dict per check that concerns the case; one that raises has failed, and says how."""
+    meant = bench.implementation
     wanted = [
         check
         for check in bench.family.checks
         if (only is None or f"{bench.family.name}/{check.name}" in only)
-        and check.concerns(bench.implementation.semantics, bench.job.mode, bench.names, bench.workload)
+        and check.concerns(meant.semantics, bench.job.mode, bench.names, bench.workload, name=meant.name)
     ]
     if not wanted:
         return []
@@ -53,7 +54,7 @@ def examine(bench: Examined, only: list[str] | None, cotangent: str | None) -> l
         mode=bench.job.mode,
         options=bench.job.options,
     )
-    known = bench.implementation.fails(bench.workload, bench.job.options)
+    known = meant.fails(bench.workload, bench.job.options)
     verdicts = ((check, _judge(check, trial)) for check in wanted)
     return [
         _told(bench.family.name, check, verdict, known.get(check.name))

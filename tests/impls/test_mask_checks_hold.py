@@ -60,7 +60,7 @@ def jitted(w, function):
 def failures(w, implementation, function):
     """The checks that concern a variant: those that fail, by name, and how many there are."""
     made = trial(w, jitted(w, function))
-    concern = [c for c in FAMILY.checks if c.concerns(implementation.semantics, tuple(made.inputs), w)]
+    concern = [c for c in FAMILY.checks if c.concerns(implementation.semantics, "fwd", tuple(made.inputs), w)]
     said = {check.name: (check.decides, check.judge(made)) for check in concern}
     return {name: v.reason for name, (decides, v) in said.items() if decides and not v.passed}, len(said)
 
