@@ -1,52 +1,90 @@
-"""Where runs of equal ids begin, in jax: two passes over counts instead of one scatter per token."""
+"""Where runs of equal ids begin, in jax: one pass over the row, then the few blocks that hold a change."""
 
 from __future__ import annotations
 
 from typing import Any
 
 LANES = 16
-"""A block is counted column by column first, which a CPU does in vectors."""
+"""A block is compared column by column first, which a CPU does in vectors; so many tokens make a word."""
 
-BLOCKS = 32
-"""Counts that are added up before they are searched."""
+WORD = 32
+"""Blocks whose marks are the bits of one word."""
 
 
 def boundaries(ids: Any, count: int, block: int) -> Any:
     """The first `count` places of a row [seq] where a run begins, padding's included; seq behind the last.
 
-    Changes are counted per block. The place of the j-th is found by descending: the group of blocks
-    whose running count reaches j, its block, its token. So every token is read once, and a scatter,
-    which a CPU does one by one, is not needed.
+    A block holds a change where a token differs from the last one before the block, which is found in one
+    pass and without a neighbour's shifted read. The j-th place is in one of the first j such blocks: only
+    those are read again, and a rank among bits is a count of bits. Neither a scatter nor a running sum along
+    the row is needed, which a CPU does one by one.
     """
     import jax
     import jax.numpy as jnp
 
     seq = ids.shape[0]
-    group = block * BLOCKS
-    ids = jnp.pad(ids, (0, -seq % group))
-    changes = jnp.concatenate([jnp.ones_like(ids[:1], bool), ids[1:] != ids[:-1]])
-    columns = changes.reshape(-1, block // LANES, LANES).sum(axis=1, dtype=jnp.int32)
-    # The barrier keeps XLA from merging both sums into one that runs along a row.
-    counts = jax.lax.optimization_barrier(columns).sum(axis=-1).reshape(-1, BLOCKS)
-    groups = counts.sum(axis=-1)
+    ids = jnp.pad(ids, (0, -seq % (block * WORD)))
+    blocks = ids.reshape(-1, block // LANES, LANES)
+    # Before the row stands what differs from its first token, which so begins a run.
+    before = jnp.concatenate([~ids[:1], blocks[:-1, -1, -1]])
+    # The barrier keeps XLA from merging both reductions into one that runs along a row.
+    columns = jax.lax.optimization_barrier((blocks != before[:, None, None]).any(axis=1))
+    marks = _packed(columns.any(axis=-1).reshape(-1, WORD))
+
     wanted = jnp.arange(1, count + 1, dtype=jnp.int32)
-    chosen, wanted_in_group = _descend(groups, wanted)
-    inside, wanted_in_block = _descend(counts[chosen], wanted_in_group)
-    start = (chosen * BLOCKS + inside) * block
-    places = start[:, None] + jnp.arange(block, dtype=jnp.int32)
-    flags = (ids[places] != ids[jnp.maximum(places - 1, 0)]) | (places == 0)
-    token, _ = _descend(flags.astype(jnp.int32), wanted_in_block)
-    return jnp.where(wanted <= groups.sum(), jnp.minimum(start + token, seq), seq)
+    marked = jnp.cumsum(_ones(marks))
+    word, rank = _reached(marked, wanted)
+    chosen = word * WORD + _place_of(rank, marks[word])
+    tokens = ids[chosen[:, None] * block + jnp.arange(block, dtype=jnp.int32)]
+    earlier = jnp.concatenate([before[chosen][:, None], tokens[:, :-1]], axis=1)
+    changes = _packed((tokens != earlier).reshape(count, -1, LANES))
+
+    inside = jnp.cumsum(_ones(changes), axis=-1)
+    found = jnp.cumsum(jnp.where(wanted <= marked[-1], inside[:, -1], 0))
+    at, rank = _reached(found, wanted)
+    word, rank = _reached(inside[at], rank, wanted - 1)
+    place = chosen[at] * block + word * LANES + _place_of(rank, changes[at, word])
+    return jnp.where(wanted <= found[-1], jnp.minimum(place, seq), seq)
 
 
-def _descend(counts: Any, wanted: Any) -> tuple[Any, Any]:
-    """Along the last axis: where the running count reaches `wanted`, and what is wanted there."""
+def _packed(bits: Any) -> Any:
+    """Booleans along the last axis, at most 32, as one word: the first is its lowest bit."""
     import jax.numpy as jnp
 
-    running = jnp.cumsum(counts, axis=-1)
-    below = running < wanted[:, None]
-    before = jnp.where(below, running, 0).max(axis=-1)
-    return jnp.minimum(below.sum(axis=-1, dtype=jnp.int32), counts.shape[-1] - 1), wanted - before
+    shifts = jnp.arange(bits.shape[-1], dtype=jnp.uint32)
+    return (bits.astype(jnp.uint32) << shifts).sum(axis=-1, dtype=jnp.uint32)
+
+
+def _ones(words: Any) -> Any:
+    import jax
+
+    return jax.lax.population_count(words).astype("int32")
+
+
+def _reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
+    """Along the last axis: where a running count reaches `wanted`, and what is wanted there.
+
+    `rows` are the row numbers where each wanted one has a running count of its own.
+    """
+    import jax.numpy as jnp
+
+    below = (running < wanted[:, None]).sum(axis=-1, dtype=jnp.int32)
+    before = running[(*rows, jnp.maximum(below - 1, 0))]
+    return jnp.minimum(below, running.shape[-1] - 1), wanted - jnp.where(below > 0, before, 0)
+
+
+def _place_of(rank: Any, words: Any) -> Any:
+    """Which bit of a word is its `rank`-th that is set, from 1 on: by halving."""
+    import jax.numpy as jnp
+
+    place = jnp.zeros_like(rank)
+    for width in (16, 8, 4, 2, 1):
+        low = _ones(words & jnp.uint32(2**width - 1))
+        above = rank > low
+        rank = jnp.where(above, rank - low, rank)
+        words = jnp.where(above, words >> width, words)
+        place = jnp.where(above, place + width, place)
+    return place
 
 
 def first_at_least(values: Any, starts: Any, ends: Any, bounds: Any) -> Any:

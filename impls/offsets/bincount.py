@@ -7,7 +7,7 @@ self-attention, wrong for a query shorter than its keys, an absent segment or a 
 from harness import implementation
 
 from ._tail import tail
-from .family import OffsetsWorkload, partnerless
+from .family import OffsetsWorkload, counted, partnerless
 
 
 @implementation(
@@ -17,6 +17,7 @@ from .family import OffsetsWorkload, partnerless
         "incorrect": "counts tokens that meet no partner: the form proposed in review of #2522",
         "when": partnerless,
     },
+    fails=counted,
 )
 def bincount(w: OffsetsWorkload):
     def offsets(segment_ids_q, segment_ids_kv):

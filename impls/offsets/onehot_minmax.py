@@ -8,13 +8,27 @@ segments over a ring of four or more under bottom_right), and ids beyond max_seg
 fill of a lookup out of bounds, which voids the kv offsets (causal) or the q offsets (bottom_right).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from harness import Unsupported, implementation
 
 from ._tail import left_in_run, tail
 from .family import OffsetsWorkload
 
 
-@implementation(framework="jax", semantics="exact")
+def fills(w: OffsetsWorkload, _: Mapping[str, Any]) -> dict[str, str]:
+    """Under kind padding nothing is filled."""
+    if w.kind == "padding":
+        return {}
+    void = "a larger id reads the fill of a lookup out of bounds (TransformerEngine #2522, as merged)"
+    known = {"golden": void, "ids_above_max_segments": void, "more_segments_than_slots": void}
+    if w.kind == "bottom_right":
+        known["short_striped_segments"] = "its fill −1 beats true keys below it (as merged)"
+    return known
+
+
+@implementation(framework="jax", semantics="exact", fails=fills)
 def onehot_minmax(w: OffsetsWorkload):
     import jax.numpy as jnp
 

@@ -85,6 +85,15 @@ def run_lengths(ids: Any) -> Any:
     return np.where(ids != 0, np.repeat(lengths, lengths), 0)
 
 
+def zero_empty(result: Any) -> Any:
+    """One spelling for an unused place among the lengths: −1, as #2522 first had it, becomes 0."""
+    import numpy as np
+
+    if not isinstance(result, (tuple, list)) or len(result) != 4:
+        return result
+    return (*(np.maximum(lengths, 0) for lengths in result[:2]), *result[2:])
+
+
 def _tail(ids: Any, places: int) -> tuple[Any, Any]:
     """(lengths [places], offsets [places + 1]) of one row's ids, 0 where a token does not count."""
     import numpy as np

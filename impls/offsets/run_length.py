@@ -1,4 +1,4 @@
-"""Run lengths: runs found by comparing neighbours, lengths by differences of their starts.
+"""Run lengths: runs found block by block, lengths by differences of their starts.
 
 Everything after the boundaries works on the runs alone. Positions rise within a run, so the tokens that meet
 no partner are the first of a query's run and the last of a key's, and a binary search finds how many. Reads
@@ -49,11 +49,13 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
         start_q, end_q, known_q, _, last_q, shift_q = found(ids_q, positions_q)
         start_kv, end_kv, known_kv, first_kv, _, shift_kv = found(ids_kv, positions_kv)
         same = (known_q[:, None] == known_kv) & (known_q[:, None] != 0)
-        met_q, met_kv = same.any(axis=1), same.any(axis=0)
-        if w.kind != "padding":
+        if w.kind == "padding":
+            met_q, met_kv = same.any(axis=1), same.any(axis=0)
+        else:
             limit = jnp.iinfo(jnp.int32)
             least = jnp.where(same, first_kv, limit.max).min(axis=1)
             largest = jnp.where(same, last_q[:, None], limit.min).max(axis=0)
+            met_q, met_kv = least < limit.max, largest > limit.min  # which no position reaches
             from_q = jnp.where(met_q, least + shift_q, limit.min)
             from_kv = jnp.where(met_kv, largest + shift_kv + 1, limit.min)
             start_q = first_at_least(positions_q, start_q, end_q, from_q)

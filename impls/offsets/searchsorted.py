@@ -6,9 +6,20 @@ its scatters. Counts ids as they stand, so it differs where a token meets no par
 inside begins once here and twice in the definition; ids beyond max_segments have no offset at all.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from harness import implementation
 
-from .family import OffsetsWorkload, partnerless
+from .family import OffsetsWorkload, counted, partnerless
+
+
+def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:
+    return counted(w, options) | {
+        "intra_segment_padding": "an ascending row has one start for each id",
+        "ids_above_max_segments": "only ids up to max_segments are searched for",
+        "more_segments_than_slots": "only ids up to max_segments are searched for",
+    }
 
 
 @implementation(
@@ -18,6 +29,7 @@ from .family import OffsetsWorkload, partnerless
         "incorrect": "counts tokens that meet no partner, and one start for a segment with a gap inside",
         "when": lambda w: partnerless(w) or w.layout == "intra_padding",
     },
+    fails=one_start_an_id,
 )
 def searchsorted(w: OffsetsWorkload):
     import jax

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import Evidence, Unsupported
+from impls.offsets._runs import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.fast_causal import fast_causal, more_to_trim
 from impls.offsets.mask_blocked import mask_blocked
@@ -156,24 +157,6 @@ def test_contract_takes_a_variant_in_both_spellings_of_an_empty_length(variant, 
     assert not judge(Evidence(w, inputs, holed, reference(w, inputs))).passed
 
 
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-def test_variant_meets_its_contract_unless_meant_to_fail(variant):
-    judge = FAMILY.semantics["exact"].contract.judge
-    for kind in KINDS:
-        base = OffsetsWorkload(batch=2, seq=256, max_segments=16, kind=kind, window=9)
-        try:
-            variant(base)
-        except Unsupported:
-            assert kind == "sliding" or variant is fast_causal
-            continue
-        for layout in LAYOUTS:
-            w = OffsetsWorkload(batch=2, seq=256, max_segments=16, kind=kind, layout=layout, window=9)
-            inputs = FAMILY.inputs(w, np.random.default_rng(3))
-            judgement = judge(Evidence(w, inputs, call(variant, base, inputs), reference(w, inputs)))
-            meant = variant.expect is not None and variant.expect.when(w)
-            assert judgement.passed != meant, (kind, layout, judgement.reason)
-
-
 def test_the_fast_path_reads_the_first_rows_positions_in_a_batch():
     w = OffsetsWorkload(batch=2, seq=8, max_segments=3)
     both = {name: np.concatenate([G["G10a"][1][name], G["G10b"][1][name]]) for name in FIELDS}
@@ -215,6 +198,21 @@ def test_run_boundaries_in_blocks_of_any_size(block, seq):
     w = OffsetsWorkload(batch=2, seq=seq, max_segments=5, layout="intra_padding")
     inputs = FAMILY.inputs(w, np.random.default_rng(1))
     assert lists(call(run_length, w, inputs, block=block)) == lists(reference(w, inputs))
+
+
+@pytest.mark.parametrize(("block", "seq"), [(16, 1), (16, 2049), (48, 2048), (64, 100)])
+def test_run_boundaries_however_dense_the_changes_are(block, seq):
+    """A change at every token, several in a block, one in many blocks, none; ids of any size."""
+    import jax
+
+    first = jax.jit(lambda ids: boundaries(ids, 66, block))
+    random = np.random.default_rng(seq)
+    for values, length in ((3, 1), (3, 7), (2, 40), (5, 300), (1, 1)):
+        ids = (
+            random.choice([0, 1, -1, 2**31 - 1, -(2**31)][:values], seq).repeat(length)[:seq].astype(np.int32)
+        )
+        places = np.flatnonzero(np.diff(ids, prepend=~ids[:1]))[:66]
+        assert first(ids).tolist() == [*places, *[seq] * (66 - len(places))]
 
 
 def test_more_runs_than_places_lose_the_last():

@@ -1,0 +1,282 @@
+"""The checks of the offsets family: each catches what it is there for."""
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness import Trial, Unsupported
+from harness.spec.record import STATIC_FIGURES, Static
+from impls.offsets import _golden
+from impls.offsets.family import FAMILY, OffsetsWorkload
+from impls.offsets.reference import pairwise, run_lengths
+
+CHECKS = {check.name: check for check in FAMILY.checks}
+KINDS = ("causal", "bottom_right", "padding", "sliding")
+PLAIN = OffsetsWorkload(batch=2, seq=64, max_segments=5)
+SHORT = replace(PLAIN, kind="bottom_right")
+NOTHING = Static(unavailable=dict.fromkeys(STATIC_FIGURES, "nothing was compiled"))
+
+
+def trial(w, build, **options):
+    """The trial of a builder whose callables take numpy arrays, as the harness makes it."""
+
+    def solve(workload, inputs):
+        shapes = FAMILY.shapes(workload)
+        assert {name: array.shape for name, array in inputs.items()} == {
+            name: shape.shape for name, shape in shapes.items()
+        }
+        function = build(workload, **options)
+        return function(**{name: inputs[name] for name in inspect.signature(function).parameters})
+
+    drawn = FAMILY.inputs(w, np.random.default_rng(3))
+    inputs = {name: drawn[name] for name in inspect.signature(build(w, **options)).parameters}
+    return Trial(
+        workload=w,
+        inputs=inputs,
+        result=solve(w, drawn),
+        call=lambda changed: solve(w, {**drawn, **changed}),
+        solve=solve,
+        static=NOTHING,
+        mode="fwd",
+        options=options,
+    )
+
+
+def verdict(name, w, build):
+    return CHECKS[name].judge(trial(w, build))
+
+
+def right(w):
+    return pairwise(w, None)
+
+
+def counted(w):
+    """Ids as they stand, whoever meets whom."""
+
+    def offsets(segment_ids_q, segment_ids_kv):
+        same = replace(w, kind="padding")
+        q, kv = (pairwise(same, None)(ids, ids, ids, ids) for ids in (segment_ids_q, segment_ids_kv))
+        return q[0], kv[1], q[2], kv[3]
+
+    return offsets
+
+
+def changed(change):
+    """The right answer, and what `change(answer, inputs, w)` makes of it."""
+
+    def build(w):
+        def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+            inputs = (segment_ids_q, segment_ids_kv, positions_q, positions_kv)
+            answer = [np.array(part) for part in right(w)(*inputs)]
+            return change(answer, inputs, w)
+
+        return offsets
+
+    return build
+
+
+def first_row(answer, inputs, w):
+    """Positions of every row are the first row's."""
+    ids_q, ids_kv, positions_q, positions_kv = inputs
+    same = (np.broadcast_to(part[:1], part.shape) for part in (positions_q, positions_kv))
+    return right(w)(ids_q, ids_kv, *same)
+
+
+def flattened(answer, inputs, w):
+    """Offsets count over the whole batch, as those of a row of cu_seqlens would."""
+    before = np.arange(w.batch)[:, None] * w.seq
+    return (*answer[:2], *(np.where(part >= 0, part + before, -1) for part in answer[2:]))
+
+
+def one_start(answer, inputs, w):
+    """Only the first start of every id, as #2522's first commit had it for a gap inside."""
+    for part, ids in zip(answer[2:], inputs, strict=False):
+        for starts, row in zip(part, ids, strict=True):
+            _, at = np.unique(row[starts[starts >= 0]], return_index=True)
+            starts[:] = np.pad(starts[at], (0, len(starts) - len(at)), constant_values=-1)
+    return answer
+
+
+def clipped(answer, inputs, w):
+    """Ids beyond max_segments are counted into the last place."""
+    for part, ids in zip(answer[:2], inputs, strict=False):
+        part[:, -1] += (ids > w.max_segments).sum(axis=1, dtype=np.int32)
+    return answer
+
+
+def last_is_free(answer, inputs, w):
+    """The last offset is −1, though segments fill all places and more."""
+    for part in answer[2:]:
+        part[:, -1] = -1
+    return answer
+
+
+def ends_at_seq(answer, inputs, w):
+    """The place behind the last segment holds where the row ends, as in cu_seqlens."""
+    for part in answer[2:]:
+        for starts in part:
+            free = np.flatnonzero(starts < 0)
+            starts[free[:1]] = w.seq
+    return answer
+
+
+def starts_somewhere(answer, inputs, w):
+    """A row without segments begins at its first token."""
+    for part in answer[2:]:
+        part[(part < 0).all(axis=1), 0] = 0
+    return answer
+
+
+def filled(w):
+    """The largest key of a segment starts at −1, as it was merged; correct wherever keys are not below it."""
+
+    def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
+        met = []
+        rows = zip(segment_ids_q, segment_ids_kv, positions_q, positions_kv, strict=True)
+        for q, kv, pos_q, pos_kv in rows:
+            left_q, left_kv = run_lengths(q) - pos_q, run_lengths(kv) - pos_kv
+            most = np.array([max([-1, *left_kv[(kv == s) & (s > 0)]]) for s in q])
+            least = np.array([min([99, *left_q[(q == s) & (s > 0)]]) for s in kv])
+            met.append((np.where(left_q <= most, q, 0), np.where(left_kv >= least, kv, 0)))
+        return counted(w)(*(np.stack(side) for side in zip(*met, strict=True)))
+
+    return offsets
+
+
+def late(answer, inputs, w):
+    """Every start one token too far."""
+    return (*answer[:2], *(np.where(part >= 0, part + 1, part) for part in answer[2:]))
+
+
+def spans(answer, inputs, w):
+    """A length is the way to the next start, with the padding between."""
+    for part, starts in zip(answer[:2], answer[2:], strict=True):
+        part[:, 0] = np.where(starts[:, 1] > 0, starts[:, 1] - starts[:, 0], part[:, 0])
+    return answer
+
+
+BROKEN = [
+    ("golden", PLAIN, counted, "G3, G4, G5, G6, G10a, G10b differ; of G3 kv_seqlens are [4, 10, 0]"),
+    ("golden", PLAIN, changed(ends_at_seq), "G1, G2, G3, G4, G5, G6, G7, G9, G10a, G10b differ"),
+    ("batch_equals_per_row", PLAIN, changed(first_row), "of G10b in a batch q_seqlens are"),
+    (
+        "batch_equals_per_row",
+        PLAIN,
+        changed(flattened),
+        "of G10b in a batch q_offsets are [17, 23, -1, -1]",
+    ),
+    ("intra_segment_padding", PLAIN, changed(one_start), "q_offsets are [0, 4, -1, -1], not [0, 3, 4, -1]"),
+    ("ids_above_max_segments", PLAIN, changed(clipped), "q_seqlens are [0, 0, 8], not [0, 0, 0]"),
+    (
+        "more_segments_than_slots",
+        PLAIN,
+        changed(last_is_free),
+        "q_offsets are [0, 1, 2, -1], not [0, 1, 2, 3]",
+    ),
+    ("all_padding", PLAIN, changed(starts_somewhere), "q_offsets are [0, -1, -1, -1], not [-1, -1, -1, -1]"),
+    ("all_padding", PLAIN, changed(ends_at_seq), "q_offsets are [16, -1, -1, -1]"),
+    ("short_striped_segments", SHORT, filled, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
+    ("short_striped_segments", SHORT, counted, "q_seqlens are [1, 1, 2], not [0, 0, 1]"),
+    ("cu_seqlens_round_trip", PLAIN, changed(late), "row 0's q ids do not come back"),
+    ("cu_seqlens_round_trip", PLAIN, changed(spans), "row 0's q tokens are other than its cu_seqlens count"),
+    ("cu_seqlens_round_trip", PLAIN, changed(ends_at_seq), "has a q offset behind its last segment"),
+]
+
+
+@pytest.mark.parametrize(("name", "w", "build", "says"), BROKEN)
+def test_a_broken_one_is_caught(name, w, build, says):
+    judgement = verdict(name, w, build)
+    assert not judgement.passed
+    assert says in judgement.reason
+
+
+def test_every_check_has_a_source_and_a_broken_one():
+    assert len(CHECKS) == len(FAMILY.checks)
+    assert all("#" in check.objection.rsplit("(", 1)[1] for check in FAMILY.checks)
+    decided = {check.name for check in FAMILY.checks if check.decides}
+    assert decided == {name for name, *_ in BROKEN}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("window", [1, 4096])
+def test_the_definition_holds_every_check(kind, window):
+    w = replace(PLAIN, kind=kind, window=window)
+    concern = [check for check in FAMILY.checks if check.concerns("exact", "fwd", _golden.FIELDS, w)]
+    assert len(concern) == len(CHECKS) - (kind != "bottom_right")
+    made = trial(w, right)
+    assert {check.name: check.judge(made).reason for check in concern if not check.judge(made).passed} == {}
+
+
+def test_only_plain_cases_are_put_to_the_vectors():
+    for check in FAMILY.checks:
+        assert not check.concerns("exact", "fwd", _golden.FIELDS, replace(SHORT, layout="striped"))
+        assert check.concerns("exact", "fwd", _golden.FIELDS, SHORT)
+
+
+@pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
+def test_no_contract_would_have_caught_these(build):
+    """On rows of the seeded kind they are right: only the check tells."""
+    w = replace(SHORT, batch=1)
+    made = trial(w, build)
+    want = right(w)(**FAMILY.inputs(w, np.random.default_rng(3)))
+    assert all(np.array_equal(a, b) for a, b in zip(made.result, want, strict=True))
+
+
+def test_what_differs_in_the_batch_of_all_alone_is_no_difference():
+    """An answer that is wrong only by its neighbours fails the batch's check, not the vectors'."""
+    assert verdict("golden", PLAIN, changed(flattened)).passed
+    assert not verdict("batch_equals_per_row", PLAIN, changed(flattened)).passed
+
+
+def test_a_wrong_answer_may_be_alike_in_a_batch_and_alone():
+    assert verdict("batch_equals_per_row", PLAIN, counted).passed
+
+
+def test_a_gap_is_counted_with_its_figures():
+    assert verdict("intra_segment_padding", PLAIN, right).figures == {
+        "starts_q": 3,
+        "starts_kv": 3,
+        "segments": 2,
+    }
+    assert verdict("intra_segment_padding", PLAIN, changed(one_start)).figures["starts_q"] == 2
+
+
+@pytest.mark.parametrize(
+    ("empty", "said"), [(lambda n: 0, 0), (lambda n: -1, -1), (lambda n: -np.arange(n) % -2, "-1 and 0")]
+)
+def test_how_an_empty_length_is_spelt_is_a_property(empty, said):
+    def spell(answer, inputs, w):
+        fill = np.broadcast_to(empty(w.max_segments), answer[0].shape)
+        return (*(np.where(part == 0, fill, part) for part in answer[:2]), *answer[2:])
+
+    for name in ("golden", "all_padding", "cu_seqlens_round_trip"):
+        assert verdict(name, PLAIN, changed(spell)).passed
+    assert verdict("empty_length_spelling", PLAIN, changed(spell)).figures == {"empty": said}
+    assert not CHECKS["empty_length_spelling"].decides
+
+
+def test_a_refusal_is_no_failure():
+    """The harness leaves out a check that raises it."""
+
+    def refuses(w):
+        if w.layout != "self":
+            raise Unsupported("only self-attention; use bincount")
+        return right(w)
+
+    with pytest.raises(Unsupported):
+        verdict("golden", PLAIN, refuses)
+    assert verdict("cu_seqlens_round_trip", PLAIN, refuses).passed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_by_hand_are_the_definition_s(kind):
+    names = tuple(_golden.VECTORS)
+    w = _golden.workload_of(replace(PLAIN, kind=kind, window=2), len(names))
+    inputs = _golden.inputs_of(names)
+    result = right(w)(**inputs)
+    for at, name in enumerate(names):
+        want = [part.tolist() for part in _golden.answer_of(name, kind)]
+        assert [part[at].tolist() for part in result] == want, name
+    assert {array.dtype for array in inputs.values()} == {np.dtype(np.int32)}

@@ -1,0 +1,118 @@
+"""Every variant under every kind: it fails the checks that it is declared to fail, and no other."""
+
+import inspect
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from impls.offsets.bincount import bincount
+from impls.offsets.compact_bincount import compact_bincount
+from impls.offsets.family import FAMILY, OffsetsWorkload
+from impls.offsets.fast_causal import fast_causal
+from impls.offsets.mask_blocked import mask_blocked
+from impls.offsets.mask_quadratic import mask_quadratic
+from impls.offsets.onehot_minmax import onehot_minmax
+from impls.offsets.run_length import run_length
+from impls.offsets.searchsorted import searchsorted
+from impls.offsets.segment_min import segment_min
+from impls.offsets.torch_unique import torch_unique
+from tests.impls.test_offsets_checks import trial
+
+GOOD = (mask_quadratic, mask_blocked, segment_min, run_length, torch_unique)
+KNOWN_WRONG = (bincount, compact_bincount, onehot_minmax, searchsorted, fast_causal)
+ALL = (*GOOD, *KNOWN_WRONG)
+KINDS = ("causal", "bottom_right", "padding", "sliding")
+SMALL = OffsetsWorkload(seq=16, max_segments=3)
+BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
+
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
+
+
+@cache
+def compiled(variant, w):
+    """The variant's callable on numpy arrays."""
+    function = variant(w)
+    if variant.framework == "torch":
+        import torch
+
+        def answer(**inputs):
+            return tuple(part.numpy() for part in function(**{n: torch.tensor(a) for n, a in inputs.items()}))
+    else:
+        import jax
+
+        program = jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+
+        def answer(**inputs):
+            return tuple(np.asarray(part) for part in program(**inputs))
+
+    answer.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+            for name in inspect.signature(function).parameters
+        ]
+    )
+    return answer
+
+
+def examined(variant, w):
+    """The verdicts of the checks that concern the variant, by name."""
+
+    def build(workload):
+        """Compiled once for all that the builder does not read."""
+        kind = "causal" if variant.name in BLIND else workload.kind
+        return compiled(variant, replace(workload, layout="self", kind=kind))
+
+    made = trial(w, build)
+    concern = [c for c in FAMILY.checks if c.concerns(variant.semantics, "fwd", tuple(made.inputs), w)]
+    return {check.name: check.judge(made) for check in concern}
+
+
+@pytest.mark.parametrize("variant", ALL, ids=lambda variant: variant.name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_variant_fails_the_checks_that_it_declares_and_no_other(variant, kind):
+    w = replace(SMALL, kind=kind)
+    try:
+        variant(w)
+    except Unsupported:
+        assert kind == "sliding" or variant is fast_causal
+        return
+    verdicts = examined(variant, w)
+    assert len(verdicts) == len(FAMILY.checks) - (kind != "bottom_right")
+    failed = {name for name, verdict in verdicts.items() if not verdict.passed}
+    assert failed == set(variant.fails(w, {}))
+    assert (variant in KNOWN_WRONG) == bool(failed) or (variant is onehot_minmax and kind == "padding")
+    assert verdicts["empty_length_spelling"].figures["empty"] == (-1 if variant is compact_bincount else 0)
+
+
+DIFFER = {
+    (bincount, "causal"): "G3, G4, G5, G6, G10a, G10b differ; of G3 kv_seqlens are [4, 10, 0], not [3, 4, 0]",
+    (bincount, "bottom_right"): "G4, G5, G6, G10a, G10b differ; of G4 q_seqlens are [4, 2, 0], not [2, 2, 0]",
+    (bincount, "padding"): "G5 differ; of G5 q_seqlens are [2, 2, 2], not [2, 0, 2]",
+    (searchsorted, "padding"): "G2, G5, G7, G8 differ; of G2 q_offsets are [0, 4, -1, -1], not [0, 3, 4, -1]",
+    (onehot_minmax, "causal"): "G7, G8 differ; of G7 kv_offsets are [-1, -1, -1, -1], not [0, 5, 8, -1]",
+    (onehot_minmax, "bottom_right"): "G7, G8 differ; of G7 q_offsets are [-1, -1, -1, -1], not [0, 5, 8, -1]",
+    (fast_causal, "causal"): "G3, G4, G5 differ; of G3 kv_seqlens are [3, 10, 0], not [3, 4, 0]",
+}
+
+
+@pytest.mark.parametrize(("variant", "kind"), DIFFER, ids=lambda part: getattr(part, "name", part))
+def test_which_golden_vectors_differ_and_how(variant, kind):
+    """G7 and G8 are one-sided in the merged form: keys under causal, queries under bottom_right."""
+    assert examined(variant, replace(SMALL, kind=kind))["golden"].reason == DIFFER[variant, kind]
+
+
+def test_the_short_cut_gives_another_row_its_neighbour_s_lengths():
+    reason = examined(fast_causal, SMALL)["batch_equals_per_row"].reason
+    assert "of G10b in a batch kv_seqlens are [6, 1, 0], not [5, 1, 0] as alone" in reason
+
+
+def test_no_declared_failure_names_a_check_that_is_not_there():
+    names = {check.name for check in FAMILY.checks}
+    for variant in ALL:
+        for kind in KINDS:
+            declared = variant.fails(replace(SMALL, kind=kind), {})
+            assert set(declared) <= names
+            assert all(declared.values())

@@ -1,0 +1,133 @@
+"""Every registered variant under every kind and layout, two rows each: right, refused or meant to fail."""
+
+import inspect
+import pkgutil
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import impls.offsets
+from harness import Evidence, Unsupported
+from harness.catalog.implementation import Implementation
+from impls.offsets.family import FAMILY, OffsetsWorkload
+
+LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
+KINDS = ("causal", "bottom_right", "padding", "sliding")
+SEEDS = range(3)
+W = OffsetsWorkload(batch=2, seq=256, max_segments=16, window=9)
+
+# A mark for each of LAYOUTS: right (.), meant to fail (x), refused (-).
+EVERY = dict.fromkeys(KINDS, ".....")
+NO_WINDOW = EVERY | {"sliding": "-----"}
+COUNTS = {"causal": ".xx.x", "bottom_right": "..x.x", "padding": "..x..", "sliding": ".xx.x"}
+MARKS = {
+    "mask_quadratic": EVERY,
+    "mask_blocked": EVERY,
+    "torch_unique": EVERY,
+    "run_length": NO_WINDOW,
+    "segment_min": NO_WINDOW,
+    "onehot_minmax": NO_WINDOW,
+    "bincount": COUNTS,
+    "compact_bincount": COUNTS,
+    "searchsorted": {"causal": ".xxxx", "bottom_right": "..xxx", "padding": "..xx.", "sliding": ".xxxx"},
+    "fast_causal": dict.fromkeys(KINDS, "-----") | {"causal": ".xx.x"},
+}
+BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
+
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
+
+
+def registered():
+    modules = [
+        import_module(f"impls.offsets.{info.name}") for info in pkgutil.iter_modules(impls.offsets.__path__)
+    ]
+    found = {
+        thing for module in modules for thing in vars(module).values() if isinstance(thing, Implementation)
+    }
+    return {variant.name: variant for variant in found}
+
+
+VARIANTS = registered()
+
+
+@cache
+def drawn(layout, seed):
+    return FAMILY.inputs(replace(W, layout=layout), np.random.default_rng([seed, 7]))
+
+
+@cache
+def reference(kind, layout, seed):
+    return FAMILY.semantics["exact"].reference(replace(W, kind=kind), None)(**drawn(layout, seed))
+
+
+@cache
+def compiled(name, kind):
+    """The variant as a callable on numpy inputs; it does not know their layout."""
+    function = VARIANTS[name](replace(W, kind=kind))
+    names = tuple(inspect.signature(function).parameters)
+    if VARIANTS[name].framework == "torch":
+        import torch
+
+        return lambda inputs: tuple(
+            part.numpy() for part in function(**{n: torch.tensor(inputs[n]) for n in names})
+        )
+    import jax
+
+    program = jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+    return lambda inputs: tuple(np.asarray(part) for part in program(**{n: inputs[n] for n in names}))
+
+
+def mark(name, kind, layout, seed):
+    """What becomes of a variant there, as MARKS has it."""
+    try:
+        VARIANTS[name](replace(W, kind=kind, layout=layout))
+    except Unsupported:
+        return "-"
+    result = compiled(name, "causal" if name in BLIND else kind)(drawn(layout, seed))
+    evidence = Evidence(
+        replace(W, kind=kind, layout=layout), drawn(layout, seed), result, reference(kind, layout, seed)
+    )
+    return "." if FAMILY.semantics["exact"].contract.judge(evidence).passed else "x"
+
+
+def test_every_registered_variant_has_its_marks():
+    assert VARIANTS.keys() == MARKS.keys()
+
+
+@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_and_layout_is_right_refused_or_meant_to_fail(name, kind):
+    for seed in SEEDS:
+        assert "".join(mark(name, kind, layout, seed) for layout in LAYOUTS) == MARKS[name][kind]
+    if MARKS[name][kind] == "-----":
+        with pytest.raises(Unsupported, match=f"{kind}.*; use"):
+            VARIANTS[name](replace(W, kind=kind))
+        return
+    expect = VARIANTS[name].expect
+    meant = [bool(expect and expect.when(replace(W, kind=kind, layout=layout))) for layout in LAYOUTS]
+    assert meant == [one == "x" for one in MARKS[name][kind]]
+
+
+@pytest.mark.parametrize("name", sorted(BLIND))
+def test_what_does_not_read_positions_takes_two_inputs(name):
+    """Why one compiled program serves every kind here."""
+    for kind in KINDS:
+        assert set(inspect.signature(VARIANTS[name](replace(W, kind=kind))).parameters) == {
+            "segment_ids_q",
+            "segment_ids_kv",
+        }
+
+
+@pytest.mark.parametrize("name", [name for name in MARKS if name != "fast_causal"])
+def test_a_batch_of_unlike_layouts_is_its_rows(name):
+    """Rows that no seeded batch holds together: one of a stripe beside one with an absent segment."""
+    stripe, absent = drawn("striped", 0), drawn("absent", 0)
+    mixed = {part: np.stack([stripe[part][0], absent[part][1]]) for part in stripe}
+    kind = "causal" if name in BLIND else "bottom_right"
+    together = compiled(name, kind)(mixed)
+    for row, whole in enumerate((stripe, absent)):
+        for mine, theirs in zip(together, compiled(name, kind)(whole), strict=True):
+            assert np.array_equal(mine[row], theirs[row])
