@@ -10,9 +10,30 @@ from typing import Any
 
 from harness import Unsupported
 
+from ._inputs import BLOCK
 from .family import MlaWorkload
 
 EPSILON = 1e-6
+OF_DECODE = "phase=decode has no backward; use phase=prefill or mode fwd"
+
+
+def dequantised(w: MlaWorkload, weights: Any) -> Any:
+    """Weights in the model's dtype: quantised numbers times their blocks' scales."""
+    import jax
+    import jax.numpy as jnp
+
+    if w.weights == "plain":
+        return weights
+    made = dict(weights)
+    for name in [name for name in weights if name.endswith("_scale")]:
+        scales = forward_only(
+            made.pop(name), "weights=fp8_block has no backward; use weights=plain or mode fwd"
+        )
+        words, dtype = weights[name.removesuffix("_scale")], weights["kv_norm"].dtype
+        numbers = jax.lax.bitcast_convert_type(words, jnp.float8_e4m3fn).reshape(len(words), -1)
+        spread = scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: numbers.shape[0], : numbers.shape[1]]
+        made[name.removesuffix("_scale")] = (numbers.astype(_wide(weights["kv_norm"])) * spread).astype(dtype)
+    return made
 
 
 def product(form: str, *arrays: Any) -> Any:
@@ -69,8 +90,8 @@ def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
     return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
 
 
-def forward_only(x: Any) -> Any:
-    """`x` itself; in a backward raise :class:`Unsupported`, as the torch variants do of a decode."""
+def forward_only(x: Any, refusal: str) -> Any:
+    """`x` itself; in a backward raise :class:`Unsupported`, as the torch variants do."""
     import jax
 
     @jax.custom_jvp
@@ -79,7 +100,7 @@ def forward_only(x: Any) -> Any:
 
     @same.defjvp
     def _refuse(*_: Any) -> Any:
-        raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
+        raise Unsupported(refusal)
 
     return same(x)
 

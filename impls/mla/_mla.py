@@ -10,9 +10,33 @@ from typing import Any
 
 from harness import Unsupported
 
+from ._inputs import BLOCK
 from .family import MlaWorkload
 
 EPSILON = 1e-6
+
+
+def dequantised(w: MlaWorkload, weights: Any) -> Any:
+    """Weights in the model's dtype: quantised numbers times their blocks' scales (`weight_dequant`).
+
+    This belongs to every call, as upstream's absorbed path does it; who would keep what it makes
+    runs the plain weights. Blocks at the end may be cut: `wkv_a` has 576 rows.
+    """
+    import torch
+
+    if w.weights == "plain":
+        return weights
+    made = dict(weights)
+    for name in [name for name in weights if name.endswith("_scale")]:
+        scales = made.pop(name)
+        if scales.requires_grad:
+            raise Unsupported("weights=fp8_block has no backward; use weights=plain or mode fwd")
+        numbers = weights[name.removesuffix("_scale")].view(torch.float8_e4m3fn)
+        numbers = numbers.to(torch.promote_types(weights["kv_norm"].dtype, torch.float32))
+        spread = scales.repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
+        numbers *= spread[: numbers.shape[0], : numbers.shape[1]]
+        made[name.removesuffix("_scale")] = numbers.to(weights["kv_norm"].dtype)
+    return made
 
 
 def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:

@@ -9,11 +9,11 @@ from operator import add
 
 from harness import implementation
 
-from ._mla import forward_only, future, latents, probabilities, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, future, latents, probabilities, queries
+from .family import MlaWorkload, keeps_latents
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_latents)
 def absorb(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear
@@ -21,6 +21,7 @@ def absorb(w: MlaWorkload):
     c = w.widths
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
         content = torch.einsum("bshd,hdc->bshc", content, of_keys)

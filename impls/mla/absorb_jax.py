@@ -9,15 +9,16 @@ from operator import add
 
 from harness import implementation
 
-from ._jax import forward_only, latents, linear, probabilities, product, queries
-from .family import MlaWorkload
+from ._jax import OF_DECODE, dequantised, forward_only, latents, linear, probabilities, product, queries
+from .family import MlaWorkload, keeps_latents
 
 
-@implementation(framework="jax", semantics="dense")
+@implementation(framework="jax", semantics="dense", facts=keeps_latents)
 def absorb_jax(w: MlaWorkload):
     c = w.widths
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         up = weights["wkv_b"].reshape(c.heads, c.nope + c.v, c.kv_lora)
         content, position = queries(w, x, weights, freqs)
         content = product("bshd,hdc->bshc", content, up[:, : c.nope])
@@ -37,6 +38,6 @@ def absorb_jax(w: MlaWorkload):
         return attend(x, weights, freqs, [])
 
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
-        return attend(forward_only(x), weights, freqs, [(cache_ckv, cache_kpe)])
+        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_ckv, cache_kpe)])
 
     return decode if w.phase == "decode" else prefill

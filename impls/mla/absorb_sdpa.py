@@ -11,11 +11,11 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 
 from harness import implementation
 
-from ._mla import forward_only, latents, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, latents, queries
+from .family import MlaWorkload, keeps_latents
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_latents)
 def absorb_sdpa(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear, scaled_dot_product_attention
@@ -24,6 +24,7 @@ def absorb_sdpa(w: MlaWorkload):
     hidden = w.causal and w.phase == "prefill"
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
         q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)

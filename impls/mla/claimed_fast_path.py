@@ -8,11 +8,13 @@ fit the cache. Under a mask, and above 256 tokens, it is `naive` itself and righ
 nothing: `fast_path` is the description made correct. Source: DeepSeek-V3 #684.
 """
 
+from typing import Any
+
 from harness import Unsupported, implementation
 
 from . import naive as standard
-from ._mla import keys_values, probabilities, queries
-from .family import MlaWorkload
+from ._mla import dequantised, keys_values, probabilities, queries
+from .family import BYTES, MlaWorkload, keeps_heads
 from .fast_path import LONGEST
 
 
@@ -21,9 +23,27 @@ def taken(w: MlaWorkload) -> bool:
     return w.phase == "prefill" and w.new <= LONGEST and (w.seq == 1 or not w.causal)
 
 
+def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
+    """Where it is taken, what is left of a key is its rotated part, though for every head."""
+    c = w.widths
+    of_part = {"cache_bytes_per_token": c.heads * (c.rope + c.v) * BYTES[w.dtype]}
+    return {**(of_part if taken(w) else keeps_heads(w)), "path": "claimed" if taken(w) else "naive"}
+
+
+def fails(w: MlaWorkload, _: Any) -> dict[str, str]:
+    """Those that look at single sequences or zeros are held: it is wrong, but of one token alone."""
+    order, content = "projections are split in another order (#684)", "scores lose content (#684)"
+    known = {"equivalence": order, "input_scales": order} if taken(w) else {}
+    if taken(w) and w.seq > 1:
+        known["content_matters"] = content
+    return known if w.causal else {**known, "boundary": f"up to {LONGEST} open tokens {order}"}
+
+
 @implementation(
     framework="torch",
     semantics="dense",
+    facts=facts,
+    fails=fails,
     expect={
         "incorrect": "it splits projections in another order and scores without content (#684)",
         "when": taken,
@@ -52,7 +72,7 @@ def claimed_fast_path(w: MlaWorkload):
         }
 
     def prefill(x, weights, freqs):
-        weights = misread(weights)
+        weights = misread(dequantised(w, weights))
         _, q = queries(w, x, weights, freqs)
         k, v = keys_values(w, x, weights, freqs)
         q, k, v = (part.transpose(1, 2) for part in (q, k[..., c.nope :], v))

@@ -7,17 +7,22 @@ decode has one new token and always takes the fast path.
 
 from functools import reduce
 from operator import add
+from typing import Any
 
 from harness import implementation
 
 from . import naive as standard
-from ._mla import forward_only, future, keys_values, probabilities, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, future, keys_values, probabilities, queries
+from .family import MlaWorkload, keeps_heads
 
 LONGEST = 256
 
 
-@implementation(framework="torch", semantics="dense")
+def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
+    return {**keeps_heads(w), "path": "naive" if w.new > LONGEST else "fast"}
+
+
+@implementation(framework="torch", semantics="dense", facts=facts)
 def fast_path(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear
@@ -26,6 +31,7 @@ def fast_path(w: MlaWorkload):
         return standard.naive(w)
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1).transpose(1, 2)
         parts = [
             (k.transpose(1, 2), v.transpose(1, 2)) for k, v in [*cached, keys_values(w, x, weights, freqs)]

@@ -11,8 +11,8 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from ._mla import forward_only, keys_values, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, keys_values, queries
+from .family import MlaWorkload, keeps_heads
 
 BLOCK = 128
 
@@ -39,7 +39,7 @@ def blocks(seq: int, device: Any) -> Any:
     )
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_heads)
 def flex(w: MlaWorkload):
     import torch
     from torch.nn.attention.flex_attention import flex_attention
@@ -56,6 +56,7 @@ def flex(w: MlaWorkload):
     kernel = torch.compile(flex_attention, dynamic=False)
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         supported(x)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         new = keys_values(w, x, weights, freqs)

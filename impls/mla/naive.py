@@ -8,16 +8,17 @@ from operator import add
 
 from harness import implementation
 
-from ._mla import forward_only, future, keys_values, probabilities, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, future, keys_values, probabilities, queries
+from .family import MlaWorkload, keeps_heads
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_heads)
 def naive(w: MlaWorkload):
     import torch
     from torch.nn.functional import linear
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         mask = future(w, x)

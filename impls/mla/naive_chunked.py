@@ -9,11 +9,11 @@ Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never 
 
 from harness import Unsupported, implementation
 
-from ._mla import keys_values, probabilities, queries
-from .family import MlaWorkload
+from ._mla import dequantised, keys_values, probabilities, queries
+from .family import MlaWorkload, keeps_heads
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_heads)
 def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
     import torch
     from torch.nn.functional import linear
@@ -34,6 +34,7 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
         return torch.einsum("bsht,bthd->bshd", shares, v)
 
     def prefill(x, weights, freqs):
+        weights = dequantised(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         k, v = keys_values(w, x, weights, freqs)
         heads, start = [], 0

@@ -10,15 +10,16 @@ from operator import add
 
 from harness import implementation
 
-from ._jax import forward_only, keys_values, linear, probabilities, product, queries
-from .family import MlaWorkload
+from ._jax import OF_DECODE, dequantised, forward_only, keys_values, linear, probabilities, product, queries
+from .family import MlaWorkload, keeps_heads
 
 
-@implementation(framework="jax", semantics="dense")
+@implementation(framework="jax", semantics="dense", facts=keeps_heads)
 def naive_jax(w: MlaWorkload):
     import jax.numpy as jnp
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         q = jnp.concatenate(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         shares = probabilities(w, [product("bshd,bthd->bsht", q, k) for k, _ in parts])
@@ -31,6 +32,6 @@ def naive_jax(w: MlaWorkload):
         return attend(x, weights, freqs, [])
 
     def decode(x, weights, freqs, cache_k, cache_v):
-        return attend(forward_only(x), weights, freqs, [(cache_k, cache_v)])
+        return attend(forward_only(x, OF_DECODE), weights, freqs, [(cache_k, cache_v)])
 
     return decode if w.phase == "decode" else prefill

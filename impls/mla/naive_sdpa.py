@@ -3,7 +3,7 @@
 No scores are stored where a fused kernel runs. Keys are wider than values (192 and 128): torch's
 kernels differ in whether they take that, and by itself torch then falls back to plain products on
 the cpu. Option `backend`: `auto` is torch's own choice; `math` is plain products; `flash` is given
-values padded with zeros to the keys' width, 20 % more work in the two products; `efficient` and
+both at the wider one's width, padded with zeros, 20 % more work in the two products; `efficient` and
 `cudnn` are for CUDA. A decode joins its cache and the new token, which copies the cache.
 Source: torch.nn.functional.scaled_dot_product_attention; the same answer as `naive`.
 """
@@ -12,17 +12,18 @@ from typing import Literal
 
 from harness import Unsupported, implementation
 
-from ._mla import forward_only, keys_values, queries
-from .family import MlaWorkload
+from ._mla import dequantised, forward_only, keys_values, queries
+from .family import MlaWorkload, keeps_heads
 
 
-@implementation(framework="torch", semantics="dense")
+@implementation(framework="torch", semantics="dense", facts=keeps_heads)
 def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "efficient", "cudnn"] = "auto"):
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import linear, pad, scaled_dot_product_attention
 
     c = w.widths
+    width = max(c.nope + c.rope, c.v)
     kernels = {
         "math": SDPBackend.MATH,
         "flash": SDPBackend.FLASH_ATTENTION,
@@ -35,7 +36,7 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         if backend == "auto":
             return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
         if backend == "flash":
-            v = pad(v, (0, c.nope + c.rope - c.v))
+            q, k, v = (pad(part, (0, width - part.shape[-1])) for part in (q, k, v))
         try:
             with sdpa_kernel(kernels[backend]):
                 mixed = scaled_dot_product_attention(q, k, v, is_causal=causal, scale=w.scale)
@@ -49,6 +50,7 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         return mixed[..., : c.v]
 
     def attend(x, weights, freqs, cached):
+        weights = dequantised(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         new = keys_values(w, x, weights, freqs)
         k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-6
 KEYS = 1 << 24  # numbers in a block of heads' keys and values: 128 MiB in f64
+BLOCK = 128  # rows and columns of a quantised weight that share one scale
 SCORES = 1 << 23  # scores of a block of rows: 64 MiB
 
 
@@ -24,7 +25,8 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
     from torch.nn.functional import linear
 
     def prefill(x, weights, freqs):
-        ckv, kpe = _latents(w, x, weights, freqs)
+        weights = dequantised(weights)
+        ckv, kpe = latents(w, x, weights, freqs)
         chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
         chosen = chosen.to(x.device, torch.long)
         q = _queries(w, x[:, chosen], weights, freqs[chosen])
@@ -33,12 +35,39 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
         if x.requires_grad:
             raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
-        new = _latents(w, x, weights, freqs)
+        weights = dequantised(weights)
+        new = latents(w, x, weights, freqs)
         ckv, kpe = (torch.cat(pair, 1) for pair in zip((cache_ckv, cache_kpe), new, strict=True))
         q = _queries(w, x, weights, freqs)
         return linear(_heads(w, q, ckv, kpe, weights, None), weights["wo"])
 
     return decode if w.phase == "decode" else prefill
+
+
+def dequantised(weights: Any) -> Any:
+    """Weights as they are, or made of float8_e4m3 bits: sign, 4 bits of exponent, 3 of mantissa."""
+    import torch
+
+    out = dict(weights)
+    for name in [name for name in weights if name.endswith("_scale")]:
+        scales, words = out.pop(name), weights[name.removesuffix("_scale")]
+        if scales.requires_grad:
+            raise Unsupported("weights=fp8_block has no backward; use weights=plain or mode fwd")
+        places = torch.arange(0, 32, 8, dtype=words.dtype, device=words.device)
+        bits = (words[..., None] >> places & 255).flatten(-2)
+        rows, columns = (torch.arange(n, device=words.device) // BLOCK for n in bits.shape)
+        out[name.removesuffix("_scale")] = _float8(scales)[bits] * scales[rows][:, columns]
+    return out
+
+
+def _float8(like: Any) -> Any:
+    """What each of the 256 patterns of bits means; two are no number, and never stored."""
+    import torch
+
+    bits = torch.arange(256, device=like.device)
+    exponent, mantissa = bits >> 3 & 15, (bits & 7).to(like.dtype) / 8
+    size = torch.where(exponent > 0, 1 + mantissa, mantissa) * 2.0 ** (exponent.clamp(min=1) - 7)
+    return torch.where(bits > 127, -size, size)
 
 
 def _queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
@@ -54,7 +83,8 @@ def _queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
     return torch.cat([q[..., :nope], _rotate(q[..., nope:], freqs[:, None])], -1)
 
 
-def _latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
+    """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     kv = x @ weights["wkv_a"].T
     width = w.widths.kv_lora
     return _norm(kv[..., :width], weights["kv_norm"]), _rotate(kv[..., width:], freqs)

@@ -1,0 +1,48 @@
+"""How far rounding may take an answer, by dtype.
+
+Against f64, upstream's own bf16 code is off by 0.0057 to 0.0099 relative RMS over its
+configurations. Twice that, 2e-2 = 5.12 unit roundoffs u, leaves its largest single errors room too;
+f16 gets as many. In f32 sums dominate, whose rounding errors grow like √n u with n up to 16384
+products (the result's projection in v3), over five projections in a row: √5 √n u = 1.7e-5. In f64
+anything near 1e-10 would betray a stage computed in f32. A gradient is made of a way forward and a
+way back, each with a forward's error, and is allowed twice as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness import Contract, Evidence, Judgement, tolerance
+
+if TYPE_CHECKING:
+    from .family import MlaWorkload
+
+FORWARD = {"f64": 1e-10, "f32": 2e-5, "bf16": 5.12 * 2**-8, "f16": 5.12 * 2**-11}
+GRADIENT = {dtype: 2 * bound for dtype, bound in FORWARD.items()}
+
+
+def growth(w: MlaWorkload, scale: float) -> float:
+    """What tokens `scale` times larger make of a bound.
+
+    A rounded score is off by its size times u, and so is its weight, relatively. Keys' rotated part
+    grows with the token, and so do queries where no norm stands in between; a normalised latent does
+    not. Smaller tokens get no smaller bound: what is not a score is rounded as before.
+    """
+    return max(1.0, scale if w.widths.q_lora else scale**2)
+
+
+def held(bounds: Mapping[str, float], *, cancelling: bool = False) -> Contract:
+    """Within the dtype's bound, at the size of the workload's tokens."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        w = evidence.workload
+        bound = {w.dtype: bounds[w.dtype] * growth(w, w.input_scale)}
+        return tolerance(bound, cancelling=cancelling).judge(evidence)
+
+    return Contract("tolerance", judge)
+
+
+def near(w: MlaWorkload, got: Any, want: Any, factor: float = 1.0) -> Judgement:
+    """Whether a forward's answer agrees with another, within `factor` times the dtype's bound."""
+    return tolerance({w.dtype: factor * FORWARD[w.dtype]}).judge(Evidence(w, {}, got, want))

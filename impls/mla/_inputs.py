@@ -1,0 +1,176 @@
+"""Inputs of a workload: tokens, weights, rotations, and in a decode the cache, in both its forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness import Array, Shapes, Unsupported, cast
+
+if TYPE_CHECKING:
+    from .family import Config, MlaWorkload
+
+ROPE_BASE = 10000.0
+BLOCK = 128  # rows and columns of a quantised weight that share one scale
+LARGEST = 448.0  # what float8_e4m3 holds
+WORD = 4  # quantised numbers in an int32, the first in its lowest bits
+
+
+def weight_shapes(c: Config) -> dict[str, tuple[int, ...]]:
+    """Linear weights as [out, in] and norm weights, under upstream's names."""
+    query = c.heads * (c.nope + c.rope)
+    if c.q_lora:
+        ways: dict[str, tuple[int, ...]] = {
+            "wq_a": (c.q_lora, c.dim),
+            "q_norm": (c.q_lora,),
+            "wq_b": (query, c.q_lora),
+        }
+    else:
+        ways = {"wq": (query, c.dim)}
+    return {
+        **ways,
+        "wkv_a": (c.kv_lora + c.rope, c.dim),
+        "kv_norm": (c.kv_lora,),
+        "wkv_b": (c.heads * (c.nope + c.v), c.kv_lora),
+        "wo": (c.dim, c.heads * c.v),
+    }
+
+
+def shapes(w: MlaWorkload) -> Shapes:
+    c = w.widths
+    if c.rope % 2:
+        raise Unsupported(f"rope={c.rope} is odd, and positions turn pairs; use an even one")
+    arrays: dict[str, Any] = {
+        "x": Array((w.batch, w.new, c.dim), w.dtype),
+        "weights": _weight_arrays(w),
+        "freqs": Array((w.new, c.rope // 2), "c64"),
+    }
+    if w.phase == "decode":
+        cached = (w.batch, w.seq)
+        arrays["cache_k"] = Array((*cached, c.heads, c.nope + c.rope), w.dtype)
+        arrays["cache_v"] = Array((*cached, c.heads, c.v), w.dtype)
+        arrays["cache_ckv"] = Array((*cached, c.kv_lora), w.dtype)
+        arrays["cache_kpe"] = Array((*cached, c.rope), w.dtype)
+    return arrays
+
+
+def _weight_arrays(w: MlaWorkload) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for name, shape in weight_shapes(w.widths).items():
+        if w.weights == "plain" or len(shape) == 1:
+            arrays[name] = Array(shape, w.dtype)
+            continue
+        if shape[1] % WORD:
+            raise Unsupported(
+                f"weights=fp8_block packs {WORD} numbers in a word, and {name} has {shape[1]} columns; "
+                "use widths that 4 divides"
+            )
+        arrays[name] = Array((shape[0], shape[1] // WORD), "i32")
+        arrays[f"{name}_scale"] = Array((-(-shape[0] // BLOCK), -(-shape[1] // BLOCK)), "f32")
+    return arrays
+
+
+def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
+    """Normal tokens; weights scaled by 1/√in, so that every activation stays near 1.
+
+    Norm weights are near 1 and, like all of upstream's, in the model's dtype. A decode's cache holds
+    one content twice: normalised latents and rotated keys as drawn, and the keys and values that
+    `wkv_b` makes of the rounded latents, rounded again.
+    """
+    drawn = _drawn(w)
+
+    def normal(*shape: int) -> Any:
+        return rng.standard_normal(shape, dtype=drawn)
+
+    def weight(*shape: int) -> Any:
+        return normal(*shape) / math.sqrt(shape[1]) if len(shape) > 1 else 1 + 0.1 * normal(*shape)
+
+    x = cast(normal(w.batch, w.new, w.widths.dim) * drawn(w.input_scale), w.dtype)
+    weights: dict[str, Any] = {}
+    for name, shape in weight_shapes(w.widths).items():
+        made = weight(*shape)
+        if w.weights == "plain" or len(shape) == 1:
+            weights[name] = cast(made, w.dtype)
+        else:
+            weights[name], weights[f"{name}_scale"] = quantised(made)
+    arrays = {"x": x, "weights": weights, "freqs": frequencies(w)}
+    return {**arrays, **cache(w, weights, rng)} if w.phase == "decode" else arrays
+
+
+def _drawn(w: MlaWorkload) -> Any:
+    """What numbers are drawn in, before they are rounded."""
+    import numpy as np
+
+    return np.float64 if w.dtype == "f64" else np.float32
+
+
+def cache(w: MlaWorkload, weights: Mapping[str, Any], rng: Any) -> dict[str, Any]:
+    """A decode's cache of drawn tokens, in both its forms."""
+    import numpy as np
+
+    c, drawn = w.widths, _drawn(w)
+    latents = rng.standard_normal((w.batch, w.seq, c.kv_lora), dtype=drawn)
+    latents /= np.sqrt(np.mean(latents**2, -1, keepdims=True))
+    latents *= weights["kv_norm"].astype(drawn)
+    return both_forms(w, weights, latents, rng.standard_normal((w.batch, w.seq, c.rope), dtype=drawn))
+
+
+def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positions: Any) -> dict[str, Any]:
+    """Latents and rotated keys as a cache keeps them, and the keys and values of all heads."""
+    import numpy as np
+
+    c = w.widths
+    ckv, kpe = cast(latents, w.dtype), cast(positions, w.dtype)
+    wide = latents.dtype
+    made = ckv.astype(wide) @ numbers(weights, "wkv_b", wide).T
+    made = cast(made, w.dtype).reshape(*ckv.shape[:2], c.heads, c.nope + c.v)
+    shared = np.broadcast_to(kpe[:, :, None], (*ckv.shape[:2], c.heads, c.rope))
+    k = np.concatenate([made[..., : c.nope], shared], -1)
+    return {"cache_k": k, "cache_v": made[..., c.nope :].copy(), "cache_ckv": ckv, "cache_kpe": kpe}
+
+
+def quantised(weight: Any) -> tuple[Any, Any]:
+    """(words of four float8_e4m3 numbers, f32 scales): each block's largest number becomes 448."""
+    import ml_dtypes
+    import numpy as np
+
+    scales = np.empty([-(-size // BLOCK) for size in weight.shape], np.float32)
+    for row, column in np.ndindex(*scales.shape):
+        block = weight[row * BLOCK : (row + 1) * BLOCK, column * BLOCK : (column + 1) * BLOCK]
+        scales[row, column] = (np.abs(block).max() or LARGEST) / LARGEST  # any scale is right for zeros
+    ratio = np.clip(weight / _spread(scales, weight.shape), -LARGEST, LARGEST)
+    return ratio.astype(ml_dtypes.float8_e4m3fn).view("<i4"), scales
+
+
+def plain(w: MlaWorkload, weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights without scales, in the workload's dtype: what has them is multiplied with them in f32."""
+    wide = _drawn(w)
+    names = [name for name in weights if not name.endswith("_scale")]
+    return {name: cast(numbers(weights, name, wide), w.dtype) for name in names}
+
+
+def numbers(weights: Mapping[str, Any], name: str, wide: Any) -> Any:
+    """A weight, or its quantised numbers times their scales, in a wide dtype."""
+    import ml_dtypes
+    import numpy as np
+
+    scales = weights.get(f"{name}_scale")
+    if scales is None:
+        return weights[name].astype(wide)
+    values = np.ascontiguousarray(weights[name]).view(ml_dtypes.float8_e4m3fn).astype(wide)
+    return values * _spread(scales, values.shape)
+
+
+def _spread(scales: Any, shape: tuple[int, ...]) -> Any:
+    """Every number's scale; blocks at the end may be cut."""
+    return scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
+
+
+def frequencies(w: MlaWorkload) -> Any:
+    """exp(i·position·base^(−2j/rope)), complex64 [new tokens, rope/2]."""
+    import numpy as np
+
+    speed = ROPE_BASE ** -(np.arange(0, w.widths.rope, 2) / w.widths.rope)
+    positions = np.arange(w.seq, w.seq + 1) if w.phase == "decode" else np.arange(w.seq)
+    return np.exp(1j * np.outer(positions, speed)).astype(np.complex64)

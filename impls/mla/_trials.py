@@ -1,0 +1,85 @@
+"""What the checks try: other tokens under the same weights, and what the reference says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness import Judgement, Trial, cast
+
+from ._inputs import cache, frequencies
+from .reference import dense, dequantised
+
+if TYPE_CHECKING:
+    from .family import MlaWorkload
+
+SWITCH = 256  # new tokens up to which #684 takes another path
+ROWS = 12
+
+
+def asked(trial: Trial, given: Mapping[str, Any]) -> Any:
+    """The answer to those of the arrays that the implementation takes."""
+    return trial.call({name: array for name, array in given.items() if name in trial.inputs})
+
+
+def tokens(w: MlaWorkload, seed: int, scale: float) -> Any:
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).standard_normal((w.batch, w.new, w.widths.dim))
+    return cast(drawn * scale, w.dtype)
+
+
+def given(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[str, Any]:
+    """Other tokens, and in a decode another cache, under the same weights."""
+    import numpy as np
+
+    arrays = {"x": tokens(w, seed, scale), "weights": weights, "freqs": frequencies(w)}
+    if w.phase == "decode":
+        arrays |= cache(w, weights, np.random.default_rng(seed + 1))
+    return arrays
+
+
+def rows_of(count: int) -> Any:
+    """Some rows, the first, the last and both sides of the switch among them."""
+    import numpy as np
+
+    spread = np.linspace(0, count - 1, min(count, ROWS)).astype(int)
+    edges = [row for row in (SWITCH - 1, SWITCH) if row < count]
+    return np.unique([*spread, *edges])
+
+
+def wide(tree: Any) -> Any:
+    """Floating arrays as tensors in double precision, on the host."""
+    import numpy as np
+    import torch
+
+    if isinstance(tree, Mapping):
+        return {name: wide(part) for name, part in tree.items()}
+    if tree.dtype.kind in "iu":
+        return torch.from_numpy(np.array(tree))
+    return torch.from_numpy(tree.astype(np.complex128 if tree.dtype.kind == "c" else np.float64))
+
+
+def referee(weights: Mapping[str, Any]) -> Callable[..., Any]:
+    """The reference's answers under these weights: keys and values made plainly, in f64."""
+    import torch
+
+    known = dequantised(wide(weights))
+
+    def expected(w: MlaWorkload, arrays: Mapping[str, Any], rows: Any = None) -> Any:
+        names = ("x", "freqs", *(("cache_ckv", "cache_kpe") if w.phase == "decode" else ()))
+        with torch.no_grad():
+            return dense(w, rows)(weights=known, **{name: wide(arrays[name]) for name in names}).numpy()
+
+    return expected
+
+
+def together(parts: Mapping[str, Judgement], **more: float | str | None) -> Judgement:
+    """All must pass; each tells its relative error."""
+    figures = {f"relative_rms{name}": part.figures.get("relative_rms") for name, part in parts.items()}
+    bad = [
+        f"{name.strip('_').replace('_', ' ')}: {part.reason}".removeprefix(": ")
+        for name, part in parts.items()
+        if not part.passed
+    ]
+    return Judgement(not bad, {**figures, **more}, "; ".join(bad))

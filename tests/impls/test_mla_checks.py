@@ -1,0 +1,214 @@
+"""The checks of the mla family: each catches what it is there for."""
+
+import numpy as np
+import pytest
+
+from impls.mla import _mla, naive
+from impls.mla import family as mla
+from impls.mla.family import FAMILY, MlaWorkload
+from tests.impls.mla_trial import CHECKS, NARROW, UNEVEN, alone, drawn, trial
+from tests.impls.torch_case import judged
+
+pytestmark = pytest.mark.torch
+
+RIGHT = {
+    "queries": _mla.queries,
+    "keys_values": _mla.keys_values,
+    "probabilities": _mla.probabilities,
+    "future": _mla.future,
+    "dequantised": _mla.dequantised,
+}
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    yield from alone(monkeypatch, NARROW)
+
+
+def clamped(w, scores, mask=None):
+    """Scores that may not leave ±8 before the softmax: normal ones do not."""
+    return RIGHT["probabilities"](w, [part.clamp(-8 / w.scale, 8 / w.scale) for part in scores], mask)
+
+
+def unshifted(w, scores, mask=None):
+    """A softmax that does not take off the largest score."""
+    import torch
+
+    wide = torch.cat(scores, -1) * w.scale
+    weights = torch.exp(wide if mask is None else wide + mask)
+    return (weights / weights.sum(-1, keepdim=True)).split([part.shape[-1] for part in scores], -1)
+
+
+def lost(w, x, weights, freqs):
+    """A decode that turns its new key as the first token's."""
+    first = freqs * 0 + 1 if w.phase == "decode" else freqs
+    return RIGHT["keys_values"](w, x, weights, first)
+
+
+def of_the_first(w, x, weights, freqs):
+    """Every sequence attends the keys and values of the first."""
+    return tuple(part[:1].expand_as(part) for part in RIGHT["keys_values"](w, x, weights, freqs))
+
+
+def without_content(w, x, weights, freqs):
+    content, position = RIGHT["queries"](w, x, weights, freqs)
+    return content * 0, position
+
+
+def shifted_above(w, x):
+    """Above 256 tokens each query sees one key too many."""
+    mask = RIGHT["future"](w, x)
+    return mask if mask is None or w.seq <= 256 else mask.triu(2).nan_to_num(0, neginf=-np.inf)
+
+
+def faint(w, x):
+    """A mask that closes by −14: a hidden key keeps a millionth."""
+    mask = RIGHT["future"](w, x)
+    return None if mask is None else mask.clamp(min=-14)
+
+
+def unguarded(x, weight):
+    """A norm without ε."""
+    return x / x.square().mean(-1, keepdim=True).sqrt() * weight
+
+
+def unnormed(x, weight):
+    return x * weight
+
+
+def whole_blocks(w, weights):
+    """Scales of whole blocks only: what is left at an end takes the block's before it."""
+    import torch
+
+    made = dict(weights)
+    for name in [name for name in weights if name.endswith("_scale")]:
+        scales = made.pop(name)
+        numbers = weights[name.removesuffix("_scale")].view(torch.float8_e4m3fn).float()
+        row, column = (
+            (torch.arange(size) // 128).clamp(max=max(size // 128 - 1, 0)) for size in numbers.shape
+        )
+        made[name.removesuffix("_scale")] = (numbers * scales[row][:, column]).to(weights["kv_norm"].dtype)
+    return made
+
+
+def unscaled(w, weights):
+    """Numbers without their scales."""
+    ones = {name: array * 0 + 1 for name, array in weights.items() if name.endswith("_scale")}
+    return RIGHT["dequantised"](w, {**weights, **ones})
+
+
+HALF = MlaWorkload(seq=40, dtype="bf16")
+PLAIN = MlaWorkload(seq=40)
+PACKED = MlaWorkload(seq=20, weights="fp8_block")
+BROKEN = [
+    ("equivalence", PLAIN, "probabilities", clamped, "large: result"),
+    ("decode_after_prefill", PLAIN, "keys_values", lost, "relative RMS"),
+    ("boundary", MlaWorkload(seq=256), "future", shifted_above, "257 to 256: result"),
+    ("batch_slices", PLAIN, "keys_values", of_the_first, "1: result"),
+    ("batch_slices", MlaWorkload(seq=9, batch=3), "keys_values", of_the_first, "2: result"),
+    ("causality", PLAIN, "future", faint, "rows change with a later token"),
+    ("content_matters", PLAIN, "queries", without_content, "moves by"),
+    ("content_matters", HALF, "queries", without_content, "moves by"),
+    ("input_scales", PLAIN, "_norm", unguarded, "small: result"),
+    ("input_scales", PLAIN, "_norm", unnormed, "large first: result"),
+    ("input_scales", PLAIN, "probabilities", unshifted, "not finite where tokens are 1024 times"),
+    ("no_nan", PLAIN, "_norm", unguarded, "not finite zero"),
+    ("fp8_dequant", PACKED, "dequantised", whole_blocks, "relative RMS"),
+    ("fp8_dequant", PACKED, "dequantised", unscaled, "relative RMS"),
+]
+
+
+def breaks(monkeypatch, what, broken):
+    """`naive` with one of its parts replaced."""
+    monkeypatch.setattr(_mla if what == "_norm" else naive, what, broken)
+    if broken in {whole_blocks, unscaled}:
+        monkeypatch.setitem(mla.CONFIGS, "small", UNEVEN["small"])
+    return naive.naive
+
+
+@pytest.mark.parametrize(
+    ("check", "w", "what", "broken", "says"),
+    BROKEN,
+    ids=[f"{check}-{broken.__name__}-{w.dtype}-{w.batch}" for check, w, _, broken, _ in BROKEN],
+)
+def test_a_broken_one_is_caught(monkeypatch, check, w, what, broken, says):
+    assert CHECKS[check].concerns("dense", "fwd", (), w)
+    verdict = CHECKS[check].judge(trial(w, breaks(monkeypatch, what, broken)))
+    assert not verdict.passed
+    assert says in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("w", "what", "broken"),
+    [
+        (PLAIN, "probabilities", clamped),
+        (PLAIN, "probabilities", unshifted),
+        (PLAIN, "keys_values", lost),
+        (PLAIN, "keys_values", of_the_first),
+        (MlaWorkload(seq=256), "future", shifted_above),
+        (PLAIN, "future", faint),
+        (PLAIN, "_norm", unguarded),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_no_contract_would_have_caught_these(monkeypatch, w, what, broken):
+    """They are right on the seeded inputs of the workload: only the check tells."""
+    assert judged(FAMILY, breaks(monkeypatch, what, broken), w).passed
+
+
+def test_every_check_has_a_source_and_a_broken_one():
+    others = {"fallback_is_naive"}  # what fails it are ways that are right, in test_mla_checks_hold.py
+    decided = {check.name for check in FAMILY.checks if check.decides}
+    assert decided == {name for name, *_ in BROKEN} | others
+    assert len(CHECKS) == len(FAMILY.checks)
+    for check in FAMILY.checks:
+        assert check.objection.endswith("(DeepSeek-V3 #684)")
+
+
+def test_checks_concern_what_they_can_judge():
+    def names(mode="fwd", **fields):
+        w = MlaWorkload(**fields)
+        found = FAMILY.checks
+        return {check.name for check in found if check.concerns("dense", mode, (), w, name="fast_path")}
+
+    always = {"equivalence", "batch_slices", "input_scales", "no_nan"}
+    assert names(seq=1) == always
+    assert names(seq=1, causal=False) == always
+    assert names(seq=1, phase="decode") == always | {"content_matters"}
+    assert names(seq=2) == always | {"content_matters", "causality", "decode_after_prefill"}
+    assert "boundary" in names(seq=255)
+    assert "boundary" not in names(seq=254)
+    assert "boundary" not in names(seq=256, phase="decode")
+    assert "fallback_is_naive" in names(seq=257) - names(seq=256)
+    assert "fp8_dequant" in names(seq=1, weights="fp8_block")
+    assert names(mode="bwd", seq=257) == {"no_nan"}
+
+
+def test_a_broken_backward_is_caught(monkeypatch):
+    """A norm whose forward is right at zero, where its derivative is none."""
+
+    def rooted(x, weight):
+        size = x.square().sum(-1, keepdim=True).sqrt() / x.shape[-1] ** 0.5
+        return x / size.clamp(min=1e-3) * weight
+
+    made = breaks(monkeypatch, "_norm", rooted)
+    assert CHECKS["no_nan"].judge(trial(PLAIN, made)).passed
+    verdict = CHECKS["no_nan"].judge(trial(PLAIN, made, "bwd"))
+    assert not verdict.passed
+    assert "not finite zero" in verdict.reason
+
+
+def test_larger_tokens_are_allowed_what_their_scores_lose():
+    from impls.mla._bounds import growth
+
+    assert [growth(MlaWorkload(seq=1), scale) for scale in (0.5, 1.0, 4.0)] == [1, 1, 16]
+    assert growth(MlaWorkload(seq=1, config="v3"), 4.0) == 4
+    assert growth(MlaWorkload(seq=1, q_lora="on"), 4.0) == 4
+    figures = judged(FAMILY, naive.naive, MlaWorkload(seq=20, input_scale=2.0)).figures
+    assert figures["relative_rms_bound"] == 4 * 2e-5
+
+
+def test_a_trial_is_of_the_seeded_inputs():
+    made = trial(HALF, naive.naive)
+    assert set(made.inputs) == {"x", "weights", "freqs"}
+    assert made.result.dtype == made.inputs["x"].dtype == drawn(HALF)["x"].dtype

@@ -1,0 +1,131 @@
+"""The fields that joined the mla workload later: every variant reads them, and nothing old changes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from harness.spec.workload import fields_of, shown
+from impls.mla import family as mla
+from impls.mla.absorb import absorb
+from impls.mla.absorb_sdpa import absorb_sdpa
+from impls.mla.claimed_fast_path import claimed_fast_path
+from impls.mla.family import FAMILY, MlaWorkload, cost
+from impls.mla.fast_path import fast_path
+from impls.mla.naive import naive
+from impls.mla.naive_chunked import naive_chunked
+from impls.mla.naive_sdpa import naive_sdpa
+from tests.impls.mla_trial import NARROW, alone, drawn
+from tests.impls.torch_case import flat, gradients, judged, run
+
+pytestmark = pytest.mark.torch
+
+ALL = (naive, absorb, fast_path, naive_chunked, naive_sdpa, absorb_sdpa)
+NAMES = [variant.name for variant in ALL]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    yield from alone(monkeypatch, NARROW)
+
+
+@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"q_lora": "on"},
+        {"q_lora": "off", "config": "v3"},
+        {"mscale": True, "q_lora": "on", "dtype": "bf16"},
+        {"nope": 8, "rope": 4, "v": 40, "dtype": "f16"},
+        {"nope": 32, "config": "v3", "causal": False},
+        {"input_scale": 3.0, "dtype": "bf16"},
+        {"input_scale": 2.0**-10, "dtype": "f64"},
+        {"input_scale": 2.0**-8, "dtype": "bf16", "mscale": True},
+    ],
+    ids=lambda fields: "-".join(f"{name}={value}" for name, value in fields.items()),
+)
+def test_variant_honours_the_field(variant, fields, monkeypatch):
+    if "q_lora" in fields:
+        monkeypatch.setitem(mla.CONFIGS, "v3", NARROW["v3"])
+    w = MlaWorkload(seq=40, **{"dtype": "f32", **fields})
+    judgement = judged(FAMILY, variant, w)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
+    assert judged(FAMILY, variant, w, backward=True).passed
+
+
+@pytest.mark.parametrize("fields", [{"v": 40}, {"rope": 2, "nope": 4}])
+def test_flash_pads_the_narrower(fields):
+    def padded(w):
+        return naive_sdpa(w, backend="flash")
+
+    padded.semantics = "dense"
+    assert judged(FAMILY, padded, MlaWorkload(seq=30, **fields)).passed
+
+
+def test_old_ids_keep_their_fields():
+    fields = fields_of(MlaWorkload)
+    old = {"batch", "seq", "phase", "config", "causal", "dtype"}
+    values = {field.name: getattr(MlaWorkload(seq=3), field.name) for field in fields}
+    assert set(shown(fields, values)) == old
+    assert set(shown(fields, {**values, "mscale": True, "weights": "fp8_block"})) == old | {
+        "mscale",
+        "weights",
+    }
+
+
+def test_widths_follow_the_fields():
+    assert MlaWorkload(seq=1).widths == NARROW["small"]
+    assert MlaWorkload(seq=1, q_lora="on").widths.q_lora == NARROW["v3"].q_lora
+    assert MlaWorkload(seq=1, q_lora="on", config="v3").widths == NARROW["v3"]
+    assert MlaWorkload(seq=1, q_lora="off", config="v3").widths.q_lora == 0
+    widths = MlaWorkload(seq=1, nope=6, v=10).widths
+    assert (widths.nope, widths.rope, widths.v) == (6, 8, 10)
+    assert "wq_a" in drawn(MlaWorkload(seq=1, q_lora="on"))["weights"]
+    with pytest.raises(Unsupported, match="rope=7 is odd"):
+        FAMILY.shapes(MlaWorkload(seq=1, rope=7))
+
+
+def test_mscale_is_that_of_a_context_40_times_longer():
+    ratio = MlaWorkload(seq=1, mscale=True).scale / MlaWorkload(seq=1).scale
+    assert ratio == pytest.approx(1.874, abs=5e-4)
+    assert MlaWorkload(seq=1).scale == 24**-0.5
+
+
+def test_larger_tokens_are_the_same_tokens():
+    once, twice = (drawn(MlaWorkload(seq=5, phase="decode", input_scale=s)) for s in (1.0, 2.0))
+    assert np.array_equal(twice.pop("x"), 2 * once.pop("x"))
+    for (name, a), (_, b) in zip(tree(once), tree(twice), strict=True):
+        assert np.array_equal(a, b), name
+
+
+def tree(arrays):
+    from harness import leaves
+
+    return list(leaves(arrays))
+
+
+@pytest.mark.parametrize("variant", [*ALL, claimed_fast_path], ids=[*NAMES, "claimed_fast_path"])
+def test_quantised_weights_have_no_backward(variant):
+    w = MlaWorkload(seq=4, causal=False, weights="fp8_block")
+    for build in (variant, lambda w: FAMILY.semantics["dense"].reference(w, None)):
+        with pytest.raises(Unsupported, match="weights=plain"):
+            gradients(build(w), drawn(w), np.ones((1, 4, 96)))
+
+
+def test_quantised_weights_are_a_quarter_of_f32():
+    kept = {kind: cost(MlaWorkload(seq=1, weights=kind)) for kind in ("plain", "fp8_block")}
+    assert kept["plain"].flops == kept["fp8_block"].flops
+    linear = sum(math.prod(s) for s in mla.weight_shapes(NARROW["small"]).values() if len(s) > 1)
+    saved = kept["plain"].bytes - kept["fp8_block"].bytes
+    assert saved == 3 * linear - 4 * 5  # of four weights only wkv_b, with 160 rows, has two blocks
+
+
+def test_the_cache_is_made_of_the_quantised_weight():
+    w = MlaWorkload(seq=7, phase="decode", weights="fp8_block", dtype="f64")
+    arrays = drawn(w)
+    assert flat(FAMILY.shapes(w)) == flat(arrays)
+    want = run(FAMILY.semantics["dense"].reference(w, None), arrays, wide=True)
+    for variant in (naive, absorb):
+        np.testing.assert_allclose(run(variant(w), arrays), want, atol=1e-12)

@@ -1,0 +1,147 @@
+"""Weights in float8_e4m3 with a scale per block of 128 × 128: packing, decoding, uneven shapes."""
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from impls.mla import _mla
+from impls.mla import family as mla
+from impls.mla import reference as plainly
+from impls.mla._inputs import numbers, plain, quantised, weight_shapes
+from impls.mla.absorb import absorb
+from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
+from impls.mla.fast_path import fast_path
+from impls.mla.naive import naive
+from tests.impls.mla_trial import UNEVEN, alone, drawn
+from tests.impls.torch_case import array, judged, tensor, tensors
+
+pytestmark = pytest.mark.torch
+
+V3_KEYS = weight_shapes(CONFIGS["v3"])["wkv_a"]
+
+
+@pytest.fixture(autouse=True)
+def uneven(monkeypatch):
+    yield from alone(monkeypatch, UNEVEN)
+
+
+def decoded(words, scales, dtype):
+    """Both decoders' numbers, [the variants', the reference's], in double precision."""
+    weights = {"a": tensor(words), "a_scale": tensor(scales), "kv_norm": tensor(np.ones(1, dtype))}
+    shared = _mla.dequantised(MlaWorkload(seq=1, weights="fp8_block"), weights)
+    wide = {"a": tensor(words), "a_scale": tensor(scales, wide=True)}
+    assert set(shared) == {"a", "kv_norm"}
+    return array(shared["a"]), array(plainly.dequantised(wide)["a"])
+
+
+def test_all_finite_bit_patterns_are_read():
+    bits = np.array([b for b in range(256) if b & 127 != 127], np.uint8)  # those two are no number
+    words = np.pad(bits, (0, 2)).view("<i4")[None]
+    for got in decoded(words, np.ones((1, 2), np.float32), np.float32):
+        known = dict(zip(bits, got[0, : len(bits)], strict=True))
+        assert known[0b0_0000_000] == 0
+        assert known[0b0_0000_001] == 2**-9
+        assert known[0b0_0000_111] == 7 * 2**-9
+        assert known[0b0_0001_000] == 2**-6
+        assert known[0b0_0111_000] == 1
+        assert known[0b0_0111_100] == 1.5
+        assert known[0b1_1000_010] == -2.5
+        assert known[0b0_1111_110] == 448
+        assert all(known[b | 128] == -known[b] for b in range(127))
+        assert np.all(np.diff([known[b] for b in range(127)]) > 0)
+
+
+@pytest.mark.parametrize("shape", [(576, 256), (128, 128), (130, 132), (1, 4), (127, 260), (256, 516)])
+def test_every_number_has_the_scale_of_its_block(shape):
+    """The f8 number 1 everywhere, and scales that tell their blocks apart; the last ones are cut."""
+    blocks = [-(-size // 128) for size in shape]
+    scales = 2.0 ** np.arange(np.prod(blocks), dtype=np.float32).reshape(blocks)
+    words = np.full((shape[0], shape[1] // 4), 0x38383838, np.int32)
+    want = np.empty(shape)
+    for row, column in np.ndindex(*shape):
+        want[row, column] = scales[row // 128, column // 128]
+    for got in decoded(words, scales, np.float32):
+        assert np.array_equal(got, want)
+    assert np.array_equal(numbers({"a": words, "a_scale": scales}, "a", np.float64), want)
+
+
+def test_quantising_loses_at_most_a_sixteenth_of_a_number():
+    """Three bits of mantissa round by 1/16; the largest of a block is exact, up to its scale."""
+    weight = np.random.default_rng(0).standard_normal((144, 160), dtype=np.float32)
+    weight[:128, :128] *= 100
+    weight[128:, 128:] = 0
+    weight[130, 130] = 3
+    words, scales = quantised(weight)
+    assert words.shape == (144, 40)
+    assert words.dtype == np.int32
+    assert scales.shape == (2, 2)
+    back = numbers({"a": words, "a_scale": scales}, "a", np.float64)
+    fine = np.abs(weight) > scales.repeat(128, 0).repeat(128, 1)[:144, :160] * 2**-6
+    assert (np.abs(back - weight)[fine] <= np.abs(weight)[fine] / 16 * (1 + 1e-6)).all()
+    np.testing.assert_allclose(back[128:, 128:].max(), 3, rtol=1e-6)
+    assert np.count_nonzero(back[128:, 128:]) == 1
+    assert scales[0, 0] > 50 * scales[0, 1]
+
+
+def test_a_block_of_zeros_stays_zero():
+    words, scales = quantised(np.zeros((4, 8), np.float32))
+    assert np.isfinite(scales).all()
+    assert not numbers({"a": words, "a_scale": scales}, "a", np.float64).any()
+
+
+def test_decoding_needs_no_more_than_the_dtype():
+    """In f64 the product is exact; in bf16 it is the f32 product, rounded once."""
+    w = MlaWorkload(seq=1, weights="fp8_block", dtype="bf16")
+    weights = drawn(w)["weights"]
+    shared, before = _mla.dequantised(w, tensors(weights)), plain(w, weights)
+    exact = plainly.dequantised(tensors(weights, wide=True))
+    for name in ("wq", "wkv_a", "wkv_b", "wo"):
+        assert np.array_equal(array(shared[name]), before[name].astype(np.float64)), name
+        error = np.abs(array(shared[name]) - array(exact[name]))
+        assert (error <= np.abs(array(exact[name])) * 2**-8).all()
+
+
+@pytest.mark.parametrize("variant", [naive, absorb, fast_path], ids=lambda variant: variant.name)
+@pytest.mark.parametrize("config", ["small", "v3"])
+@pytest.mark.parametrize("dtype", ["f64", "f32", "bf16", "f16"])
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+def test_variant_matches_the_reference(variant, config, dtype, phase):
+    w = MlaWorkload(seq=30, batch=2, phase=phase, config=config, dtype=dtype, weights="fp8_block")
+    judgement = judged(FAMILY, variant, w)
+    assert judgement.passed, judgement.reason
+    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
+
+
+def test_the_key_projection_of_v3_ends_in_half_a_block(monkeypatch):
+    monkeypatch.undo()
+    assert V3_KEYS == (576, 7168)
+    arrays = FAMILY.shapes(MlaWorkload(seq=1, config="v3", weights="fp8_block"))["weights"]
+    assert arrays["wkv_a"].shape == (576, 7168 // 4)
+    assert arrays["wkv_a_scale"].shape == (5, 56)
+    assert arrays["wkv_b_scale"].shape == (256, 4)
+    assert (arrays["wkv_a"].dtype, arrays["wkv_a_scale"].dtype) == ("i32", "f32")
+
+
+def test_columns_come_in_fours(monkeypatch):
+    from dataclasses import replace
+
+    monkeypatch.setitem(mla.CONFIGS, "small", replace(UNEVEN["small"], kv_lora=130))
+    with pytest.raises(Unsupported, match="wkv_b has 130 columns"):
+        FAMILY.shapes(MlaWorkload(seq=1, weights="fp8_block"))
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_jax_reads_the_same_numbers(dtype):
+    import jax
+
+    from impls.mla import _jax
+
+    w = MlaWorkload(seq=1, weights="fp8_block", dtype=dtype)
+    weights = drawn(w)["weights"]
+    shared = _mla.dequantised(w, tensors(weights))
+    with jax.enable_x64(dtype == "f64"):
+        twins = jax.jit(lambda weights: _jax.dequantised(w, weights))(weights)
+    assert set(twins) == set(shared)
+    for name, twin in twins.items():
+        assert np.array_equal(np.asarray(twin), shared[name].numpy()), name
