@@ -12,9 +12,10 @@ each may change places.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .reference import block_scores, group_scores, refuse
+from .reference import block_scores, by_sequence, group_scores, refuse
 
 if TYPE_CHECKING:
     from .family import AttentionWorkload
@@ -29,8 +30,13 @@ def ambiguous(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = Fals
 
     refuse(w)
 
-    def marks(q, k):
-        chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
+    def marks(q, k, cu_seqlens=None):
+        def each(t, part):
+            return alone(replace(w, varlen=False, seq=part.stop - part.start), t, q[:, part], k[:, part])
+
+        return by_sequence(w, rows, q, cu_seqlens, each)
+
+    def alone(w, chosen, q, k):
         tiles, tile = torch.unique(chosen.to(q.device, torch.long) // w.tile, return_inverse=True)
         near = [_near_ties(w, q, k, some, sparse_compressed=sparse_compressed) for some in tiles.split(16)]
         return torch.cat(near, -1)[:, :, tile].transpose(1, 2)
@@ -61,8 +67,9 @@ def _deviation(w: AttentionWorkload, q: Any, k: Any, tiles: Any) -> Any:
     queries = [q[:, i * w.tile : (i + 1) * w.tile] for i in tiles.tolist()]
     mean_q = torch.stack([x.mean(1) for x in queries], 2)
     error_q = torch.stack([_sum_error(x, 1) / x.shape[1] for x in queries], 2)
-    blocks = k.unflatten(1, (-1, w.block))
-    mean_k, error_k = blocks.mean(2).transpose(1, 2), (_sum_error(blocks, 2) / w.block).transpose(1, 2)
+    blocks = k.split(w.block, 1)
+    mean_k = torch.stack([x.mean(1) for x in blocks], 2)
+    error_k = torch.stack([_sum_error(x, 1) / x.shape[1] for x in blocks], 2)
 
     def products(a, b):
         grouped = a.transpose(1, 2).unflatten(2, (w.kv_heads, -1))

@@ -84,6 +84,26 @@ def table(x: Any, size: int) -> Any:
     return x.unflatten(1, (-1, size)).permute(0, 3, 1, 2, 4).flatten(3, 4).flatten(0, 2)
 
 
+def filled(x: Any, size: int) -> Any:
+    """[b, n, …] with zeros behind it, up to a multiple of `size`; no query may read them."""
+    import torch
+
+    rest = -x.shape[1] % size
+    return torch.cat([x, x.new_zeros(x.shape[0], rest, *x.shape[2:])], 1) if rest else x
+
+
+def block_means(x: Any, size: int, dtype: Any = None) -> Any:
+    """Means of blocks of n, [b, blocks, kv_heads, d]; the last one's over the tokens that it has."""
+    import torch
+
+    blocks, rest = divmod(x.shape[1], size)
+    if not rest:
+        return x.unflatten(1, (blocks, size)).mean(2, dtype=dtype)
+    whole, last = x.split([blocks * size, rest], 1)
+    last = last.mean(1, keepdim=True, dtype=dtype)
+    return torch.cat([whole.unflatten(1, (blocks, size)).mean(2, dtype=dtype), last], 1)
+
+
 def _per_query_head(w: AttentionWorkload, x: Any) -> Any:
     """[b, kv_heads, …] repeated for the query heads that share a key head: [b·heads, …]."""
     return x.repeat_interleave(w.heads // w.kv_heads, 1).flatten(0, 1)

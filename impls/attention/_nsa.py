@@ -4,6 +4,11 @@ All queries of a tile share a selection, so the selected blocks are gathered onc
 and every branch is one masked attention kernel over few keys. A step takes as many tiles as fit
 `STEP_BYTES`: nothing of the size seq × seq exists. A backward computes each step again from its
 inputs and its selection, as attention kernels do; the selection itself has no gradient.
+
+Packed sequences are attended one after the other, each on its own: its tiles and blocks begin at its
+start, and its last block has the tokens that are left. Upstream drops these in one entry point and
+fills them with zeros in another; the first hides a sequence's end from two branches, the second
+shrinks a mean by tokens that do not exist. Its last tile is scored as any other.
 """
 
 from __future__ import annotations
@@ -14,7 +19,9 @@ from typing import Any
 
 from harness import Unsupported
 
-from ._branches import compressed, gathered, table, window
+from ._branches import block_means, compressed, filled, gathered, table, window
+from ._packed import packed
+from ._stage import in_stage
 from .family import BYTES, AttentionWorkload
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
 
@@ -27,13 +34,25 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool =
 
     `upstream` reads the kernel's blocks instead of the selected ones, and one more key per window.
     """
+    _refuse(w)
+    if upstream:
+        refuse_upstream(w)
+    if not w.varlen:
+        return _alone(w, sparse_compressed=sparse_compressed, upstream=upstream)
+
+    def each(q: Any, *others: Any) -> Any:
+        own = replace(w, varlen=False, seq=q.shape[1])
+        return _alone(own, sparse_compressed=sparse_compressed, upstream=upstream)(q, *others)
+
+    return packed(each, gated=w.gated)
+
+
+def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> Callable[..., Any]:
+    """One sequence of any length, or a batch of them."""
     import torch
     from torch.nn.functional import pad
     from torch.utils.checkpoint import checkpoint
 
-    _refuse(w)
-    if upstream:
-        refuse_upstream(w)
     group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
     size = KERNEL_BLOCK if upstream else w.block
     local = replace(w, window=w.window + 1) if upstream else w
@@ -43,10 +62,10 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool =
 
     def nsa(q, k, v, gates=None):
         wide = torch.promote_types(q.dtype, torch.float32)
-        scoring = k.detach().unflatten(1, (-1, w.block)).mean(2, dtype=wide)
-        means = [x.unflatten(1, (-1, w.block)).mean(2) for x in (k, v)]
-        blocks = [table(pad(x, (0, 0, 0, 0, 0, -w.seq % size)) if upstream else x, size) for x in (k, v)]
-        groups = [table(pad(x, (0, 0, 0, 0, 0, -x.shape[1] % group)), group) for x in means if group]
+        scoring = block_means(k.detach(), w.block, wide)
+        means = [block_means(x, w.block) for x in (k, v)]
+        blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
+        groups = [table(filled(x, group), group) for x in means if group]
         keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
 
         def step(first, query, shares, near, picks):
@@ -89,11 +108,10 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool =
 
 
 def _refuse(w: AttentionWorkload) -> None:
+    in_stage(w, "attention")
     if not w.causal:
         raise Unsupported("causal=false: blocks are selected causally; use causal=true or attention/dense")
-    if w.varlen:
-        raise Unsupported("block selection with cu_seqlens; use varlen=false or attention/dense")
-    if w.seq % w.block:
+    if not w.varlen and w.seq % w.block:
         raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
 
 
@@ -140,7 +158,8 @@ def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
     """Blocks of the kernel for picks, −1 for none: missing picks are block 0; small blocks are merged."""
     import torch
 
-    picks = picks.clamp(min=0)
+    exist = min(w.selected, -(-w.seq // w.block))
+    picks = torch.nn.functional.pad(picks.clamp(min=0), (0, exist - picks.shape[-1]))
     if w.block >= KERNEL_BLOCK:
         parts = w.block // KERNEL_BLOCK
         return (picks[..., None] * parts + torch.arange(parts, device=picks.device)).flatten(-2)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness import Unsupported
+
 from .family import AttentionWorkload
 from .reference import refuse
 
@@ -21,6 +23,8 @@ def attention(w: AttentionWorkload) -> Callable[..., Any]:
     from jax import lax
 
     refuse(w)
+    if w.varlen:
+        raise Unsupported("varlen=true: cu_seqlens is data, XLA's shapes are not; use attention/nsa_mslk")
     tiles, back = -(-w.seq // w.tile), min(w.window, w.seq) - 1
     rest, count = tiles * w.tile - w.seq, min(w.selected, w.seq // w.block)
     starts = range(0, w.seq, w.block)

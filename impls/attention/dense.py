@@ -5,6 +5,7 @@ Packed sequences are attended one after the other; where they begin is read on t
 
 from harness import implementation
 
+from ._stage import in_stage
 from .family import AttentionWorkload
 
 
@@ -13,6 +14,7 @@ def dense(w: AttentionWorkload):
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
+    in_stage(w, "attention")
     group = w.heads // w.kv_heads
 
     def attend(q, k, v):

@@ -8,6 +8,7 @@ reads the keys up to its end, about half of all. A backward computes each chunk 
 from harness import Unsupported, implementation
 
 from ._packed import packed
+from ._stage import in_stage
 from .family import AttentionWorkload
 
 
@@ -16,6 +17,7 @@ def dense_chunked(w: AttentionWorkload, *, chunk: int = 256):
     import torch
     from torch.utils.checkpoint import checkpoint
 
+    in_stage(w, "attention")
     if chunk < 1:
         raise Unsupported("chunk=0 takes no queries; use 1 or more")
 

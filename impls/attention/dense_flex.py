@@ -10,6 +10,7 @@ import shutil
 
 from harness import Unsupported, implementation
 
+from ._stage import in_stage
 from .family import AttentionWorkload
 
 
@@ -18,6 +19,7 @@ def dense_flex(w: AttentionWorkload):
     import torch
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+    in_stage(w, "attention")
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: FlexAttention has no kernel for it; use dtype=f32 or attention/dense")
     compiled = torch.compile(flex_attention, dynamic=False)

@@ -7,6 +7,7 @@ are one more mask, which lets no work be skipped.
 
 from harness import Unsupported, implementation
 
+from ._stage import in_stage
 from .family import AttentionWorkload
 
 
@@ -15,6 +16,7 @@ def dense_jax(w: AttentionWorkload):
     import jax
     import jax.numpy as jnp
 
+    in_stage(w, "attention")
     if w.dtype == "f64":
         raise Unsupported("dtype=f64: jax computes these scores in f32; use dtype=f32 or attention/dense")
     (device,) = jnp.zeros(()).devices()

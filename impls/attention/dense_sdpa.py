@@ -9,6 +9,7 @@ from typing import Literal
 from harness import Unsupported, implementation
 
 from ._packed import packed
+from ._stage import in_stage
 from .family import AttentionWorkload
 
 INSTEAD = "use backend=math, another dtype or attention/dense, where torch chooses"
@@ -19,6 +20,7 @@ def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "effic
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
+    in_stage(w, "attention")
     kernels = {
         "math": SDPBackend.MATH,
         "flash": SDPBackend.FLASH_ATTENTION,

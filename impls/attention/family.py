@@ -25,10 +25,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast, tolerance
+from harness import Array, Family, Semantics, Shapes, Unsupported, axis, cast, tolerance
 
 from ._ambiguous import ambiguous
+from ._checks import CHECKS
+from ._cost import (
+    dense_cost,
+    dsa_cost,
+    fla_cost,
+    mslk_cost,
+    paper_cost,
+    sparse_compressed_cost,
+    upstream_cost,
+)
 from .reference import dense, nsa
+from .reference_dsa import ambiguous_dsa, dsa
+from .reference_lists import draw_picks, exact_lists, lists, lists_cost, shapes_of_lists
 from .reference_paper import ambiguous_paper, paper
 from .reference_upstream import upstream
 
@@ -45,6 +57,8 @@ class AttentionWorkload:
     queries, and `window` keys up to and with the query's own; the sparse compressed branch reads
     `compressed_selected` groups of `compressed_block` block means. `gated` weights their three
     branches per query and head. `varlen` packs `segments` sequences of drawn lengths into one.
+    With `indexer_heads` an indexer of width `indexer_dim` comes beside, by which DeepSeek's form picks
+    `topk` tokens. In stage `block_lists` the input is a selection, and the answer what a kernel reads it as.
     """
 
     batch: int = axis(1)
@@ -63,6 +77,10 @@ class AttentionWorkload:
     compressed_block: int = axis(128, later=True)
     compressed_selected: int = axis(16, later=True)
     segments: int = axis(4, later=True)
+    stage: str = axis("attention", choices=("attention", "block_lists"), later=True)
+    indexer_heads: int = axis(0, minimum=0, later=True)
+    indexer_dim: int = axis(128, later=True)
+    topk: int = axis(2048, later=True)
 
 
 def shapes(w: AttentionWorkload) -> Shapes:
@@ -72,20 +90,28 @@ def shapes(w: AttentionWorkload) -> Shapes:
         raise Unsupported(f"varlen packs sequences into one row, not into batch {w.batch}; use batch 1")
     if w.varlen and w.segments > w.seq:
         raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
+    if w.stage == "block_lists":
+        return shapes_of_lists(w)
     query = Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
     arrays = {"q": query, "k": key, "v": key}
     if w.gated:
         arrays["gates"] = Array((w.batch, w.seq, w.heads, 3), w.dtype)
+    if w.indexer_heads:
+        arrays["index_q"] = Array((w.batch, w.seq, w.indexer_heads, w.indexer_dim), w.dtype)
+        arrays["index_k"] = Array((w.batch, w.seq, w.indexer_dim), w.dtype)
+        arrays["index_w"] = Array((w.batch, w.seq, w.indexer_heads), w.dtype)
     if w.varlen:
         arrays["cu_seqlens"] = Array((w.segments + 1,), "i32")
     return arrays
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v; gates are a sigmoid of normals; segments are cut at distinct random places."""
+    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut at distinct places."""
     import numpy as np
 
+    if w.stage == "block_lists":
+        return {"picks": draw_picks(w, rng)}
     drawn = np.float64 if w.dtype == "f64" else np.float32
     arrays = {}
     for name, array in shapes(w).items():
@@ -99,37 +125,7 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
     return arrays
 
 
-def cost(w: AttentionWorkload) -> Cost:
-    """The forward's least work: FLOPs of MSLK's sparse form where it applies and is less than dense.
-
-    A query and key that meet cost 4 `head_dim` FLOPs in each head; dense causal attention is then
-    2 N² H D. Bytes: inputs read once, result written once. Packed sequences have no FLOPs before
-    their lengths are drawn.
-    """
-    arrays = 2 * w.batch * w.seq * (w.heads + w.kv_heads) * w.head_dim
-    moved = BYTES[w.dtype] * (arrays + 3 * w.batch * w.seq * w.heads * w.gated)
-    if w.varlen:
-        return Cost(bytes=moved + 4 * (w.segments + 1))
-    pair = 4.0 * w.batch * w.heads * w.head_dim
-    dense_flops = pair * w.seq * w.seq / (2 if w.causal else 1)
-    if not w.causal or w.seq % w.block:
-        return Cost(flops=dense_flops, bytes=moved, dense_flops=dense_flops)
-    blocks = w.seq // w.block
-    tiles = -(-w.seq // w.tile)
-    pairs = w.block * blocks * (blocks + 1) / 2  # query t meets the means of blocks 0 … t // block
-    pairs += _triangle(w.seq, w.selected * w.block) + _triangle(w.seq, w.window)
-    scoring = pair / 2 * tiles * blocks / 2
-    return Cost(flops=min(pair * pairs + scoring, dense_flops), bytes=moved, dense_flops=dense_flops)
-
-
-def _triangle(seq: int, width: int) -> float:
-    """Pairs when every query meets the last `width` keys up to its own."""
-    full = max(0, seq - width)
-    short = seq - full
-    return full * width + short * (short + 1) / 2
-
-
-def _semantics(name: str, reference: Any, sentence: str, marks: Any = None) -> Semantics:
+def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any = None) -> Semantics:
     return Semantics(
         name,
         reference,
@@ -138,6 +134,7 @@ def _semantics(name: str, reference: Any, sentence: str, marks: Any = None) -> S
         framework="torch",
         ambiguous=marks,
         sentence=sentence,
+        cost=cost,
     )
 
 
@@ -148,31 +145,62 @@ FAMILY = Family(
     shapes=shapes,
     inputs=inputs,
     semantics={
-        "dense": _semantics("dense", dense, "softmax attention over all keys up to the query's own"),
+        "dense": _semantics(
+            "dense", dense, dense_cost, "softmax attention over all keys up to the query's own"
+        ),
         "nsa_mslk": _semantics(
-            "nsa_mslk", nsa, "MSLK's block means, selected blocks and sliding window, gated", ambiguous
+            "nsa_mslk",
+            nsa,
+            mslk_cost,
+            "MSLK's block means, selected blocks and sliding window, gated",
+            ambiguous,
         ),
         "nsa_mslk_sparse_compressed": _semantics(
             "nsa_mslk_sparse_compressed",
             partial(nsa, sparse_compressed=True),
+            sparse_compressed_cost,
             "as nsa_mslk, but only selected groups of block means are read",
             partial(ambiguous, sparse_compressed=True),
         ),
         "nsa_mslk_upstream": _semantics(
             "nsa_mslk_upstream",
             upstream,
+            upstream_cost,
             "as nsa_mslk, but whole blocks of 128 are read, missing picks are block 0, and window + 1 keys",
             ambiguous,
         ),
         "nsa_paper": _semantics(
             "nsa_paper",
             paper,
+            paper_cost,
             "the paper's: overlapping compression, blocks selected per query and key head, three forced",
             ambiguous_paper,
         ),
+        "nsa_fla": _semantics(
+            "nsa_fla",
+            partial(paper, fla=True),
+            fla_cost,
+            "fla's: as the paper's, but compression blocks are the selection blocks and never overlap",
+            partial(ambiguous_paper, fla=True),
+        ),
+        "dsa": _semantics(
+            "dsa",
+            dsa,
+            dsa_cost,
+            "softmax attention over the tokens that DeepSeek's lightning indexer picks for each query",
+            ambiguous_dsa,
+        ),
+        "block_lists": Semantics(
+            "block_lists",
+            lists,
+            exact_lists(),
+            sentence="blocks of 128 tokens that hold a tile's picks, each once, ascending, and their count",
+            cost=lists_cost,
+        ),
     },
-    cost=cost,
+    cost=dense_cost,
     modes=("fwd", "bwd", "fwd_bwd"),
-    rows=lambda w: w.seq,
+    rows=lambda w: w.seq if w.stage == "attention" else w.heads,
     tile=lambda w: w.tile,
+    checks=CHECKS,
 )

@@ -2,14 +2,22 @@
 
 Each semantics is the formula over all keys of a row, with −inf where a key is not visible. Nothing
 is gathered and no tile is skipped, so this shares no code and no trick with the implementations.
+
+Of packed sequences each stands alone: its tiles and blocks begin at its start. Its last block has
+the tokens that are left, and its mean is theirs: no rule else leaves every token in every branch
+and adds none. A sequence then has one answer, whatever it is packed with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from harness import Unsupported
+
+from ._stage import in_stage
 
 if TYPE_CHECKING:
     from .family import AttentionWorkload
@@ -20,6 +28,8 @@ SCORES = 1 << 23  # scores of a block of rows: 64 MiB in f64
 def dense(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """softmax(q·k/√d) over visible keys: those not after the query, if causal, of its own segment."""
     import torch
+
+    in_stage(w, "attention")
 
     def answer(q, k, v, cu_seqlens=None):
         keys = torch.arange(w.seq, device=q.device)
@@ -48,7 +58,7 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
 
     refuse(w)
 
-    def answer(q, k, v, gates=None):
+    def alone(w, rows, q, k, v, gates):
         means = [block_means(x, w.block) for x in (k, v)]
         keys = torch.arange(w.seq, device=q.device)
         starts = keys[:: w.block]
@@ -75,16 +85,48 @@ def nsa(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = False) -> 
 
         return by_blocks(block, w, rows, q, k, v, means)
 
+    return per_sequence(w, rows, alone)
+
+
+def per_sequence(w: AttentionWorkload, rows: Any, alone: Any) -> Callable[..., Any]:
+    """`alone(w, rows, q, k, v, gates)` of the batch, or of every packed sequence, joined."""
+
+    def answer(q, k, v, gates=None, cu_seqlens=None):
+        if cu_seqlens is None:
+            return alone(w, rows, q, k, v, gates)
+
+        def each(t, part):
+            own = replace(w, varlen=False, seq=part.stop - part.start)
+            shares = None if gates is None else gates[:, part]
+            return alone(own, t, q[:, part], k[:, part], v[:, part], shares)
+
+        return by_sequence(w, rows, q, cu_seqlens, each)
+
     return answer
+
+
+def by_sequence(w: AttentionWorkload, rows: Any, q: Any, cu_seqlens: Any, each: Any) -> Any:
+    """`each(t, part)` for every packed sequence: its rows' positions in it, and its slice; joined."""
+    import torch
+
+    chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
+    chosen = chosen.to(q.device, torch.long)
+    cuts = [0, w.seq] if cu_seqlens is None else cu_seqlens.tolist()
+    order, results = [], []
+    for begin, end in pairwise(cuts):
+        inside = torch.nonzero((chosen >= begin) & (chosen < end)).flatten()
+        if len(inside):
+            order.append(inside)
+            results.append(each(chosen[inside] - begin, slice(begin, end)))
+    return torch.cat(results, 1)[:, torch.argsort(torch.cat(order))]
 
 
 def refuse(w: AttentionWorkload) -> None:
     """Raise :class:`Unsupported` for what the sparse semantics do not define, naming the field."""
+    in_stage(w, "attention")
     if not w.causal:
         raise Unsupported("causal=false: sparse selection is defined for causal attention; use dense")
-    if w.varlen:
-        raise Unsupported("block selection with cu_seqlens is not defined here; use varlen=false or dense")
-    if w.seq % w.block:
+    if not w.varlen and w.seq % w.block:
         raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
 
 
@@ -97,7 +139,7 @@ def block_scores(w: AttentionWorkload, q: Any, k: Any) -> Callable[[Any], Any]:
     import torch
 
     mean_k = block_means(k, w.block)
-    starts = torch.arange(w.seq // w.block, device=q.device) * w.block
+    starts = torch.arange(mean_k.shape[1], device=q.device) * w.block
 
     def scores(tiles):
         mean_q = [q[:, i * w.tile : (i + 1) * w.tile].mean(1) for i in tiles.tolist()]
@@ -137,7 +179,9 @@ def _spread(blocks: Any, size: int, length: int) -> Any:
 
 
 def block_means(x: Any, block: int) -> Any:
-    return x.unflatten(1, (-1, block)).mean(2)
+    import torch
+
+    return torch.stack([part.mean(1) for part in x.split(block, 1)], 1)
 
 
 def products(q: Any, k: Any) -> Any:

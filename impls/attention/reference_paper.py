@@ -13,17 +13,21 @@ share keys and values: the inputs hold no weights. `tile` and `compressed_*` mea
 Printed, the sum for scores runs to the left of block j, over tokens it does not hold; counting
 overlap is how implementations read it. Selections belong to a query and a key head. Only whole
 compression blocks exist; a query that sees none gets 0 from that branch.
+
+fla's form (flash-linear-attention, `parallel_nsa`) is the same with l = d = l' = `block`: a block's
+score is its own probability. fla gives forced blocks the probability 1 where they come first here;
+that is one thing unless another block has all of a query's probability, to the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from harness import Unsupported
 
-from .reference import SCORES, attend, products
+from ._stage import in_stage
+from .reference import SCORES, attend, by_sequence, products
 
 if TYPE_CHECKING:
     from .family import AttentionWorkload
@@ -33,22 +37,25 @@ DEVIATIONS = 6
 OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
 
 
-def paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
     """The gated sum of the three branches, a packed sequence at a time."""
     import torch
     from torch.utils.checkpoint import checkpoint
 
-    refuse_paper(w)
+    refuse_paper(w, fla=fla)
+    sizes = lengths(w, fla=fla)
 
     def answer(q, k, v, gates=None, cu_seqlens=None):
         def block(t, q, k, v, shares):
             tokens = torch.arange(k.shape[1], device=k.device)
             past = tokens <= t[:, None]
             with torch.no_grad():
-                chosen = picked_paper(w, block_masses(w, t, q, k)[0], t).repeat_interleave(w.block, -1)
-            shown = ends(w, k) <= t[:, None]
+                chosen = picked_paper(w, block_masses(w, t, q, k, sizes)[0], t).repeat_interleave(w.block, -1)
+            shown = ends(k, sizes) <= t[:, None]
             branches = [
-                attend(q, compress(w, k), compress(w, v), shown) if shown.shape[-1] else torch.zeros_like(q),
+                attend(q, compress(k, sizes), compress(v, sizes), shown)
+                if shown.shape[-1]
+                else torch.zeros_like(q),
                 attend(q, k, v, past & per_query_head(w, chosen)[..., : k.shape[1]]),
                 attend(q, k, v, past & (tokens > t[:, None] - w.window)),
             ]
@@ -69,7 +76,7 @@ def paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     return answer
 
 
-def ambiguous_paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
     """Marks, [b, rows, heads], where rounding of scores in f32 may decide a selection.
 
     The model of `_ambiguous`: independent errors of at most u, in sums of n terms of standard
@@ -78,14 +85,15 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """
     import torch
 
-    refuse_paper(w)
+    refuse_paper(w, fla=fla)
+    sizes = lengths(w, fla=fla)
 
     def marks(q, k, cu_seqlens=None):
         def each(t, part):
             size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
             found = []
             for some in t.split(size):
-                near = _near(w, some, q[:, some + part.start], k[:, part])
+                near = _near(w, some, q[:, some + part.start], k[:, part], sizes)
                 found.append(near.repeat_interleave(w.heads // w.kv_heads, 1).transpose(1, 2))
             return torch.cat(found, 1)
 
@@ -94,10 +102,10 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     return marks
 
 
-def _near(w: AttentionWorkload, t: Any, q: Any, k: Any) -> Any:
+def _near(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int]) -> Any:
     import torch
 
-    masses, deviations = block_masses(w, t, q, k)
+    masses, deviations = block_masses(w, t, q, k, sizes)
     free = torch.isfinite(_ranked(masses, w, t))
     picked = picked_paper(w, masses, t)
     lowest = (masses - DEVIATIONS * deviations).masked_fill(~(free & picked), torch.inf).amin(-1)
@@ -105,27 +113,27 @@ def _near(w: AttentionWorkload, t: Any, q: Any, k: Any) -> Any:
     return lowest <= highest
 
 
-def block_masses(w: AttentionWorkload, t: Any, q: Any, k: Any) -> tuple[Any, Any]:
+def block_masses(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int]) -> tuple[Any, Any]:
     """Scores of the selection blocks, [b, kv_heads, rows, blocks], and their errors' deviations."""
     import torch
 
-    stops = ends(w, k)
+    size, stride = sizes
+    stops = ends(k, sizes)
     blocks = -(-k.shape[1] // w.block)
     if not len(stops):
         none = q.new_zeros(w.batch, w.kv_heads, len(t), blocks)
         return none, none
-    starts = (stops + 1 - w.block // 2)[:, None]
+    starts = (stops + 1 - size)[:, None]
     first = torch.arange(blocks, device=k.device) * w.block
-    overlap = torch.minimum(starts + w.block // 2, first + w.block) - torch.maximum(starts, first)
-    weights = (overlap.clamp(min=0) / (w.block // 4)).to(k.dtype)
+    overlap = torch.minimum(starts + size, first + w.block) - torch.maximum(starts, first)
+    weights = (overlap.clamp(min=0) / stride).to(k.dtype)
     shown = stops <= t[:, None]
-    keys = compress(w, k)
+    keys = compress(k, sizes)
     logits = products(q, keys).masked_fill(~shown & shown.any(-1, keepdim=True), -torch.inf)
     p = torch.softmax(logits, -1) * shown.any(-1, keepdim=True)
 
     unit = 2.0**-53 if w.dtype == "f64" else 2.0**-24
-    windows = k.unfold(1, w.block // 2, w.block // 4)
-    size = w.block // 2
+    windows = k.unfold(1, size, stride)
     error_k = size**0.5 * (windows.sum(-1).abs() + windows.norm(dim=-1)) / size
     scale = w.head_dim**0.5  # products divide by it
     terms = (products(q**2, keys**2) * scale).sqrt() + products(q, keys).abs() * scale
@@ -161,47 +169,37 @@ def _ranked(masses: Any, w: AttentionWorkload, t: Any) -> Any:
     return masses.masked_fill(forced, torch.inf).masked_fill(block > own, -torch.inf)
 
 
-def ends(w: AttentionWorkload, k: Any) -> Any:
+def lengths(w: AttentionWorkload, *, fla: bool) -> tuple[int, int]:
+    """A compression block's length and stride."""
+    return (w.block, w.block) if fla else (w.block // 2, w.block // 4)
+
+
+def ends(k: Any, sizes: tuple[int, int]) -> Any:
     """Last token of every compression block."""
     import torch
 
-    size, stride = w.block // 2, w.block // 4
+    size, stride = sizes
     count = max(0, (k.shape[1] - size) // stride + 1)
     return torch.arange(count, device=k.device) * stride + size - 1
 
 
-def compress(w: AttentionWorkload, x: Any) -> Any:
+def compress(x: Any, sizes: tuple[int, int]) -> Any:
     """Means of the compression blocks, [b, blocks, kv_heads, d]."""
-    if x.shape[1] < w.block // 2:
+    if x.shape[1] < sizes[0]:
         return x[:, :0]
-    return x.unfold(1, w.block // 2, w.block // 4).mean(-1)
+    return x.unfold(1, *sizes).mean(-1)
 
 
 def per_query_head(w: AttentionWorkload, x: Any) -> Any:
     return x.repeat_interleave(w.heads // w.kv_heads, 1)
 
 
-def by_sequence(w: AttentionWorkload, rows: Any, q: Any, cu_seqlens: Any, each: Any) -> Any:
-    """`each(t, part)` for every packed sequence: its rows' positions in it, and its slice; joined."""
-    import torch
-
-    chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
-    chosen = chosen.to(q.device, torch.long)
-    cuts = [0, w.seq] if cu_seqlens is None else cu_seqlens.tolist()
-    order, results = [], []
-    for begin, end in pairwise(cuts):
-        inside = torch.nonzero((chosen >= begin) & (chosen < end)).flatten()
-        if len(inside):
-            order.append(inside)
-            results.append(each(chosen[inside] - begin, slice(begin, end)))
-    return torch.cat(results, 1)[:, torch.argsort(torch.cat(order))]
-
-
-def refuse_paper(w: AttentionWorkload) -> None:
+def refuse_paper(w: AttentionWorkload, *, fla: bool = False) -> None:
     """Raise :class:`Unsupported` for what the paper's form does not define, naming the field."""
+    in_stage(w, "attention")
     if not w.causal:
         raise Unsupported("causal=false: the paper's selection is causal; use causal=true or attention/dense")
-    if w.block % 4:
+    if w.block % 4 and not fla:
         raise Unsupported(f"block {w.block} cannot be cut into strides of a quarter; use a multiple of 4")
     if w.selected < FORCED:
         raise Unsupported(f"selected {w.selected} cannot hold the {FORCED} forced blocks; use 3 or more")

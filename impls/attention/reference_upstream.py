@@ -9,7 +9,9 @@ attention kernel (FA4) under them, whose blocks hold 128 tokens whatever `block`
                   block 0; from block 128 on that is never merged, and counts in the softmax again
     window        `window` keys before the query and its own: one more
 
-A query that sees none of its tile's picks gives 0 from that branch, as such kernels do.
+A query that sees none of its tile's picks gives 0 from that branch, as such kernels do. Packed
+sequences follow `nsa_mslk`'s rule, each on its own and with every token in its last block: upstream
+has two, one that drops a tail and one that fills it with zeros, and so none to follow.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import Unsupported
 
-from .reference import attend, block_means, block_scores, by_blocks, products, refuse
+from .reference import attend, block_means, block_scores, by_blocks, per_sequence, products, refuse
 
 if TYPE_CHECKING:
     from .family import AttentionWorkload
@@ -33,7 +35,7 @@ def upstream(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
     refuse_upstream(w)
 
-    def answer(q, k, v, gates=None):
+    def alone(w, rows, q, k, v, gates):
         coarse = [block_means(x, w.block) for x in (k, v)]
         keys = torch.arange(w.seq, device=q.device)
         with torch.no_grad():
@@ -54,7 +56,7 @@ def upstream(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
 
         return by_blocks(block, w, rows, q, k, v, coarse)
 
-    return answer
+    return per_sequence(w, rows, alone)
 
 
 def refuse_upstream(w: AttentionWorkload) -> None:
@@ -72,7 +74,7 @@ def _times_read(w: AttentionWorkload, scores: Any) -> Any:
     picks = index.masked_fill(values == -torch.inf, 0)
     times = torch.zeros_like(scores).scatter_add(-1, picks, torch.ones_like(values))
     if w.block >= KERNEL_BLOCK:
-        return times.repeat_interleave(w.block, -1)
+        return times.repeat_interleave(w.block, -1)[..., : w.seq]
     per_kernel = times.split(KERNEL_BLOCK // w.block, -1)
     read = torch.stack([part.any(-1) for part in per_kernel], -1).to(scores.dtype)
     return read.repeat_interleave(KERNEL_BLOCK, -1)[..., : w.seq]

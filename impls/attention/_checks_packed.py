@@ -1,0 +1,92 @@
+"""Packed sequences: each is answered as if it were alone, forward and backward."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from harness import Judgement, Trial, cast
+
+from ._checks_probe import SELECTED, SLACK, allowed, apart, drawn, only, probe, solved, wide
+
+LENGTHS = (1, 15, 255, 257, 500)  # around nothing, a short block, and the published tile of 256
+TILE = 256
+
+
+def varlen_equals_per_sequence(trial: Trial) -> Judgement:
+    """Against the same sequences one at a time; each unmoved, bit for bit, by the others' contents.
+
+    The last query of a sequence sees its tile's picks, so what it selects has weights that sum to 1.
+    """
+    import numpy as np
+
+    cuts = np.cumsum((0, *LENGTHS))
+    case = trial.workload
+    w = replace(
+        probe(case, varlen=True, segments=len(LENGTHS), seq=int(cuts[-1]), causal=case.causal),
+        block=case.block,
+        window=case.window,
+        tile=min(case.tile, TILE),
+    )
+    inputs = drawn(w)
+    whole = solved(trial, w, **inputs, cu_seqlens=cuts)
+    worst, which = 0.0, 0
+    for (begin, end), length in zip(pairwise(cuts.tolist()), LENGTHS, strict=True):
+        own = {name: x[:, begin:end] for name, x in inputs.items()}
+        one = solved(trial, replace(w, seq=length, segments=1), **own, cu_seqlens=np.array([0, length]))
+        worst, which = max((worst, which), (apart(whole[:, begin:end], one), length))
+    odd = np.repeat(np.arange(len(LENGTHS)) % 2, LENGTHS) == 1
+    touched = 0
+    for others in (odd, ~odd):
+        changed = {name: _other(x, others) for name, x in inputs.items()}
+        again = solved(trial, w, **changed, cu_seqlens=cuts)
+        touched += int((again != whole).any(axis=(0, 2, 3))[~others].sum())
+    sums = solved(trial, w, **{**inputs, "v": 1.0, "gates": only(SELECTED)}, cu_seqlens=cuts)[:, cuts[1:] - 1]
+    unread = int((~(np.abs(sums - 1) < SLACK)).any(axis=(0, 2, 3)).sum())
+    bound = allowed(case)
+    reason = ""
+    if not worst <= bound:
+        reason = f"the sequence of {which} is off by {worst:.2e} from itself alone; {bound:.0e} is allowed"
+    elif touched:
+        reason = f"{touched} rows change with another sequence"
+    elif unread:
+        reason = f"the last query of {unread} sequences reads nothing that its tile selected"
+    figures = {"relative_rms": worst, "rows_touched": touched, "tails_unread": unread}
+    return Judgement(not reason, figures, reason)
+
+
+def varlen_gradients_apart(trial: Trial) -> Judgement:
+    """The pullback of each sequence, unmoved by the other ones' contents; and none is left at zero."""
+    import numpy as np
+
+    from .family import GRADIENT
+
+    w = trial.workload
+    segment = np.searchsorted(trial.inputs["cu_seqlens"][1:], np.arange(w.seq), side="right")
+    lengths = np.diff(trial.inputs["cu_seqlens"])
+    names = [name for name in ("q", "k", "v", "gates") if name in trial.inputs]
+    before = {name: wide(trial.result["gradients"][name]) for name in names}
+    worst = 0.0
+    for others in (segment % 2 == 1, segment % 2 == 0):
+        arrays = {name: _other(wide(trial.inputs[name]), others) for name in names}
+        after = trial.call({name: cast(x, w.dtype) for name, x in arrays.items()})["gradients"]
+        for name in names:
+            kept = before[name][:, ~others]
+            worst = max(worst, apart(wide(after[name])[:, ~others], kept)) if kept.size else worst
+    long = [i for i in range(len(lengths)) if lengths[i] > 1]
+    still = [i for i in long for name in ("q", "k", "v") if not before[name][:, segment == i].any()]
+    bound = GRADIENT[w.dtype]
+    reason = ""
+    if not worst <= bound:
+        reason = f"gradients of a sequence move by {worst:.2e} with another; {bound:.0e} is allowed"
+    elif still:
+        reason = f"sequence {still[0]} gets no gradient"
+    return Judgement(not reason, {"relative_rms": worst, "sequences_at_zero": len(set(still))}, reason)
+
+
+def _other(array: Any, tokens: Any) -> Any:
+    """Other numbers, of the same kind, at some tokens."""
+    import numpy as np
+
+    return np.where(tokens[None, :, None, None], 1 - 2 * array, array)

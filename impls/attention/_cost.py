@@ -1,0 +1,116 @@
+"""The least work of each semantics' forward, counted from what it declares to be attended.
+
+A query and key that meet cost 4 `head_dim` FLOPs in each head: a product for the score, one for the
+sum. Dense causal attention is then 2 N² H D, and a semantics' ideal ratio is that by its own FLOPs;
+below a few thousand tokens three branches meet more keys than one, and the ratio is less than 1.
+A selection is counted as the most distinct tokens it can hold up to the query: which blocks it
+picks, and so how many of their tokens come later, is data. Bytes: inputs read once, result written
+once. Packed sequences have no FLOPs before their lengths are drawn.
+
+Published counts of MSLK #296 grant each query its full width from the first token on, which takes
+width²/2 pairs more than there are; theirs are some per cent above these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness import Array, Cost
+
+if TYPE_CHECKING:
+    from .family import AttentionWorkload
+
+KERNEL_BLOCK = 128
+
+
+def dense_cost(w: AttentionWorkload) -> Cost:
+    return _cost(w, w.seq * w.seq / (2 if w.causal else 1))
+
+
+def mslk_cost(w: AttentionWorkload) -> Cost:
+    """Query t meets the means of blocks 0 … t // block, `selected` blocks and `window` keys."""
+    pairs = _means(w, w.seq) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
+    return _cost(w, pairs, _tile_scoring(w))
+
+
+def sparse_compressed_cost(w: AttentionWorkload) -> Cost:
+    """As `mslk_cost`, but at most `compressed_selected` groups of means; scores are those of all means."""
+    means = _means(w, w.compressed_selected * w.compressed_block * w.block)
+    pairs = means + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
+    return _cost(w, pairs, _tile_scoring(w))
+
+
+def upstream_cost(w: AttentionWorkload) -> Cost:
+    """As `mslk_cost`, but a block is at least the kernel's, and the window has one key more."""
+    selected = w.selected * max(w.block, KERNEL_BLOCK)
+    pairs = _means(w, w.seq) + _last(w.seq, selected) + _last(w.seq, w.window + 1)
+    return _cost(w, pairs, _tile_scoring(w))
+
+
+def fla_cost(w: AttentionWorkload) -> Cost:
+    """As `paper_cost`, with compression blocks of `block` that do not overlap."""
+    means = _steps(max(0, w.seq - w.block + 1), w.block)
+    return _cost(w, means + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window))
+
+
+def paper_cost(w: AttentionWorkload) -> Cost:
+    """Compression blocks of block/2 tokens every block/4; their probabilities select, nothing else scores."""
+    length, stride = w.block // 2, w.block // 4
+    complete = max(0, w.seq - length + 1)  # queries that see a whole compression block
+    pairs = _steps(complete, stride) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
+    return _cost(w, pairs)
+
+
+def dsa_cost(w: AttentionWorkload) -> Cost:
+    """Query t meets `topk` tokens, and its indexer all of them: a product and a weight in each head."""
+    scored = w.batch * w.indexer_heads * 2.0 * (w.indexer_dim + 1) * _last(w.seq, w.seq)
+    attended = _cost(w, _last(w.seq, w.topk))
+    return attended if attended.flops is None else replace(attended, flops=attended.flops + scored)
+
+
+def _cost(w: AttentionWorkload, pairs: float, scoring: float = 0.0) -> Cost:
+    """`pairs` of a query and a key per batch and head; `scoring` are products without a sum."""
+    moved = float(_nbytes(w))
+    if w.varlen:
+        return Cost(bytes=moved)
+    pair = 4.0 * w.batch * w.heads * w.head_dim
+    dense = pair * w.seq * w.seq / (2 if w.causal else 1)
+    return Cost(flops=pair * pairs + pair / 2 * scoring, bytes=moved, dense_flops=dense)
+
+
+def _nbytes(w: AttentionWorkload) -> int:
+    """q, k, v and the result, gates, an indexer's three, and where sequences are cut."""
+    read = [Array((w.batch, w.seq, 2 * (w.heads + w.kv_heads), w.head_dim), w.dtype)]
+    if w.gated:
+        read.append(Array((w.batch, w.seq, w.heads, 3), w.dtype))
+    if w.indexer_heads:
+        read.append(Array((w.batch, w.seq, w.indexer_heads + 1, w.indexer_dim), w.dtype))
+        read.append(Array((w.batch, w.seq, w.indexer_heads), w.dtype))
+    if w.varlen:
+        read.append(Array((w.segments + 1,), "i32"))
+    return sum(array.nbytes for array in read)
+
+
+def _means(w: AttentionWorkload, width: int) -> float:
+    """Pairs of a query and a block mean: of t // block + 1 blocks, the last `width` tokens' at most."""
+    return _steps(w.seq, w.block) - _steps(max(0, w.seq - width), w.block)
+
+
+def _steps(seq: int, block: int) -> float:
+    """Σ over t < seq of t // block + 1."""
+    full, rest = divmod(seq, block)
+    return block * full * (full + 1) / 2 + rest * (full + 1)
+
+
+def _last(seq: int, width: int) -> float:
+    """Pairs when every query meets the last `width` keys up to its own."""
+    full = max(0, seq - width)
+    short = seq - full
+    return full * width + short * (short + 1) / 2
+
+
+def _tile_scoring(w: AttentionWorkload) -> float:
+    """Scores of tiles and the blocks that begin before a tile's end."""
+    tiles, blocks = -(-w.seq // w.tile), -(-w.seq // w.block)
+    return sum(min(blocks, -(-(i + 1) * w.tile // w.block)) for i in range(tiles))

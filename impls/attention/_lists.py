@@ -1,0 +1,31 @@
+"""What all ways to the kernel's lists of blocks share: from picks to the kernel's blocks.
+
+A repeated pick of a large block is expanded to 0 1 0 1, no longer sorted: whoever drops repetitions
+by their neighbours drops them before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .family import AttentionWorkload
+from .reference_lists import KERNEL_BLOCK
+
+
+def merged(w: AttentionWorkload, picks: Any) -> Any:
+    """Blocks of at least 128 tokens that hold the picks, sorted as these are; they repeat."""
+    return picks // max(1, KERNEL_BLOCK // w.block)
+
+
+def expanded(w: AttentionWorkload, blocks: Any) -> Any:
+    """Blocks of at least 128 tokens cut into the kernel's."""
+    import torch
+
+    parts = max(1, w.block // KERNEL_BLOCK)
+    each = torch.arange(parts, dtype=blocks.dtype, device=blocks.device)
+    return (blocks[..., None] * parts + each).flatten(-2)
+
+
+def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
+    """Blocks of 128 tokens of every pick, [b, heads, tiles, n]; they repeat."""
+    return expanded(w, merged(w, picks))

@@ -1,0 +1,53 @@
+"""DeepSeek sparse attention by gathering: each query's picked keys and values are copied beside it.
+
+Chunks of queries, so that nothing of the size seq × seq exists; attention itself costs N·topk, the
+indexer still N². A copy of topk keys per query is memory traffic that kernels avoid by reading in
+place. A backward computes each chunk again from its inputs and its picks.
+"""
+
+from harness import implementation
+
+from ._dsa import index_scores, picked_tokens
+from .family import AttentionWorkload
+from .reference_dsa import refuse_dsa
+
+STEP_BYTES = 256 << 20
+STEP_QUERIES = 256
+
+
+@implementation(framework="torch", semantics="dsa")
+def dsa_gather(w: AttentionWorkload):
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    refuse_dsa(w)
+    count = min(w.topk, w.seq)
+    per_query = 8 * w.batch * (count * (2 * w.kv_heads * w.head_dim + w.heads) + w.seq)
+    span = max(1, min(STEP_QUERIES, STEP_BYTES // per_query))
+
+    def step(q, k, v, tokens, exist):
+        batch = torch.arange(q.shape[0], device=q.device)[:, None, None]
+        keys, values = (x[batch, tokens] for x in (k, v))
+        queries = q.to(k.dtype).unflatten(2, (w.kv_heads, -1)) * w.head_dim**-0.5
+        scores = torch.einsum("btkgd,btskd->btkgs", queries, keys)
+        weights = torch.softmax(scores.masked_fill(~exist[:, :, None, None], -torch.inf), -1)
+        return torch.einsum("btkgs,btskd->btkgd", weights, values).flatten(2, 3).to(q.dtype)
+
+    def attend(q, k, v, index_q, index_k, index_w):
+        # wide before they are gathered: a key's gradient is the sum of those of all its copies
+        keys, values = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (k, v))
+        results = []
+        for first in range(0, w.seq, span):
+            part, past = slice(first, first + span), slice(0, min(first + span, w.seq))
+            with torch.no_grad():
+                scores = index_scores(w, first, index_q[:, part], index_k[:, past], index_w[:, part])
+                picks = picked_tokens(w, scores)
+            arguments = q[:, part], keys, values, *picks
+            if torch.is_grad_enabled():
+                result = checkpoint(step, *arguments, use_reentrant=False, preserve_rng_state=False)
+            else:
+                result = step(*arguments)
+            results.append(result)
+        return torch.cat(results, 1)
+
+    return attend

@@ -1,0 +1,127 @@
+"""The lists of blocks that MSLK's attention kernel walks (#296), tile by tile, in plain numpy.
+
+Selection gives every tile `selected` numbers of blocks of `block` tokens, sorted; numbers of blocks
+that do not exist are 0, so that 0 may repeat. The kernel's blocks hold 128 tokens, whatever `block`
+is, and per tile it wants those that hold a picked one: each once, ascending, with their count, all
+in int32. What stands behind the count, and how much of it, is never read and never judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from harness import Array, Contract, Cost, Evidence, Judgement, Shapes, Unsupported, exact
+
+from ._stage import in_stage
+
+if TYPE_CHECKING:
+    from .family import AttentionWorkload
+
+KERNEL_BLOCK = 128
+
+
+def lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+    """{"blocks": [b, heads, tiles, width], "counts": [b, heads, tiles]}; −1 behind a count."""
+    import numpy as np
+
+    in_stage(w, "block_lists")
+
+    def answer(picks):
+        chosen = picks if rows is None else picks[:, rows]
+        flat = chosen.reshape(-1, w.selected)
+        blocks = np.full((len(flat), width(w)), -1, np.int32)
+        counts = np.zeros(len(flat), np.int32)
+        for i, tile in enumerate(flat):
+            first = tile * w.block // KERNEL_BLOCK
+            last = (tile * w.block + w.block - 1) // KERNEL_BLOCK
+            read = sorted({block for pair in zip(first, last, strict=True) for block in _from(*pair)})
+            counts[i] = len(read)
+            blocks[i, : len(read)] = read
+        return {
+            "blocks": blocks.reshape(*chosen.shape[:-1], -1),
+            "counts": counts.reshape(chosen.shape[:-1]),
+        }
+
+    return answer
+
+
+def _from(first: int, last: int) -> range:
+    return range(first, last + 1)
+
+
+def width(w: AttentionWorkload) -> int:
+    """As many blocks as a list can need: those of all picks, or all there are."""
+    return min(w.selected * max(1, w.block // KERNEL_BLOCK), -(-w.seq // KERNEL_BLOCK))
+
+
+def shapes_of_lists(w: AttentionWorkload) -> Shapes:
+    """Raises :class:`Unsupported` for what the stage does not define, naming the field."""
+    if not w.causal:
+        raise Unsupported("causal=false: picks are those of causal selection; use causal=true")
+    if w.varlen:
+        raise Unsupported("varlen=true: lists are made for one sequence; use varlen=false")
+    if w.seq % w.block:
+        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
+    if w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
+        raise Unsupported(f"block {w.block} and the kernel's 128 share no edges; use a multiple or a divisor")
+    return {"picks": Array((w.batch, w.heads, -(-w.seq // w.tile), w.selected), "i32")}
+
+
+def draw_picks(w: AttentionWorkload, rng: Any) -> Any:
+    """Distinct blocks that begin before their tile's end, each choice as likely as any other; sorted.
+
+    A tile that sees fewer than `selected` picks them all, and 0 for the rest (Floyd's sampling:
+    a number that is taken already makes way for the largest one of the step).
+    """
+    import numpy as np
+
+    shape = shapes_of_lists(w)["picks"]
+    assert isinstance(shape, Array)
+    ends = np.minimum(np.arange(1, shape.shape[2] + 1) * w.tile, w.seq)
+    seen = -(-ends // w.block)
+    picks = np.full(shape.shape, -1, np.int32)
+    for i in range(w.selected):
+        last = np.maximum(seen - w.selected + i, -1)
+        drawn = np.floor(rng.random(shape.shape[:3]) * (last + 1)).astype(np.int32)
+        taken = (picks[..., :i] == drawn[..., None]).any(-1)
+        picks[..., i] = np.where(taken, last, drawn)
+    few = np.arange(w.selected)
+    picks = np.where(seen[:, None] < w.selected, np.where(few < seen[:, None], few, 0), picks)
+    return np.sort(picks, -1).astype(np.int32)
+
+
+def lists_cost(w: AttentionWorkload) -> Cost:
+    """Picks read once, lists and counts written once; there is nothing to multiply."""
+    tiles = w.batch * w.heads * -(-w.seq // w.tile)
+    return Cost(bytes=4.0 * tiles * (w.selected + width(w) + 1))
+
+
+def exact_lists() -> Contract:
+    """int32, equal counts, and equal blocks up to them."""
+    equal = exact(_up_to_counts)
+
+    def judge(evidence: Evidence) -> Judgement:
+        import numpy as np
+
+        result = evidence.result
+        if isinstance(result, dict):
+            for name in sorted(result):
+                kind = np.asarray(result[name]).dtype
+                if kind != np.int32:
+                    return Judgement(False, {}, f"{name} is {kind}; the kernel reads int32")
+        return equal.judge(evidence)
+
+    return Contract(equal.name, judge)
+
+
+def _up_to_counts(tree: Any) -> Any:
+    import numpy as np
+
+    if not isinstance(tree, dict) or set(tree) != {"blocks", "counts"}:
+        return tree
+    blocks, counts = (np.asarray(tree[name]) for name in ("blocks", "counts"))
+    if blocks.shape[:-1] != counts.shape:
+        return tree
+    read = np.arange(blocks.shape[-1]) < counts[..., None]
+    return {"blocks": np.where(read, blocks, -1)[..., : counts.max(initial=0)], "counts": counts}

@@ -1,0 +1,118 @@
+"""The checks of the attention family: each fails for the mistake it is there for, and for no right one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from impls.attention._checks import FORMULA, PAPER
+from impls.attention._checks_probe import apart
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_paper import nsa_paper
+from tests.impls.test_attention_checks_model import MISTAKES, dense, sparse, trial
+
+pytestmark = pytest.mark.torch
+
+CHECKS = {check.name: check for check in FAMILY.checks}
+SMALL = AttentionWorkload(
+    seq=200, heads=2, kv_heads=1, head_dim=16, block=8, selected=4, window=20, tile=32, dtype="f64"
+)
+PACKED = dataclasses.replace(SMALL, varlen=True, segments=4, tile=256, block=16)
+MODELS = {"dense": dense, "sparse": sparse}
+BROKEN = [
+    ("causality", "dense", "next key", "rows before token"),
+    ("causality", "sparse", "", "rows before token"),
+    ("causality_by_block", "sparse", "block numbers", "before the block of token 100 change with its value"),
+    ("causality_by_block", "sparse", "next key", "where no means are read, the first is 99"),
+    ("causality_by_tile", "sparse", "one mean", "rows before the tile of token 196 change with it"),
+    ("finite_sentinel", "sparse", "sentinel", "read what lies after them"),
+    ("finite_sentinel", "sparse", "selected sentinel", "at the end of a tile read nothing"),
+    ("finite_sentinel", "sparse", "next key", "read what lies after them"),
+    ("finite_sentinel_dense", "dense", "sentinel", "read what lies after them"),
+    ("finite_sentinel_dense", "dense", "next key", "read what lies after them"),
+    ("no_nan_rows", "sparse", "nan", "rows are neither a mean of ones nor 0"),
+    ("unique_selected", "sparse", "block 0", "times as much as another"),
+    ("unique_selected_paper", "sparse", "block 0", "times as much as another"),
+    ("no_superset", "sparse", "whole blocks", "keys are read beside the selected ones"),
+    ("no_superset", "sparse", "one fewer", "of those are not"),
+    ("forced_blocks", "sparse", "", "not forced in"),
+    ("window_width", "sparse", "wider", "row 1 reads 2 keys; with window 1 it is 1"),
+    ("window_width", "sparse", "narrower", "reads 0 keys; with window 1 it is 1"),
+    ("odd_blocks", "sparse", "rounded down", "the last block of 13 is not read by 2 heads"),
+    ("gqa", "sparse", "interleaved", "from the answer with its key head's copies"),
+    ("gqa", "dense", "interleaved", "from the answer with its key head's copies"),
+    ("gqa_paper", "sparse", "interleaved", "from the answer with its key head's copies"),
+    ("uniform_gates", "sparse", "no share", "from the answer without gates"),
+    ("varlen_equals_per_sequence", "dense", "one row", "from itself alone"),
+    ("varlen_equals_per_sequence", "sparse", "packed tiles", "from itself alone"),
+    ("varlen_equals_per_sequence", "sparse", "rounded down", "reads nothing that its tile selected"),
+    ("varlen_gradients_apart", "dense", "one row", "move by"),
+    ("varlen_gradients_apart", "sparse", "neighbour", "move by"),
+    ("branch_grad_nonzero", "sparse", "compressed lost", "the compressed branch gives q the gradient 0"),
+    ("branch_grad_nonzero", "sparse", "selected lost", "the selected branch gives"),
+    ("branch_grad_nonzero", "sparse", "window lost", "the window branch gives"),
+    ("gradient_reaches", "sparse", "own tile", "keys that are read have no gradient, 0 that are not"),
+    ("gradient_reaches", "sparse", "all keys", "selected: 0 keys that are read have no gradient"),
+    ("gradient_reaches", "sparse", "compressed lost", "compressed: "),
+    ("gradient_reaches_dense", "dense", "last key lost", "1 keys have no gradient of k; 1 keys"),
+]
+
+
+def workload(check):
+    return PACKED if check.when(PACKED) and not check.when(SMALL) else SMALL
+
+
+def verdict(name, builder, w=None):
+    check = CHECKS[name]
+    w = w or workload(check)
+    assert check.when(w), name
+    return check.judge(trial(w, builder, check.modes[0]))
+
+
+def right(check):
+    """A builder that must hold this check."""
+    if not check.semantics or "dense" in check.semantics:
+        return dense()
+    return nsa_paper if check.semantics == PAPER else sparse()
+
+
+@pytest.mark.parametrize(("name", "model", "mistake", "says"), BROKEN)
+def test_a_mistake_is_caught(name, model, mistake, says):
+    judgement = verdict(name, MODELS[model](*filter(None, [mistake])))
+    assert not judgement.passed
+    assert says in judgement.reason
+
+
+def test_every_check_has_a_mistake_and_every_mistake_a_check():
+    assert {check.name for check in FAMILY.checks if check.decides} == {name for name, *_ in BROKEN}
+    assert {mistake for _, _, mistake, _ in BROKEN} == {*MISTAKES, ""}
+    assert len(CHECKS) == len(FAMILY.checks), "a name is given once"
+    for check in FAMILY.checks:
+        assert set(check.semantics) <= set(FAMILY.semantics), check.name
+        assert check.objection.endswith(")"), "with its source"
+
+
+@pytest.mark.parametrize("name", [c.name for c in FAMILY.checks if c.decides])
+def test_the_right_one_holds(name):
+    judgement = verdict(name, right(CHECKS[name]))
+    assert judgement.passed, judgement.reason
+    assert judgement.reason == ""
+
+
+@pytest.mark.parametrize(
+    "name", [c.name for c in FAMILY.checks if c.decides and set(FORMULA) & {*c.semantics}]
+)
+def test_the_right_sparse_one_holds(name):
+    assert verdict(name, sparse()).passed
+
+
+@pytest.mark.parametrize("mistake", ["sentinel", "selected sentinel"])
+def test_seeded_inputs_would_not_have_shown_it(mistake):
+    made, plain = trial(SMALL, sparse(mistake)), trial(SMALL, sparse())
+    assert apart(made.result, plain.result) < 1e-12
+
+
+def test_distance_of_what_is_no_number_is_infinite():
+    assert apart(np.array([np.nan]), np.array([1.0])) == np.inf
+    assert apart(np.zeros(2), np.zeros(2)) == 0
+    assert apart(np.array([1.1]), np.array([1.0])) == pytest.approx(0.1)

@@ -1,0 +1,92 @@
+"""The variants of the attention family hold the checks that concern them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from impls.attention.dense import dense
+from impls.attention.dense_chunked import dense_chunked
+from impls.attention.dense_jax import dense_jax
+from impls.attention.dense_sdpa import dense_sdpa
+from impls.attention.family import FAMILY
+from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
+from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
+from impls.attention.nsa_paper import nsa_paper
+from tests.impls.test_attention_checks import CHECKS, PACKED, SMALL
+from tests.impls.test_attention_checks_model import trial
+from tests.impls.torch_case import named
+
+F32 = dataclasses.replace(SMALL, dtype="f32")
+LOW = dataclasses.replace(SMALL, dtype="bf16", batch=2)
+ODD = dataclasses.replace(SMALL, dtype="f32", seq=72, tile=48, block=8, heads=3, kv_heads=3, gated=False)
+WORKLOADS = {"f32": F32, "bf16": LOW, "odd": ODD}
+TORCH = [
+    dense,
+    dense_sdpa,
+    dense_chunked,
+    nsa_mslk,
+    nsa_mslk_sparse_compressed,
+    nsa_mslk_upstream,
+    nsa_paper,
+]
+
+
+def failures(implementation, w, mode, **how):
+    """Deciding checks that fail, with their reasons; and how many concern the case."""
+    made = trial(w, implementation, mode, **how)
+    concern = [c for c in FAMILY.checks if c.concerns(implementation.semantics, mode, tuple(made.inputs), w)]
+    said = {check: check.judge(made) for check in concern}
+    assert all(verdict.passed for check, verdict in said.items() if not check.decides)
+    return {c.name: verdict.reason for c, verdict in said.items() if not verdict.passed}, len(said)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+@pytest.mark.parametrize("implementation", TORCH, ids=lambda i: i.name)
+def test_torch_holds(implementation, w):
+    failed, count = failures(implementation, w, "fwd")
+    assert failed == {}
+    assert count >= 4 if implementation.semantics == "dense" else count >= 8
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("w", [F32, LOW], ids=["f32", "bf16"])
+@pytest.mark.parametrize("implementation", TORCH, ids=lambda i: i.name)
+def test_torch_holds_backward(implementation, w):
+    failed, count = failures(implementation, w, "bwd")
+    assert failed == {}
+    assert count == (1 if implementation.semantics == "dense" else 2)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("mode", ["fwd", "bwd"])
+@pytest.mark.parametrize("implementation", [dense_chunked, nsa_mslk, nsa_paper], ids=lambda i: i.name)
+def test_packed_ones_hold(implementation, mode):
+    failed, count = failures(implementation, dataclasses.replace(PACKED, dtype="f32"), mode)
+    assert failed == {}
+    assert count >= 1
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("implementation", "names"),
+    [
+        (dense_jax, {"causality", "finite_sentinel_dense", "no_nan_rows"}),
+        (nsa_mslk_jax, {"causality_by_block", "causality_by_tile", "finite_sentinel", "no_superset"}),
+    ],
+)
+def test_jax_holds(implementation, names):
+    """Each further workload is a compilation; `seqsweep check` makes all of them."""
+    import jax
+
+    def run(function, inputs):
+        return np.asarray(jax.jit(function)(**named(function, inputs))).astype(np.float64)
+
+    made = trial(F32, implementation, run=run)
+    for name in names:
+        assert CHECKS[name].concerns(implementation.semantics, "fwd", tuple(made.inputs), F32)
+        verdict = CHECKS[name].judge(made)
+        assert verdict.passed, verdict.reason

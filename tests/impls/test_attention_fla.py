@@ -1,0 +1,224 @@
+"""fla's form of sparse attention: its definition by hand, its traps, and how its package is called."""
+
+import dataclasses
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention import _nsa_paper
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_fla import nsa_fla
+from impls.attention.nsa_fla_torch import nsa_fla_torch
+from impls.attention.nsa_paper import nsa_paper
+from tests.impls.torch_case import judged, run, run_marks, tensors
+
+pytestmark = pytest.mark.torch
+
+SMALL = AttentionWorkload(seq=150, heads=4, kv_heads=2, head_dim=8, block=16, selected=4, window=20)
+KERNEL = AttentionWorkload(seq=64, heads=32, kv_heads=2, head_dim=16, block=16, dtype="bf16")
+MEANING = FAMILY.semantics["nsa_fla"]
+
+
+def of(w=SMALL, **fields):
+    return dataclasses.replace(w, **fields)
+
+
+def drawn(w, gates=None):
+    inputs = dict(FAMILY.inputs(w, np.random.default_rng(0)))
+    if gates is not None:
+        inputs["gates"] = np.broadcast_to(np.array(gates, inputs["q"].dtype), inputs["gates"].shape).copy()
+    return inputs
+
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+def by_hand(w, inputs):
+    """Query by query for one key head; probabilities averaged over heads, forced blocks at 1."""
+    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    k, v, scale = k[:, 0], v[:, 0], np.sqrt(w.head_dim)
+    whole = range(w.seq // w.block)
+    mean_k, mean_v = (np.array([x[c * w.block : (c + 1) * w.block].mean(0) for c in whole]) for x in (k, v))
+    result = np.zeros(q.shape)
+    for t in range(w.seq):
+        seen, own = (t + 1) // w.block, t // w.block
+        mass = np.zeros(own + 1)
+        for h in range(w.heads):
+            if seen:
+                p = softmax(mean_k[:seen] @ q[t, h] / scale)
+                mass[:seen] += p / w.heads
+                result[t, h] += gates[t, h, 0] * (p @ mean_v[:seen])
+        mass[[0, own, max(own - 1, 0)]] = 1
+        best = np.argsort(-mass, kind="stable")[: w.selected]
+        chosen = [s for s in range(t + 1) if s // w.block in best]
+        near = list(range(max(0, t - w.window + 1), t + 1))
+        for h in range(w.heads):
+            for gate, at in ((1, chosen), (2, near)):
+                result[t, h] += gates[t, h, gate] * (softmax(k[at] @ q[t, h] / scale) @ v[at])
+    return result[None]
+
+
+@pytest.mark.parametrize("seq", [150, 128, 15])
+def test_both_follow_the_definition(seq):
+    w = of(seq=seq, heads=2, kv_heads=1, dtype="f64")
+    inputs = drawn(w)
+    want = by_hand(w, inputs)
+    np.testing.assert_allclose(run(MEANING.reference(w, None), inputs, wide=True), want, rtol=1e-10)
+    np.testing.assert_allclose(run(nsa_fla_torch(w), inputs), want, rtol=1e-10)
+
+
+WORKLOADS = {
+    "f32": SMALL,
+    "bf16": of(dtype="bf16", head_dim=16),
+    "ungated-batch": of(gated=False, batch=2, seq=70),
+    "group-of-16": of(heads=16, kv_heads=1, seq=100),
+    "blocks-without-quarters": of(block=18),
+    "packed": of(varlen=True, segments=5),
+}
+
+
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+def test_torch_and_its_gradients_match_the_reference(w):
+    for backward in (False, True):
+        judgement = judged(FAMILY, nsa_fla_torch, w, backward=backward)
+        assert judgement.passed, judgement.reason
+
+
+def changed(w, inputs, token):
+    other = {name: values.copy() for name, values in inputs.items()}
+    for name in "kv":
+        other[name][:, token] += 3
+    return np.flatnonzero((run(nsa_fla_torch(w), inputs) != run(nsa_fla_torch(w), other)).any((0, 2, 3)))
+
+
+def test_a_mean_shows_when_its_block_is_complete():
+    """Token 40 of block 2, tokens 32 to 47: the first query that reads its mean is 47."""
+    assert changed(SMALL, drawn(SMALL, gates=(1, 0, 0)), 40)[0] == 47
+    assert changed(SMALL, drawn(SMALL), 40)[0] == 40
+    window = changed(SMALL, drawn(SMALL, gates=(0, 0, 1)), 40)
+    assert window.tolist() == list(range(40, 60))
+
+
+def verdict(w, result):
+    inputs = drawn(w)
+    expected = run(MEANING.reference(w, None), inputs, wide=True)
+    marks = run_marks(MEANING.ambiguous(w, None), inputs)
+    return MEANING.contract.judge(Evidence(w, inputs, result, expected, None, marks))
+
+
+def test_the_papers_form_is_another():
+    assert verdict(SMALL, run(nsa_fla_torch(SMALL), drawn(SMALL))).passed
+    assert not verdict(SMALL, run(nsa_paper(SMALL), drawn(SMALL))).passed
+    meaning = FAMILY.semantics["nsa_paper"].reference
+    paper = run(meaning(SMALL, None), drawn(SMALL), wide=True)
+    assert not verdict(SMALL, paper).passed
+
+
+@pytest.mark.parametrize("change", [{"window": 21}, {"window": 19}, {"selected": 3}])
+def test_another_window_or_count_fails(change):
+    assert not verdict(SMALL, run(nsa_fla_torch(of(**change)), drawn(SMALL))).passed
+
+
+def test_zeros_for_missing_blocks_fail(monkeypatch):
+    """fla's older packed path filled missing picks with 0: block 0 counted more than once."""
+    import torch
+
+    where = torch.Tensor.masked_fill
+
+    def broken(self, mask, value):
+        repeated = self.dtype == torch.int64 and value == -1
+        return where(self, mask, 0 if repeated else value)
+
+    w = of(gated=False, seq=60)
+    inputs = drawn(w)
+    expected = run(MEANING.reference(w, None), inputs, wide=True)
+    monkeypatch.setattr(torch.Tensor, "masked_fill", broken)
+    result = run(_nsa_paper.attention(w, fla=True), inputs)
+    monkeypatch.undo()
+    assert not MEANING.contract.judge(Evidence(w, inputs, result, expected)).passed
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"causal": False}, "causal=false"),
+        ({"selected": 2}, "selected 2"),
+        ({"stage": "block_lists"}, "stage="),
+    ],
+)
+def test_what_it_does_not_define(fields, word):
+    for build in (nsa_fla, nsa_fla_torch, lambda w: MEANING.reference(w, None)):
+        with pytest.raises(Unsupported, match=word):
+            build(of(KERNEL, **fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"kv_heads": 4}, "8 heads per key head"), ({"heads": 48}, "24 heads"), ({"dtype": "f32"}, "dtype=f32")],
+)
+def test_its_kernels_refuse_by_field(fields, word):
+    with pytest.raises(Unsupported, match=f"{word}.*nsa_fla_torch"):
+        nsa_fla(of(KERNEL, **fields))
+
+
+def test_without_its_packages_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fla", None)
+    with pytest.raises(Unsupported, match=r"needs the package.*pip install flash-linear-attention"):
+        nsa_fla(KERNEL)
+    present(monkeypatch, lambda **_: None)
+    monkeypatch.setitem(sys.modules, "flash_attn", None)
+    with pytest.raises(Unsupported, match=r"needs the package flash-attn.*pip install flash-attn"):
+        nsa_fla(KERNEL)
+
+
+def present(monkeypatch, parallel_nsa):
+    """Packages of these names, with the one function that is called."""
+    for name in ("fla", "fla.ops", "fla.ops.nsa", "fla.ops.nsa.parallel", "flash_attn"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setattr(sys.modules["fla.ops.nsa.parallel"], "parallel_nsa", parallel_nsa, raising=False)
+
+
+def test_its_kernels_want_cuda(monkeypatch):
+    import torch
+
+    present(monkeypatch, lambda **_: None)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(Unsupported, match="torch sees none"):
+        nsa_fla(KERNEL)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(Unsupported, match="not on the cpu"):
+        nsa_fla(KERNEL)(**tensors({name: drawn(KERNEL)[name] for name in "qkv"}))
+
+
+@pytest.mark.parametrize("w", [KERNEL, of(KERNEL, gated=False), of(KERNEL, varlen=True, segments=2)])
+def test_it_is_called_as_documented(w, monkeypatch):
+    """On fake tensors of CUDA, with the package's signature: each argument has the shape it documents."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    def parallel_nsa(q, k, v, g_cmp, g_slc, g_swa, *, block_counts, block_size, window_size, cu_seqlens=None):
+        assert [tuple(g.shape) for g in (g_cmp, g_slc, g_swa)] == 3 * [(1, 64, 32)]
+        assert tuple(k.shape) == tuple(v.shape) == (1, 64, 2, 16)
+        assert (block_counts, block_size, window_size) == (16, 16, 512)
+        assert (cu_seqlens is not None) == w.varlen
+        return q
+
+    present(monkeypatch, parallel_nsa)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    kinds = {"bf16": torch.bfloat16, "i32": torch.int32}
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        fake = {
+            name: torch.empty(part.shape, dtype=kinds[part.dtype], device="cuda")
+            for name, part in FAMILY.shapes(w).items()
+        }
+        assert nsa_fla(w)(**fake).shape == (1, 64, 32, 16)
+
+
+def test_cost_counts_whole_blocks():
+    pairs = sum((t + 1) // 16 + min(t + 1, 64) + min(t + 1, 20) for t in range(150))
+    assert FAMILY.cost_of("nsa_fla", SMALL).flops == 4 * 4 * 8 * pairs

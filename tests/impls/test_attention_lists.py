@@ -1,0 +1,196 @@
+"""The kernel's lists of blocks: known answers, every way to make them, and what fails."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.attention.dense import dense
+from impls.attention.dense_jax import dense_jax
+from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.lists_compact import lists_compact
+from impls.attention.lists_dedup import lists_dedup
+from impls.attention.lists_dense import lists_dense
+from impls.attention.lists_jax import lists_jax
+from impls.attention.lists_scatter_sort import lists_scatter_sort
+from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from impls.attention.nsa_paper import nsa_paper
+
+pytestmark = [pytest.mark.torch, pytest.mark.jax]
+
+VARIANTS = (lists_dense, lists_scatter_sort, lists_dedup, lists_compact, lists_jax)
+NAMES = [variant.name for variant in VARIANTS]
+MEANING = FAMILY.semantics["block_lists"]
+SMALL = AttentionWorkload(stage="block_lists", seq=2048, batch=2, heads=3, kv_heads=1, block=64, selected=5)
+
+WORKLOADS = {
+    "merged": SMALL,
+    "kernel's own": dataclasses.replace(SMALL, block=128),
+    "expanded": dataclasses.replace(SMALL, block=256, selected=3),
+    "part of a kernel block": dataclasses.replace(SMALL, seq=2000, block=16, selected=9),
+    "all picked": dataclasses.replace(SMALL, seq=512, selected=16),
+    "one": dataclasses.replace(SMALL, selected=1, batch=1, heads=1),
+}
+
+
+def drawn(w):
+    return FAMILY.inputs(w, np.random.default_rng(0))
+
+
+def call(variant, w, picks, **options):
+    if variant.framework == "jax":
+        import jax
+
+        result = jax.jit(variant(w, **options))(jax.numpy.asarray(picks))
+    else:
+        import torch
+
+        result = variant(w, **options)(torch.from_numpy(picks))
+    return {name: np.asarray(part) for name, part in result.items()}
+
+
+def verdict(w, picks, result):
+    expected = MEANING.reference(w, None)(picks)
+    return MEANING.contract.judge(Evidence(w, {"picks": picks}, result, expected))
+
+
+@pytest.mark.parametrize(
+    ("block", "picked", "want"),
+    [
+        (256, [0, 3], [0, 1, 6, 7]),
+        (128, [0, 0, 0, 2], [0, 2]),
+        (64, [0, 1, 2, 5], [0, 1, 2]),
+        (64, [0, 0, 0, 7], [0, 3]),
+        (16, [7, 8, 9, 31], [0, 1, 3]),
+        (512, [1], [4, 5, 6, 7]),
+        (256, [0, 0, 3], [0, 1, 6, 7]),
+    ],
+)
+@pytest.mark.parametrize("variant", [None, *VARIANTS], ids=["reference", *NAMES])
+def test_known_lists(variant, block, picked, want):
+    w = dataclasses.replace(SMALL, seq=1024, tile=1024, batch=1, heads=1, block=block, selected=len(picked))
+    picks = np.array(picked, np.int32)[None, None, None]
+    made = MEANING.reference(w, None)(picks) if variant is None else call(variant, w, picks)
+    assert made["counts"].tolist() == [[[len(want)]]]
+    assert made["blocks"][0, 0, 0, : len(want)].tolist() == want
+    assert {part.dtype for part in made.values()} == {np.dtype(np.int32)}
+
+
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=NAMES)
+def test_lists_match_the_reference(variant, w):
+    picks = drawn(w)["picks"]
+    judgement = verdict(w, picks, call(variant, w, picks))
+    assert judgement.passed, judgement.reason
+
+
+def test_a_compact_list_is_as_wide_as_the_longest():
+    picks = np.zeros((1, 1, 2, 5), np.int32)
+    picks[..., 1, 4] = 9
+    w = dataclasses.replace(SMALL, batch=1, heads=1, seq=512)
+    assert call(lists_compact, w, picks)["blocks"].tolist() == [[[[0, -1], [0, 4]]]]
+    assert call(lists_compact, w, picks, trim=False)["blocks"].shape[-1] == 4
+    assert verdict(w, picks, call(lists_compact, w, picks, trim=False)).passed
+
+
+def spoiled(name, made):
+    made = {key: part.copy() for key, part in made.items()}
+    blocks, counts = made["blocks"], made["counts"]
+    if name == "repeated":  # T4: block 0 as often as no other was found
+        blocks[..., 1:] = blocks[..., :-1]
+        blocks[..., 0] = 0
+        counts += 1
+    elif name == "descending":
+        for index in np.ndindex(counts.shape):
+            blocks[index][: counts[index]] = blocks[index][: counts[index]][::-1].copy()
+    elif name == "one short":
+        counts -= 1
+    elif name == "one beside":
+        blocks[..., 0] += 1
+    elif name == "int64":
+        made["blocks"] = blocks.astype(np.int64)
+    elif name == "no counts":
+        del made["counts"]
+    elif name == "bare":
+        return blocks
+    return made
+
+
+@pytest.mark.parametrize(
+    "name", ["repeated", "descending", "one short", "one beside", "int64", "no counts", "bare"]
+)
+def test_wrong_lists_fail(name):
+    picks = drawn(SMALL)["picks"]
+    judgement = verdict(SMALL, picks, spoiled(name, call(lists_dedup, SMALL, picks)))
+    assert not judgement.passed
+    assert judgement.reason
+
+
+def test_what_stands_behind_a_count_is_not_judged():
+    picks = drawn(SMALL)["picks"]
+    made = MEANING.reference(SMALL, None)(picks)
+    made["blocks"] = np.where(made["blocks"] < 0, 77, made["blocks"])
+    assert verdict(SMALL, picks, made).passed
+
+
+@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
+def test_drawn_picks_are_selections(w):
+    picks, again = drawn(w)["picks"], drawn(w)["picks"]
+    assert np.array_equal(picks, again)
+    described = FAMILY.shapes(w)["picks"]
+    assert (picks.shape, picks.dtype) == (described.shape, np.int32)
+    for index in np.ndindex(picks.shape[:3]):
+        seen = -(-min((index[2] + 1) * w.tile, w.seq) // w.block)
+        row = picks[index].tolist()
+        assert row == sorted(row)
+        assert 0 <= row[0] <= row[-1] < seen
+        assert len(set(row)) == min(seen, w.selected)
+        assert (
+            len(row) - len(set(row)) == row.count(0) - 1 if seen < w.selected else len(set(row)) == len(row)
+        )
+
+
+def test_every_block_is_drawn_equally_often():
+    w = dataclasses.replace(SMALL, seq=512, tile=512, block=32, selected=4, heads=64, batch=64)
+    often = np.bincount(drawn(w)["picks"].ravel(), minlength=16) / 4096
+    assert np.abs(often - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4096)
+
+
+def test_a_part_of_the_heads_can_be_judged():
+    picks, rows = drawn(SMALL)["picks"], np.array([0, 2])
+    whole, part = MEANING.reference(SMALL, None)(picks), MEANING.reference(SMALL, rows)(picks)
+    assert FAMILY.rows(SMALL) == SMALL.heads
+    assert all(np.array_equal(whole[name][:, rows], part[name]) for name in whole)
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"causal": False}, "causal=false"),
+        ({"varlen": True, "batch": 1}, "varlen=true"),
+        ({"seq": 2000}, "block 64"),
+        ({"block": 48, "seq": 480}, "block 48"),
+    ],
+)
+def test_lists_that_make_no_sense(fields, word):
+    with pytest.raises(Unsupported, match=word):
+        FAMILY.shapes(dataclasses.replace(SMALL, **fields))
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, dense, dense_jax, nsa_mslk, nsa_mslk_jax, nsa_paper])
+def test_each_stage_refuses_the_other(variant):
+    stage = "attention" if variant in VARIANTS else "block_lists"
+    w = dataclasses.replace(SMALL, stage=stage, seq=512)
+    with pytest.raises(Unsupported, match=f"stage={stage}: this"):
+        variant(w)
+    with pytest.raises(Unsupported, match=f"stage={stage}: this"):
+        FAMILY.semantics[variant.semantics].reference(w, None)
+
+
+def test_bytes_are_picks_and_lists():
+    w, made = SMALL, MEANING.reference(SMALL, None)(drawn(SMALL)["picks"])
+    cost = FAMILY.cost_of("block_lists", w)
+    assert cost.bytes == drawn(w)["picks"].nbytes + sum(part.nbytes for part in made.values())
+    assert cost.flops is None
