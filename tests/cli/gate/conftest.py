@@ -1,7 +1,6 @@
 """Throw-away git repositories with a small plugin, in which `seqsweep gate` runs as a user runs it."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -9,6 +8,12 @@ from pathlib import Path
 
 import pytest
 
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start there.
+HEEDING_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 PROGRAM = Path(__file__).resolve().parents[3] / "cli.py"
 HEAD = '''\
 """Points, doubled."""
@@ -105,13 +110,12 @@ def start(environment):
 
     def begin(where, *words):
         process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), "gate", *words],
+            [sys.executable, "-c", HEEDING_CTRL_C, sys.executable, str(PROGRAM), "gate", *words],
             cwd=where.folder,
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 - it only sets a signal
         )
         running.append(process)
         return process
@@ -151,8 +155,3 @@ def left_behind(environment):
     return lambda: sorted(
         path.name for path in Path(environment["TMPDIR"]).iterdir() if path.name != "seqsweep-cpu.lock"
     )
-
-
-def _heed_ctrl_c():
-    """What a shell starts in the background ignores it, and so would all that the tests start there."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
