@@ -1,82 +1,120 @@
-"""The three branches of native sparse attention, each for consecutive tiles of queries.
+"""The three branches of native sparse attention, each for a step: consecutive tiles of queries.
 
-Query tiles are [b·heads, tiles, tile, d]; so is every result. `first` is the first query's position.
+Queries are [b, span, heads, d], as are results; `first` is the first query's position. Masks are
+added to scores in the queries' dtype: from a boolean one the kernel would make just that, but for
+every key, where most keys need none.
 """
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 from .family import AttentionWorkload
 
+WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many keys in vain
 
-def compressed(w: AttentionWorkload, tiles: Any, first: int, means: Any) -> Any:
+
+def compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
     """Query t reads the mean of block j iff j·block ≤ t: also that of its own, unfinished block.
 
-    `means` are keys and values [b, blocks, kv_heads, d].
+    `means` are keys and values [b, heads, blocks, d].
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    positions = _positions(w, tiles, first).flatten()
-    blocks = -(-min(w.seq, first + positions.shape[0]) // w.block)
-    starts = torch.arange(0, blocks * w.block, w.block, dtype=torch.int32, device=tiles.device)
-    k, v = (_per_query_head(w, x[:, :blocks].transpose(1, 2)) for x in means)
-    result = scaled_dot_product_attention(
-        tiles.unflatten(0, (-1, w.heads)).flatten(2, 3),
-        k.unflatten(0, (-1, w.heads)),
-        v.unflatten(0, (-1, w.heads)),
-        attn_mask=starts <= positions[:, None],
-    )
-    return result.flatten(0, 1).view_as(tiles)
+    span = query.shape[1]
+    blocks = -(-min(w.seq, first + span) // w.block)
+    positions = torch.arange(first, first + span, device=query.device)
+    starts = torch.arange(0, blocks * w.block, w.block, device=query.device)
+    k, v = (x[:, :, :blocks] for x in means)
+    mask = _closed(query, starts > positions[:, None])
+    return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
 
 
-def gathered(w: AttentionWorkload, tiles: Any, first: int, tables: Any, picks: Any, *, stride: int) -> Any:
+def gathered(
+    w: AttentionWorkload,
+    query: Any,
+    first: int,
+    tables: Any,
+    picks: Any,
+    *,
+    stride: int,
+    distinct: bool = True,
+    canvas: Any = None,
+) -> Any:
     """Every query reads the picked blocks of its tile up to its own position, each block once.
 
     `tables` hold keys and values, a row per batch, key head and block; `picks` [b·heads, tiles, count]
     are blocks, −1 for none; `stride` is the distance of a block's elements in tokens. A query that
     sees nothing reads the earliest key, so that no softmax is empty, and its result is set to 0.
+    `distinct` picks are all there where a tile sees so many blocks. `canvas` holds zeros of a mask's
+    shape; what is drawn on it, in the places of the last picks, is drawn over by the next step.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
     size = tables[0].shape[1] // w.head_dim
-    offset = torch.arange(size, dtype=torch.int32, device=tiles.device)
-    at = ((picks.int()[..., None] * size + offset) * stride).masked_fill(picks[..., None] < 0, w.seq + w.tile)
-    at = at.flatten(2)
-    head = torch.arange(tiles.shape[0], device=tiles.device) // (w.heads // w.kv_heads)
+    width = size * stride
+    none = (w.seq + w.tile) // width + 1  # begins after every query
+    picks = picks.masked_fill(picks < 0, none).sort(-1).values
+    tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
+    head = torch.arange(tiles.shape[0], device=query.device) // (w.heads // w.kv_heads)
     count = tables[0].shape[0] // (tiles.shape[0] // (w.heads // w.kv_heads))
-    rows = (head[:, None, None] * count + picks.clamp(min=0)).flatten()
-    k, v = (x.index_select(0, rows).view(*at.shape, w.head_dim) for x in tables)
-    positions = _positions(w, tiles, first)
-    earliest = at.amin(-1, keepdim=True)
-    visible = at[:, :, None] <= torch.maximum(positions, earliest)[..., None]
-    result = scaled_dot_product_attention(tiles, k, v, attn_mask=visible)
-    return result.masked_fill((positions < earliest)[..., None], 0)
+    rows = (head[:, None, None] * count + picks.masked_fill(picks == none, 0)).flatten()
+    chosen = picks.shape[-1]
+    k, v = (x.index_select(0, rows).view(*tiles.shape[:2], chosen * size, w.head_dim) for x in tables)
+
+    # Sorted, whatever a query may not see comes last: its tile's own blocks, and behind them missing ones.
+    late = _overlapped(w.tile, width) if distinct and first + w.tile >= chosen * width else chosen
+    late = min(late, chosen) * size
+    offset = torch.arange(size, device=query.device)
+    at = ((picks[..., None] * size + offset) * stride).flatten(2)
+    positions = torch.arange(first, first + query.shape[1], device=query.device).view(-1, w.tile)
+    earliest = at[..., :1]
+    hidden = at[:, :, None, -late:] > torch.maximum(positions, earliest)[..., None]
+    if canvas is not None and late < chosen * size == canvas.shape[-1]:
+        mask = canvas[:, : tiles.shape[1]]
+    else:
+        mask = query.new_zeros(*tiles.shape[:3], chosen * size)
+    mask[..., -late:] = _closed(query, hidden)
+
+    result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
+    result = result.masked_fill((positions < earliest)[..., None], 0)
+    return result.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2)
 
 
-def window(w: AttentionWorkload, tiles: Any, first: int, near: Any) -> Any:
+def window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
     """Query t reads keys t − window + 1 … t.
 
     `near` are pieces of keys and of values [b, tokens, kv_heads, d] that end with the last query's.
+    Some queries of all heads that share a key head read one stretch of keys together.
     """
     import torch
     from torch.nn.functional import pad, scaled_dot_product_attention
 
+    rows, group = gcd(w.tile, WINDOW_ROWS), w.heads // w.kv_heads
     back = min(w.window, w.seq) - 1
-    tokens = tiles.shape[1] * w.tile + back
-    spans = []
+    tokens = query.shape[1] + back
+    stretches = []
     for pieces in near:
         joined = torch.cat(pieces, 1)
         last = pad(joined, (0, 0, 0, 0, tokens - joined.shape[1], 0))
-        by_tile = last.unfold(1, w.tile + back, w.tile).permute(0, 2, 1, 4, 3)
-        spans.append(_per_query_head(w, by_tile))
-    positions = _positions(w, tiles, first)[..., None]
-    at = torch.arange(-back, w.tile, dtype=torch.int32, device=tiles.device) + positions[:, :1]
-    visible = (at >= 0) & (at <= positions) & (at > positions - w.window)
-    # a mask of three axes would send the CPU to the kernel that stores all scores
-    return scaled_dot_product_attention(tiles, *spans, attn_mask=visible[None])
+        stretches.append(last.unfold(1, rows + back, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
+    parts = query.unflatten(1, (-1, rows)).unflatten(3, (w.kv_heads, group))
+    together = parts.permute(0, 1, 3, 4, 2, 5).flatten(3, 4).flatten(0, 1)
+
+    key = torch.arange(-back, rows, device=query.device)
+    row = torch.arange(rows, device=query.device)[:, None]
+    hidden = (key > row) | (key <= row - w.window)
+    if first < back:  # before the sequence there is nothing
+        begin = torch.arange(first, first + query.shape[1], rows, device=query.device)
+        hidden = hidden | (begin[:, None, None] + key < 0)
+        hidden = hidden.repeat(query.shape[0], 1, 1)[:, None]
+    mask = _closed(query, hidden).tile(group, 1)
+    result = scaled_dot_product_attention(together, *stretches, attn_mask=mask)
+    result = result.unflatten(0, parts.shape[:2]).unflatten(3, (group, rows))
+    return result.permute(0, 1, 4, 2, 3, 5).flatten(3, 4).flatten(1, 2)
 
 
 def table(x: Any, size: int) -> Any:
@@ -104,14 +142,15 @@ def block_means(x: Any, size: int, dtype: Any = None) -> Any:
     return torch.cat([whole.unflatten(1, (blocks, size)).mean(2, dtype=dtype), last], 1)
 
 
-def _per_query_head(w: AttentionWorkload, x: Any) -> Any:
-    """[b, kv_heads, …] repeated for the query heads that share a key head: [b·heads, …]."""
-    return x.repeat_interleave(w.heads // w.kv_heads, 1).flatten(0, 1)
+def _overlapped(tile: int, width: int) -> int:
+    """How many blocks of `width` tokens a tile can hold tokens of."""
+    if width % tile == 0:
+        return 1
+    return tile // width if tile % width == 0 else (tile - 1) // width + 2
 
 
-def _positions(w: AttentionWorkload, tiles: Any, first: int) -> Any:
-    """Positions of the queries, [tiles, tile]."""
+def _closed(query: Any, hidden: Any) -> Any:
+    """−inf where something is hidden, in the queries' dtype."""
     import torch
 
-    count = tiles.shape[1] * w.tile
-    return torch.arange(first, first + count, dtype=torch.int32, device=tiles.device).view(-1, w.tile)
+    return query.new_zeros(hidden.shape).masked_fill_(hidden, -torch.inf)

@@ -2,8 +2,9 @@
 
 All queries of a tile share a selection, so the selected blocks are gathered once per tile and head,
 and every branch is one masked attention kernel over few keys. A step takes as many tiles as fit
-`STEP_BYTES`: nothing of the size seq × seq exists. A backward computes each step again from its
-inputs and its selection, as attention kernels do; the selection itself has no gradient.
+`STEP_BYTES`, and few enough for a CPU's cache where nothing is differentiated: nothing of the size
+seq × seq exists. A backward computes each step again from its inputs and its selection, as attention
+kernels do, and adds to whole gradients once a step; the selection itself has no gradient.
 
 Packed sequences are attended one after the other, each on its own: its tiles and blocks begin at its
 start, and its last block has the tokens that are left. Upstream drops these in one entry point and
@@ -27,6 +28,8 @@ from .reference_upstream import KERNEL_BLOCK, refuse_upstream
 
 STEP_BYTES = 512 << 20
 STEP_TILES = 16
+CACHED_BYTES = 32 << 20
+MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
 
 
 def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool = False) -> Callable[..., Any]:
@@ -56,31 +59,38 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
     group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
     size = KERNEL_BLOCK if upstream else w.block
     local = replace(w, window=w.window + 1) if upstream else w
-    span = w.tile * _tiles_per_step(replace(local, block=max(w.block, size)), group)
+    read = replace(local, block=max(w.block, size))
     back = min(local.window, w.seq) - 1
     fill = (0, 0, 0, 0, 0, -w.seq % w.tile)
 
     def nsa(q, k, v, gates=None):
+        cached = q.device.type == "cpu" and not torch.is_grad_enabled()
+        tiles = _tiles_per_step(read, group, STEP_BYTES)
+        if cached:
+            few = _tiles_per_step(read, group, CACHED_BYTES)
+            tiles = min(tiles, max(few, -(-w.seq // (w.tile * MOST_STEPS))))
+        span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
         scoring = block_means(k.detach(), w.block, wide)
         means = [block_means(x, w.block) for x in (k, v)]
+        shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
         blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
         groups = [table(filled(x, group), group) for x in means if group]
         keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
+        canvas = None
+        if not torch.is_grad_enabled():  # a backward keeps the masks of its steps
+            chosen = min(w.selected, -(-w.seq // w.block)) * w.block
+            canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
 
         def step(first, query, shares, near, picks):
-            tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
             selected, selected_groups = picks
             if group:
-                coarse = gathered(w, tiles, first, groups, selected_groups, stride=w.block)
+                coarse = gathered(w, query, first, groups, selected_groups, stride=w.block)
             else:
-                coarse = compressed(w, tiles, first, means)
-            fine = gathered(w, tiles, first, blocks, selected, stride=1)
-            recent = window(local, tiles, first, near)
-            a, b, c = (
-                x.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2).to(wide)
-                for x in (coarse, fine, recent)
-            )
+                coarse = compressed(w, query, first, shared)
+            fine = gathered(w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas)
+            recent = window(local, query, first, near)
+            a, b, c = (x.to(wide) for x in (coarse, fine, recent))
             if shares is None:
                 return ((a + b + c) / 3).to(q.dtype)
             of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
@@ -119,14 +129,14 @@ def _groups(w: AttentionWorkload) -> int:
     return -(-w.seq // (w.block * w.compressed_block))
 
 
-def _tiles_per_step(w: AttentionWorkload, group: int) -> int:
-    """So many that gathered keys and values, and masks as booleans and numbers, fit a step's memory."""
+def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
+    """So many that gathered keys and values, and masks as booleans and numbers, fit `limit` bytes."""
     size = BYTES[w.dtype]
     gathered = min(w.selected * w.block, w.seq) + w.compressed_selected * group
     local = w.tile + min(w.window, w.seq)
     per_head = gathered * (2 * w.head_dim * size + w.tile * (1 + size)) + local * 2 * w.head_dim * size
     shared = w.tile * (1 + size) * (local + w.seq // w.block)
-    fit = STEP_BYTES // (w.batch * w.heads * per_head + shared)
+    fit = limit // (w.batch * w.heads * per_head + shared)
     return max(1, min(STEP_TILES, fit, -(-w.seq // w.tile)))
 
 

@@ -108,23 +108,24 @@ def test_upstreams_differences_are_seen(w, gates):
 
 
 def future_means(monkeypatch):  # T11: block numbers compared with token numbers
-    def broken(w, tiles, first, means):
-        return _nsa_compressed(dataclasses.replace(w, block=1), tiles, first, padded(w, means))
+    def broken(w, query, first, means):
+        return _nsa_compressed(dataclasses.replace(w, block=1), query, first, padded(w, means))
 
     def padded(w, means):
         import torch
 
-        return [torch.cat([x, x.new_zeros(x.shape[0], w.seq - x.shape[1], *x.shape[2:])], 1) for x in means]
+        rest = w.seq - means[0].shape[2]
+        return [torch.cat([x, x.new_zeros(*x.shape[:2], rest, x.shape[3])], 2) for x in means]
 
     _nsa_compressed = _nsa.compressed
     monkeypatch.setattr(_nsa, "compressed", broken)
 
 
 def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not exist
-    def broken(w, tiles, first, tables, picks, *, stride):
+    def broken(w, query, first, tables, picks, **others):
         import torch
 
-        return _gathered(w, tiles, first, tables, torch.where(picks < 0, 0, picks), stride=stride)
+        return _gathered(w, query, first, tables, torch.where(picks < 0, 0, picks), **others)
 
     _gathered = _nsa.gathered
     monkeypatch.setattr(_nsa, "gathered", broken)
