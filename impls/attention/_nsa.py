@@ -27,7 +27,7 @@ from .family import BYTES, AttentionWorkload
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
 
 STEP_BYTES = 512 << 20
-STEP_TILES = 16
+STEP_TILES = 8
 CACHED_BYTES = 32 << 20
 MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
 
@@ -77,10 +77,9 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
         groups = [table(filled(x, group), group) for x in means if group]
         keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
-        canvas = None
-        if not torch.is_grad_enabled():  # a backward keeps the masks of its steps
-            chosen = min(w.selected, -(-w.seq // w.block)) * w.block
-            canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
+        # one mask for all steps: a backward draws it again for each, and reads it before the next
+        chosen = min(w.selected, -(-w.seq // w.block)) * w.block
+        canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
 
         def step(first, query, shares, near, picks):
             selected, selected_groups = picks

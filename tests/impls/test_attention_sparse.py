@@ -156,7 +156,7 @@ def test_steps_that_fit_a_cache_do_not_show_either(variant, limit, monkeypatch):
 
 def test_steps_shrink_with_the_memory_they_may_take():
     w = AttentionWorkload(seq=131072, head_dim=64)
-    assert _nsa._tiles_per_step(w, 0, 512 << 20) == 16
+    assert _nsa._tiles_per_step(w, 0, 512 << 20) == 8
     assert _nsa._tiles_per_step(dataclasses.replace(w, heads=64, batch=2), 0, 512 << 20) == 1
     assert _nsa._tiles_per_step(w, 0, 1) == 1
 
