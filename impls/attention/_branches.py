@@ -2,11 +2,14 @@
 
 Queries are [b, span, heads, d], as are results; `first` is the first query's position. Masks are
 added to scores in the queries' dtype: from a boolean one the kernel would make just that, but for
-every key, where most keys need none.
+every key, where most keys need none. What a backward would keep of gathered keys, values and masks,
+it makes again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import gcd
 from typing import Any
 
@@ -25,11 +28,17 @@ def compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
 
     span = query.shape[1]
     blocks = -(-min(w.seq, first + span) // w.block)
-    positions = torch.arange(first, first + span, device=query.device)
-    starts = torch.arange(0, blocks * w.block, w.block, device=query.device)
     k, v = (x[:, :, :blocks] for x in means)
-    mask = _closed(query, starts > positions[:, None])
-    return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
+    empty = query.new_zeros(0)
+
+    def draw() -> Any:
+        positions = torch.arange(first, first + span, device=empty.device)
+        starts = torch.arange(0, blocks * w.block, w.block, device=empty.device)
+        return _closed(empty, starts > positions[:, None])
+
+    mask = draw()
+    with _again({id(mask): draw}):
+        return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
 
 
 def gathered(
@@ -63,7 +72,11 @@ def gathered(
     count = tables[0].shape[0] // (tiles.shape[0] // (w.heads // w.kv_heads))
     rows = (head[:, None, None] * count + picks.masked_fill(picks == none, 0)).flatten()
     chosen = picks.shape[-1]
-    k, v = (x.index_select(0, rows).view(*tiles.shape[:2], chosen * size, w.head_dim) for x in tables)
+    shape = (*tiles.shape[:3], chosen * size)
+    empty = query.new_zeros(0)
+
+    def fetch(table: Any) -> Any:
+        return table.index_select(0, rows).view(*shape[:2], shape[3], w.head_dim)
 
     # Sorted, whatever a query may not see comes last: its tile's own blocks, and behind them missing ones.
     late = _overlapped(w.tile, width) if distinct and first + w.tile >= chosen * width else chosen
@@ -73,13 +86,20 @@ def gathered(
     positions = torch.arange(first, first + query.shape[1], device=query.device).view(-1, w.tile)
     earliest = at[..., :1]
     hidden = at[:, :, None, -late:] > torch.maximum(positions, earliest)[..., None]
-    if canvas is not None and late < chosen * size == canvas.shape[-1]:
-        mask = canvas[:, : tiles.shape[1]]
-    else:
-        mask = query.new_zeros(*tiles.shape[:3], chosen * size)
-    mask[..., -late:] = _closed(query, hidden)
 
-    result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
+    def draw() -> Any:
+        if canvas is not None and late < shape[3] == canvas.shape[-1]:
+            mask = canvas[:, : shape[1]]
+        else:
+            mask = empty.new_zeros(shape)
+        mask[..., -late:] = _closed(empty, hidden)
+        return mask
+
+    k, v = (fetch(table) for table in tables)
+    mask = draw()
+    made = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
+    with _again(made):
+        result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
     result = result.masked_fill((positions < earliest)[..., None], 0)
     return result.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2)
 
@@ -140,6 +160,20 @@ def block_means(x: Any, size: int, dtype: Any = None) -> Any:
     whole, last = x.split([blocks * size, rest], 1)
     last = last.mean(1, keepdim=True, dtype=dtype)
     return torch.cat([whole.unflatten(1, (blocks, size)).mean(2, dtype=dtype), last], 1)
+
+
+def _again(made: Mapping[int, Callable[[], Any]]) -> Any:
+    """A context in which a backward keeps, for tensors of these ids, only how they are made.
+
+    The CPU's kernel keeps the very tensors it is given; others may keep copies in another layout, which
+    this does not know.
+    """
+    from torch.autograd.graph import saved_tensors_hooks
+
+    def unpack(kept: Any) -> Any:
+        return kept() if callable(kept) else kept
+
+    return saved_tensors_hooks(lambda kept: made.get(id(kept), kept), unpack)
 
 
 def _overlapped(tile: int, width: int) -> int:

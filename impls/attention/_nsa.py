@@ -3,8 +3,8 @@
 All queries of a tile share a selection, so the selected blocks are gathered once per tile and head,
 and every branch is one masked attention kernel over few keys. A step takes as many tiles as fit
 `STEP_BYTES`, and few enough for a CPU's cache where nothing is differentiated: nothing of the size
-seq × seq exists. A backward computes each step again from its inputs and its selection, as attention
-kernels do, and adds to whole gradients once a step; the selection itself has no gradient.
+seq × seq exists. A backward gathers each step's keys again, and adds to whole gradients once a step;
+the selection itself has no gradient.
 
 Packed sequences are attended one after the other, each on its own: its tiles and blocks begin at its
 start, and its last block has the tokens that are left. Upstream drops these in one entry point and
@@ -54,7 +54,6 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
     """One sequence of any length, or a batch of them."""
     import torch
     from torch.nn.functional import pad
-    from torch.utils.checkpoint import checkpoint
 
     group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
     size = KERNEL_BLOCK if upstream else w.block
@@ -77,9 +76,11 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
         groups = [table(filled(x, group), group) for x in means if group]
         keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
-        # one mask for all steps: a backward draws it again for each, and reads it before the next
-        chosen = min(w.selected, -(-w.seq // w.block)) * w.block
-        canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
+        canvas = None
+        if q.device.type == "cpu" or not torch.is_grad_enabled():
+            # one mask for all steps: a backward draws it again for each, and reads it before the next
+            chosen = min(w.selected, -(-w.seq // w.block)) * w.block
+            canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
 
         def step(first, query, shares, near, picks):
             selected, selected_groups = picks
@@ -105,12 +106,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
                 picks = _select(w, query, scoring, i * span, group)
                 if upstream:
                     picks = kernel_blocks(w, picks[0]), picks[1]
-            arguments = i * span, query, shares[i], near, picks
-            if torch.is_grad_enabled():
-                result = checkpoint(step, *arguments, use_reentrant=False, preserve_rng_state=False)
-            else:
-                result = step(*arguments)
-            results.append(result)
+            results.append(step(i * span, query, shares[i], near, picks))
         return torch.cat(results, 1)[:, : w.seq]
 
     return nsa
