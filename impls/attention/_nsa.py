@@ -60,7 +60,10 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
     local = replace(w, window=w.window + 1) if upstream else w
     read = replace(local, block=max(w.block, size))
     back = min(local.window, w.seq) - 1
-    fill = (0, 0, 0, 0, 0, -w.seq % w.tile)
+    rest = -w.seq % w.tile
+
+    def whole(x):
+        return pad(x, (0, 0, 0, 0, 0, rest)) if rest else x  # padding by nothing would copy
 
     def nsa(q, k, v, gates=None):
         cached = q.device.type == "cpu" and not torch.is_grad_enabled()
@@ -75,7 +78,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
         blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
         groups = [table(filled(x, group), group) for x in means if group]
-        keys, values = (pad(x, fill).split(span, 1) for x in (k, v))
+        keys, values = (whole(x).split(span, 1) for x in (k, v))
         canvas = None
         if q.device.type == "cpu" or not torch.is_grad_enabled():
             # one mask for all steps: a backward draws it again for each, and reads it before the next
@@ -96,8 +99,8 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
             of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
             return (a * of_a + b * of_b + c * of_c).to(q.dtype)
 
-        queries = pad(q, fill).split(span, 1)
-        shares = [None] * len(queries) if gates is None else pad(gates, fill).split(span, 1)
+        queries = whole(q).split(span, 1)
+        shares = [None] * len(queries) if gates is None else whole(gates).split(span, 1)
         results = []
         for i, query in enumerate(queries):
             oldest = max(0, i - -(-back // span))
