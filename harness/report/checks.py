@@ -59,7 +59,7 @@ def print_checks(console: Console, records: Sequence[Record]) -> None:
                 holds.append(f", {len(row.expected)} expected to fail")
             holds.stylize("red" if row.failed else "green" if decided else "")
             cases = "; ".join(_few(row.failed or row.expected or row.sizes))
-            table.add_row(name.split("/", 1)[1], holds, row.objection, cases)
+            table.add_row(name.split("/", 1)[1], holds, Text(row.objection), Text(cases))
         console.print(table)
         console.print()
 
@@ -70,5 +70,9 @@ def _few(sentences: Sequence[str], most: int = 2) -> list[str]:
 
 
 def _size(one: Checked) -> str:
-    figures = ", ".join(f"{name} {value}" for name, value in one.figures.items())
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else value}"
+        for name, value in one.figures.items()
+        if value is not None
+    )
     return one.reason or figures or "no figure"

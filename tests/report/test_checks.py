@@ -40,6 +40,12 @@ def test_a_property_is_told_with_its_size_and_decides_nothing(record):
     assert not records[0].unexpected
 
 
+def test_options_and_figures_are_told_as_they_stand_elsewhere(record):
+    figures = {"expected_recall": 0.9995027905, "calls": None, "lost": 5}
+    records = [record("two_stage", 4096, options={"keep": 2}, checks=(checked(None, figures=figures),))]
+    assert "two_stage[keep=2] at 4Ki: expected recall 0.9995, lost 5" in " ".join(printed(records).split())
+
+
 def test_many_failures_are_not_all_printed(record):
     records = [record("scatter", seq, checks=(checked(False, reason="no"),)) for seq in (1024, 2048, 4096)]
     assert "and 1 more; --json has them" in printed(records)
