@@ -80,7 +80,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         groups = [table(filled(x, group), group) for x in means if group]
         keys, values = (whole(x).split(span, 1) for x in (k, v))
         canvas = None
-        if q.device.type == "cpu" or not torch.is_grad_enabled():
+        if w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
             # one mask for all steps: a backward draws it again for each, and reads it before the next
             chosen = min(w.selected, -(-w.seq // w.block)) * w.block
             canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
