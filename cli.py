@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import traceback
 from typing import Annotated, NoReturn
@@ -11,13 +10,13 @@ import typer
 from typer.exceptions import TyperException
 
 from harness.command import flags
-from harness.command.asked import Asked, refuse_targets, words
-from harness.command.printing import console, print_json, rehearse, tell_run
+from harness.command.asked import Asked, words
+from harness.command.conducting import compile_for, conduct
+from harness.command.printing import console, print_json, rehearse, tell_list, tell_run
 from harness.spec.errors import MachineError, SeqsweepError, UsageError
 
 VERSION = "0.1.0"
-INCORRECT, STOPPED = 4, 130
-PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
+STOPPED = 130
 
 app = typer.Typer(
     name="seqsweep",
@@ -58,7 +57,7 @@ def run(
     if dry_run:
         rehearse(asked)
     else:
-        _conduct(asked, "run", resume=resume)
+        raise typer.Exit(conduct(asked, "run", VERSION, resume=resume))
 
 
 @app.command()
@@ -81,7 +80,7 @@ def check(
     json: flags.Json = False,
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
-    _conduct(Asked(locals()), "check")
+    raise typer.Exit(conduct(Asked(locals()), "check", VERSION))
 
 
 @app.command()
@@ -94,29 +93,41 @@ def static(
     mode: flags.Mode = None,
     set_: flags.Set = None,
     quick: flags.Quick = False,
+    max_seq: flags.MaxSeq = False,
     timeout: flags.Timeout = None,
     memory: flags.Memory = None,
+    threads: flags.Threads = None,
     plugin: flags.Plugin = None,
     config: flags.ConfigFile = None,
     results: flags.Results = None,
     json: flags.Json = False,
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
-    refuse_targets(words(target))
-    _conduct(Asked(locals()), "static")
+    raise typer.Exit(compile_for(Asked(locals()), VERSION, longest=max_seq))
+
+
+@app.command()
+def claims(
+    families: flags.Families = None,
+    check: flags.Check = False,
+    plugin: flags.Plugin = None,
+    config: flags.ConfigFile = None,
+    results: flags.Results = None,
+    json: flags.Json = False,
+) -> None:
+    """Published numbers beside ours: reproduced, contradicted, implausible, or not checkable here."""
+    from harness.command.claims import claims as judge
+    from harness.command.claims import tell
+
+    asked = Asked(locals())
+    outcome = judge(asked, families or (), check=check, say=lambda said: typer.echo(said, err=True))
+    raise typer.Exit(tell(outcome, asked, check=check))
 
 
 @app.command("list")
 def list_(plugin: flags.Plugin = None, config: flags.ConfigFile = None, json: flags.Json = False) -> None:
-    """Families and implementations, with their options."""
-    asked = Asked(locals())
-    catalog, _ = asked.catalog()
-    if json:
-        print_json(catalog.to_json())
-    else:
-        from harness.report.listing import families_table
-
-        console().print(families_table(catalog))
+    """Families and implementations, with their options; the targets that are compiled for."""
+    tell_list(Asked(locals()))
 
 
 @app.command()
@@ -249,29 +260,6 @@ def chart(
     else:
         for path in paths:
             typer.echo(path)
-
-
-def _conduct(asked: Asked, depth: str, *, resume: bool = False) -> None:
-    from harness.run.session import Request, conduct
-
-    schedule, catalog = asked.schedule()
-    command = ["seqsweep", *sys.argv[1:]]
-    checks = asked.checks(catalog) if depth == "check" else ()
-    request = Request(schedule, catalog, asked.results, command, depth, VERSION, resume, checks)
-    progress = asked.progress(schedule)
-    try:
-        done = conduct(request, progress)
-    finally:
-        progress.close()
-    records = done.outcome.records
-    tell_run(done.folder.info, records, done.outcome.overhead, (), json=asked.json)
-    if done.outcome.interrupted:
-        again = shlex.join(word for word in command if word != "--resume")
-        typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
-        typer.echo(f"resume with: {again} --resume", err=True)
-        raise typer.Exit(STOPPED)
-    if any(record.unexpected for record in records):
-        raise typer.Exit(INCORRECT)
 
 
 def main() -> NoReturn:

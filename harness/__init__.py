@@ -1,6 +1,6 @@
 """What an implementation or a family imports: `from harness import …`. Loads no framework."""
 
-from harness.catalog.arrays import Array, Shapes, cast
+from harness.catalog.arrays import Array, Shapes, Sharding, cast
 from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
@@ -19,6 +19,7 @@ __all__ = [
     "Judgement",
     "Semantics",
     "Shapes",
+    "Sharding",
     "Trial",
     "Unsupported",
     "axis",

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.query import (
+    BODY_ONLY,
     HOST,
     SuiteRecords,
+    body_only,
     by_case,
     label_of,
     panel_of,
@@ -125,20 +127,30 @@ def _outcome(record: Record) -> str:
 
 def _figure_ratio(name: str, mine: Static | None, theirs: Static | None) -> tuple[float | None, str | None]:
     """(case over baseline, None) or (None, why there is no such figure)."""
-    if mine is None:
-        return None, "not compiled"
-    if theirs is None:
-        return None, "baseline not compiled"
+    why = incomparable(name, mine, theirs)
+    if why is not None:
+        return None, why
     own, other = getattr(mine, name), getattr(theirs, name)
-    if own is None:
-        return None, mine.unavailable[name]
-    if other is None:
-        return None, f"baseline: {theirs.unavailable[name]}"
-    if name == "flops" and mine.flops_source != theirs.flops_source:
-        return None, f"counted differently: {mine.flops_source}, the baseline's {theirs.flops_source}"
     if not other:
         return None, "the baseline's is 0"
     return own / other, None
+
+
+def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str | None:
+    """Why a figure cannot stand beside the baseline's; None where it can."""
+    if mine is None:
+        return "not compiled"
+    if theirs is None:
+        return "baseline not compiled"
+    if getattr(mine, name) is None:
+        return mine.unavailable[name]
+    if getattr(theirs, name) is None:
+        return f"baseline: {theirs.unavailable[name]}"
+    if body_only(mine, name) or body_only(theirs, name):
+        return BODY_ONLY
+    if name == "flops" and mine.flops_source != theirs.flops_source:
+        return f"counted differently: {mine.flops_source}, the baseline's {theirs.flops_source}"
+    return None
 
 
 def _notes(own: Sequence[Record], base: Sequence[Record], target: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which records belong together: by suite, by panel (all but the length), by case."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.spec.case import label
@@ -9,6 +9,8 @@ from harness.spec.record import Record, Static
 from harness.spec.workload import canonical
 
 HOST = "host"
+COUNTED = ("flops", "bytes_accessed")  # figures that hold a loop's body times its length
+BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class SuiteRecords:
     """The records of one suite. `baseline` and `implementations` are labels, options included.
 
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
-    how often a model's step makes the call, where the suite says so.
+    how often a model's step makes the call, where the suite says so. `targets` are those that were asked
+    for, in that order.
     """
 
     name: str
@@ -25,6 +28,7 @@ class SuiteRecords:
     implementations: tuple[str, ...]
     records: tuple[Record, ...]
     layers: int | None = None
+    targets: tuple[str, ...] = ()
 
 
 def label_of(record: Record) -> str:
@@ -73,7 +77,8 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 layers=described.get("layers"),
             )
         )
-    return suites + _unnamed([r for case, rs in own.items() if case not in named for r in rs])
+    suites += _unnamed([r for case, rs in own.items() if case not in named for r in rs])
+    return [replace(suite, targets=tuple(info.get("targets") or ())) for suite in suites]
 
 
 def _labels(records: Iterable[Record]) -> tuple[str, ...]:
@@ -95,14 +100,15 @@ def points(suite: SuiteRecords) -> list[str]:
 
 
 def targets(suite: SuiteRecords) -> list[str]:
-    """Every target that a record of the suite has static figures for, the host first.
+    """Every target that a record of the suite has static figures for: as asked for, else the host first.
 
     The host is where a case runs: figures that an accelerator's case keeps under its device are its.
     """
     found = {
         HOST if target == record.device else target for record in suite.records for target in record.static
     }
-    return sorted(found, key=lambda target: (target != HOST, target))
+    order = {target: place for place, target in enumerate(suite.targets)}
+    return sorted(found, key=lambda target: (order.get(target, len(order)), target != HOST, target))
 
 
 def select(
@@ -137,3 +143,8 @@ def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:
         if found is not None:
             return found
     return None
+
+
+def body_only(figures: Static, name: str) -> bool:
+    """Whether a figure lacks what a loop does after its first turn: nothing may be computed from it."""
+    return figures.body_only and name in COUNTED

@@ -6,17 +6,31 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.power import bends, fit
-from harness.analysis.query import HOST, SuiteRecords, by_case, label_of, panel_of, points, static_of, targets
+from harness.analysis.query import (
+    COUNTED,
+    HOST,
+    SuiteRecords,
+    body_only,
+    by_case,
+    label_of,
+    panel_of,
+    points,
+    static_of,
+    targets,
+)
 from harness.analysis.stats import time_of
 from harness.spec.record import Record
 from harness.spec.units import format_count
+
+FIGURES = ("temp_bytes", "flops", "bytes_accessed")
 
 
 @dataclass(frozen=True)
 class Scaling:
     """metric ∝ seq^exponent, fitted by least squares on logarithms over `points` lengths.
 
-    `metric` is `time`, `temp_bytes` or `flops`; the latter two are `target`'s static figures.
+    `metric` is `time` or one of FIGURES, which are `target`'s static figures. Lengths at which a figure
+    holds a loop's body only are left out of the fit, and `notes` or `reason` say so.
     """
 
     suite: str
@@ -66,9 +80,9 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
             failed = (records[0].status for records in own if records[0].status != "ok")
             found.append(_fitted(blank, times, next(failed, "")))
             for target in targets(suite) or [HOST]:
-                for metric in ("temp_bytes", "flops"):
-                    values, why = _static_values(lengths, metric, target)
-                    found.append(_fitted(replace(blank, metric=metric, target=target), values, why))
+                for metric in FIGURES:
+                    asked = replace(blank, metric=metric, target=target)
+                    found.append(_fitted_figure(asked, lengths, metric, target))
     return found
 
 
@@ -85,17 +99,22 @@ def near(length: float) -> str:
     return f"≈ {length / 1024:.3g}Ki" if length >= 1024 else f"≈ {length:.3g}"
 
 
-def _static_values(
-    lengths: Mapping[int, Sequence[Record]], metric: str, target: str
-) -> tuple[dict[int, float | None], str]:
-    """Length → figure, and why figures are missing (empty when none is)."""
+def _fitted_figure(
+    blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str
+) -> Scaling:
+    """The fit of a static figure, without the lengths at which a loop's body is counted once."""
     figures = {seq: static_of(own, target) for seq, own in lengths.items()}
-    known = [figure for figure in figures.values() if figure is not None]
-    if metric == "flops" and len({figure.flops_source for figure in known if figure.flops}) > 1:
-        return dict.fromkeys(lengths), "counted differently at different lengths"
-    why = next((f.unavailable[metric] for f in known if getattr(f, metric) is None), "")
-    values = {seq: getattr(figure, metric) if figure else None for seq, figure in figures.items()}
-    return values, why or ("" if known else "not compiled")
+    partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
+    known = {seq: figure for seq, figure in figures.items() if figure and seq not in partial}
+    if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
+        return _fitted(blank, {}, "counted differently at different lengths")
+    why = "body only" if partial else "" if known else "not compiled"
+    why = next((f.unavailable[metric] for f in known.values() if getattr(f, metric) is None), why)
+    found = _fitted(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, why)
+    if not partial or found.exponent is None:
+        return found
+    left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
+    return replace(found, notes=(left_out, *found.notes))
 
 
 def _fitted(blank: Scaling, values: Mapping[int, float | None], why: str) -> Scaling:

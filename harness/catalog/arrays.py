@@ -32,10 +32,36 @@ class Array:
 Shapes: TypeAlias = Mapping[str, "Array | Shapes"]
 """Inputs by name; a value is an array or, for weights, a mapping of arrays."""
 
+Split: TypeAlias = "tuple[str | None, ...] | Mapping[str, Split]"
+"""Per dimension of an array the axis it is split over, or None; nested as the arrays are."""
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """How the arrays of one workload lie on `devices` devices, which stand in a line called `axis`.
+
+    `inputs` holds every input by its name; one that names no axis is whole on every device. A dimension
+    that is split divides by `devices`. `outputs` holds for every part of the result; None leaves them to
+    the compiler.
+    """
+
+    devices: int
+    axis: str
+    inputs: Mapping[str, Split]
+    outputs: tuple[str | None, ...] | None = None
+
 
 def nbytes(shapes: Shapes) -> int:
     """The bytes of all arrays of a tree."""
     return sum(v.nbytes if isinstance(v, Array) else nbytes(v) for v in shapes.values())
+
+
+def prune(tree: Any) -> Any:
+    """The tree without the dict entries that are None or hold nothing else; None when none is left."""
+    if not isinstance(tree, Mapping):
+        return tree
+    kept = {name: prune(branch) for name, branch in tree.items()}
+    return {name: branch for name, branch in kept.items() if branch is not None} or None
 
 
 def numpy_dtype(name: str) -> Any:

@@ -6,10 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.catalog.arrays import Shapes
+from harness.catalog.arrays import Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
 from harness.spec.record import Cost
+
+
+def _no_cost(_: Any) -> Cost:
+    return Cost()
+
+
+def _takes_all(_: Any) -> None:
+    """Refuse nothing."""
+
+
+def _one_device(_: Any) -> Sharding | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,8 @@ class Semantics:
     `gradient` is the contract of every gradient under one seeded cotangent; None where the
     semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
     arithmetic error alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
-    meaning; None where the family's holds for it.
+    meaning; None where the family's holds for it. `refuse(w)` raises :class:`Unsupported` for a workload
+    of the family that this meaning is not of: it speaks for every implementation of the semantics.
     """
 
     name: str
@@ -34,10 +47,7 @@ class Semantics:
     ambiguous: Callable[[Any, Any], Callable[..., Any]] | None = None
     sentence: str = ""
     cost: Callable[[Any], Cost] | None = None
-
-
-def _no_cost(_: Any) -> Cost:
-    return Cost()
+    refuse: Callable[[Any], None] = _takes_all
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,11 @@ class Family:
     references that can be evaluated on some rows; None where only the whole result can be judged.
     `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties that no
     contract holds, for `seqsweep check`.
+
+    `sharding(w)` says how a workload lies on several devices, as data; None for one device. A sharded
+    workload is compiled for a topology of so many devices, by the compiler's own partitioning of the
+    implementation, and its figures, the analytic cost too, are those of one of them. It can be neither
+    run nor judged on one.
     """
 
     name: str
@@ -62,6 +77,13 @@ class Family:
     rows: Callable[[Any], int] | None = None
     tile: Callable[[Any], int] = field(default=lambda _: 1)
     checks: tuple[Check, ...] = ()
+    sharding: Callable[[Any], Sharding | None] = _one_device
+
+    def shapes_of(self, semantics: str, workload: Any) -> Shapes:
+        """The inputs of a workload. Unsupported where it makes no sense, or is not of this meaning."""
+        shapes = self.shapes(workload)
+        self.semantics[semantics].refuse(workload)
+        return shapes
 
     def cost_of(self, semantics: str, workload: Any) -> Cost:
         return (self.semantics[semantics].cost or self.cost)(workload)

@@ -18,20 +18,12 @@ if TYPE_CHECKING:
     from harness.sweep.overrides import Overrides
     from harness.sweep.schedule import Schedule
 
-TARGETS = ("host",)
 SETTINGS = ("budget", "timeout", "memory", "threads", "precision", "seed")
 
 
 def words(values: Sequence[str] | None) -> tuple[str, ...]:
     """Flags given once with commas, or several times."""
     return tuple(word for value in values or () for word in split_list(value))
-
-
-def refuse_targets(names: Sequence[str]) -> None:
-    """UsageError for a target that nothing is compiled for."""
-    for name in names:
-        if name not in TARGETS:
-            raise UsageError(f'--target: unknown target "{name}"{nearest(name, TARGETS)}')
 
 
 def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -31,12 +31,20 @@ Results = Annotated[Path | None, typer.Option("--results", help="Folder of store
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
 Run = Annotated[str, typer.Option("--run", help="A stored run: id, unique beginning, path or latest.")]
 Ids = Annotated[list[str] | None, typer.Argument(help="Families, implementations or checks; none: all.")]
+Families = Annotated[
+    list[str] | None, typer.Argument(help="Families; none: all, and docs/CLAIMS.md is written.")
+]
+Check = Annotated[bool, typer.Option("--check", help="Is docs/CLAIMS.md what would be written? 1: no.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Suites to keep; none: all of the run.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Cases, planned memory, estimated time; nothing runs.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the newest run of the same suites.")]
-Target = Annotated[list[str] | None, typer.Option("--target", help="What to compile for: host.")]
+Target = Annotated[
+    list[str] | None,
+    typer.Option("--target", help="What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8."),
+]
+MaxSeq = Annotated[bool, typer.Option("--max-seq", help="Also the largest length that fits each target.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the SVGs.")]
 Against = Annotated[
     str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -51,6 +52,21 @@ def tell_run(
         from harness.report.text import print_run
 
         print_run(console(), info, records, overhead, problems)
+
+
+def tell_list(asked: Asked) -> None:
+    """What exists: families, implementations and targets."""
+    from harness.catalog.accelerators import absent, accelerators
+
+    catalog, _ = asked.catalog()
+    targets = list(accelerators().values())
+    if asked.json:
+        print_json({**catalog.to_json(), "targets": [asdict(one) for one in targets]})
+    else:
+        from harness.report.listing import families_table, targets_table
+
+        missing = {one.kind: why for one in targets if (why := absent(one.kind))}
+        console().print(families_table(catalog), targets_table(targets, missing))
 
 
 def rehearse(asked: Asked) -> None:

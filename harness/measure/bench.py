@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
-import inspect
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -16,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import source
-from harness.catalog.arrays import Shapes, nbytes
-from harness.catalog.implementation import Implementation
+from harness.catalog.building import build, named_inputs
 from harness.measure import frameworks, leftovers, limits, trees
 from harness.measure.examining import examine
 from harness.measure.frameworks import Patience, Prepared
-from harness.measure.judging import plain
 from harness.spec.errors import SideError, Unsupported
 from harness.spec.protocol import Job
 from harness.spec.units import format_bytes
@@ -57,29 +53,19 @@ class Bench:
         if job.device == "cpu":
             limits.cap_memory(job.memory_bytes)
         module = self._module()
-        implementation = find(module, job.implementation)
-        family = source.family_of(implementation)
-        workload = family.workload(**job.workload)
-        if job.mode not in family.modes:
-            raise Unsupported(f"family {family.name} has no mode {job.mode}; use {', '.join(family.modes)}")
-        shapes = family.shapes(workload)
         startup = perf_counter() - self.born
-        function = implementation(workload, **job.options)
-        self.family, self.workload, self.implementation = family, workload, implementation
-        self.names = named_inputs(function, shapes)
+        built = build(module, job.implementation, job.workload, job.options, job.mode)
+        self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
+        self.names = built.names
+        if (sharding := built.family.sharding(built.workload)) is not None:
+            raise Unsupported(
+                f"its workload lies on {sharding.devices} devices; compile it for a topology of as many, "
+                "as in seqsweep static --target tpu:v5p:4x4x8"
+            )
         self.prepared = self.framework.prepare(
-            function, self.names, shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
+            built.function, self.names, built.shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
         )
-        expect = implementation.expect
-        return {
-            "static": dataclasses.asdict(self.prepared.static),
-            "cost": dataclasses.asdict(family.cost_of(implementation.semantics, workload)),
-            "facts": self._facts(),
-            "expected": bool(expect and expect.when(workload)),
-            "expectation": expect.reason if expect else None,
-            "input_bytes": nbytes({name: shapes[name] for name in self.names}),
-            "startup_s": startup,
-        }
+        return {**built.described(self.prepared.static, job.options), "startup_s": startup}
 
     def _module(self) -> ModuleType:
         """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
@@ -134,7 +120,7 @@ class Bench:
             self.enter()
 
     def _built(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
-        shapes = self.family.shapes(workload)
+        shapes = self.family.shapes_of(self.implementation.semantics, workload)
         function = self.implementation(workload, **self.job.options)
         names = named_inputs(function, shapes)
         return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
@@ -144,10 +130,6 @@ class Bench:
         result = prepared.bind(placed, cotangent)()
         self.framework.sync(result)
         return self.framework.get(result)
-
-    def _facts(self) -> dict[str, Any]:
-        facts = self.implementation.facts(self.workload, self.prepared.static, self.job.options)
-        return {name: plain(value) for name, value in facts.items()}
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set on the device and bind a call to each; samples rotate over them."""
@@ -249,26 +231,3 @@ def came_from(module: ModuleType, within: str | None) -> None:
         raise SideError(
             f"{module.__name__} was loaded from {file}, not from {within}: remove what shadows it"
         )
-
-
-def find(module: ModuleType, identity: str) -> Implementation:
-    name = identity.split("/", 1)[1]
-    for implementation in source.implementations_in(module):
-        if implementation.name == name:
-            return implementation
-    raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
-
-
-def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
-    """The family's inputs that a callable asks for by name."""
-    if not callable(function):
-        came = type(function).__name__
-        raise TypeError(f"the builder returned {came}; return the callable that is timed")
-    names = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in shapes:
-            names.append(parameter.name)
-        elif parameter.default is inspect.Parameter.empty:
-            offered = ", ".join(shapes)
-            raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
-    return tuple(names)

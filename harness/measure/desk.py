@@ -19,12 +19,13 @@ import numpy as np
 
 from harness.catalog import source
 from harness.catalog.arrays import FLOATING, Array, short_name
+from harness.catalog.building import find
 from harness.catalog.family import Family
 from harness.measure import frameworks, limits, trees
-from harness.measure.bench import find
-from harness.measure.judging import Expected, draw, judge, plain
+from harness.measure.judging import Expected, draw, judge
 from harness.measure.reference import Reference
 from harness.measure.rows import rows_to_judge
+from harness.spec.figures import plain
 from harness.spec.protocol import Job
 
 ROWS, COTANGENTS = 1_000_000, 2_000_000  # random streams beside those of the sets of inputs

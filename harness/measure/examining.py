@@ -12,8 +12,8 @@ from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
 from harness.measure import limits, trees
 from harness.measure.frameworks import Prepared
-from harness.measure.judging import plain
 from harness.spec.errors import Unsupported
+from harness.spec.figures import plain
 from harness.spec.protocol import Job
 
 

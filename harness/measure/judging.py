@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,10 +103,3 @@ def _judge_gradients(
     verdict = meaning.gradient.judge(Evidence(workload, inputs, mine, theirs))
     figures = {f"gradient_{name}": value for name, value in verdict.figures.items()}
     return Judgement(verdict.passed, figures, f"gradient of {verdict.reason}" if verdict.reason else "")
-
-
-def plain(value: Any) -> Any:
-    """A figure as JSON can hold it; what is not finite becomes its name."""
-    number: Callable[[], Any] | None = getattr(value, "item", None)
-    value = number() if number else value
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value

@@ -22,13 +22,14 @@ STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(Path(__file__).resolve().parents[1])
 LIBRARIES = ("/site-packages/", "/dist-packages/")
 ROLES: dict[str, type[Bench | Desk | Arm]] = {"case": Bench, "desk": Desk, "arm": Arm}
+COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
 FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     limits.volunteer()
     limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
-    role = ROLES[job.role](job)
+    role = _role(job)
     if job.role != "desk":
         limits.cap_files(FILE_BYTES)
     while True:
@@ -43,7 +44,15 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             protocol.send(end, _failed(error))
 
 
-def _answer(role: Bench | Desk | Arm, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _role(job: protocol.Job) -> Any:
+    if job.role == COMPILER:
+        from harness.targets.compiler import Compiler  # it loads jax, which other servers do without
+
+        return Compiler(job)
+    return ROLES[job.role](job)
+
+
+def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(role, f"do_{verb}")(**arguments)}
     except Unsupported as refusal:

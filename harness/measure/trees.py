@@ -35,14 +35,6 @@ def leaves(tree: Any) -> list[Any]:
     return [tree]
 
 
-def prune(tree: Any) -> Any:
-    """The tree without the dict entries that are None or hold nothing else; None when none is left."""
-    if not isinstance(tree, Mapping):
-        return tree
-    kept = {name: prune(branch) for name, branch in tree.items()}
-    return {name: branch for name, branch in kept.items() if branch is not None} or None
-
-
 def nbytes(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in leaves(tree))
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.compare import Comparison
-from harness.analysis.query import label_of, representative
+from harness.analysis.query import BODY_ONLY, HOST, body_only, label_of, representative
 from harness.analysis.stats import Estimate
 from harness.report import figures
 from harness.report.figures import ABSENT
 from harness.spec.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.spec.record import Record, Static
-from harness.spec.units import format_bytes, format_count
+from harness.spec.units import format_count
 
 LONGEST_NOTE = 220
 LONGEST_REASON = 20  # a reason of this length stands in the cell itself
@@ -85,15 +85,24 @@ def seq(row: Row, notes: Footnotes) -> Cell:
 
 
 def implementation(row: Row, notes: Footnotes) -> Cell:
-    return Cell(short_label(label_of(row.own[0])), notes.mark(_told(row.record.facts)))
+    return Cell(short_label(label_of(row.own[0])), notes.mark(*_told(row.record.facts)))
 
 
-def _told(facts: Mapping[str, float | int | str | None]) -> str:
-    """What an implementation says of a case beside its figures; what it says nothing of is left out."""
-    known = {name.replace("_", " "): value for name, value in facts.items() if value is not None}
-    return ", ".join(
-        f"{name}: {value if isinstance(value, str) else f'{value:g}'}" for name, value in known.items()
-    )
+def _told(facts: Mapping[str, float | int | str | None]) -> list[str]:
+    """What an implementation says of a case beside its figures; what it says nothing of is left out.
+
+    A sentence for the host and every other target (`NAME on TARGET`), those that say the same in one.
+    """
+    said: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        if value is not None:
+            fact, _, target = name.partition(" on ")
+            shown = value if isinstance(value, str) else f"{value:g}"
+            said.setdefault(target or HOST, []).append(f"{fact.replace('_', ' ')}: {shown}")
+    alike: dict[str, list[str]] = {}
+    for target, words in said.items():
+        alike.setdefault(", ".join(words), []).append(target)
+    return [text if set(said) == {HOST} else f"on {', '.join(on)}: {text}" for text, on in alike.items()]
 
 
 def time(row: Row, notes: Footnotes) -> Cell:
@@ -171,23 +180,24 @@ def _plain(value: float | str | None) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _figure(row: Row, name: str, metric: Metric, notes: Footnotes, more: Sequence[str] = ()) -> Cell:
+def figure(row: Row, name: str, metric: Metric, notes: Footnotes, more: Sequence[str] = ()) -> Cell:
     if row.static is None:
         return Cell(ABSENT, notes.mark(*more))
     value = getattr(row.static, name)
-    return Cell(figures.exact(value, metric), notes.mark(row.static.unavailable.get(name), *more))
+    partial = BODY_ONLY if value is not None and body_only(row.static, name) else None
+    return Cell(figures.exact(value, metric), notes.mark(row.static.unavailable.get(name), partial, *more))
 
 
 def temp(row: Row, notes: Footnotes) -> Cell:
-    return _figure(row, "temp_bytes", TEMP_BYTES, notes, row.static.warnings if row.static else ())
+    return figure(row, "temp_bytes", TEMP_BYTES, notes, row.static.warnings if row.static else ())
 
 
 def peak(row: Row, notes: Footnotes) -> Cell:
-    return _figure(row, "peak_bytes", PEAK_BYTES, notes)
+    return figure(row, "peak_bytes", PEAK_BYTES, notes)
 
 
 def flops(row: Row, notes: Footnotes) -> Cell:
-    return _figure(row, "flops", FLOPS, notes)
+    return figure(row, "flops", FLOPS, notes)
 
 
 def _ratio(row: Row, name: str, value: float | None, notes: Footnotes) -> Cell:
@@ -208,18 +218,6 @@ def bytes_ratio(row: Row, notes: Footnotes) -> Cell:
 
 def flops_ratio(row: Row, notes: Footnotes) -> Cell:
     return _ratio(row, "flops", row.compared.flops_ratio if row.compared else None, notes)
-
-
-def fit(row: Row, notes: Footnotes) -> Cell:
-    """Whether the program fits a target's memory; for targets where nothing runs."""
-    if row.static is None:
-        return Cell(row.record.status, notes.mark(row.record.reason), "dim")
-    if row.static.fits is None:
-        return Cell(ABSENT)
-    if row.static.fits:
-        return Cell("fits", style="green")
-    planned = row.static.planned_bytes
-    return Cell(f"needs {format_bytes(planned)}" if planned else "does not fit", style="yellow")
 
 
 def status(row: Row, notes: Footnotes) -> Cell:

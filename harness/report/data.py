@@ -6,8 +6,10 @@ from typing import Any
 
 from harness.analysis.compare import comparisons
 from harness.analysis.means import means
+from harness.analysis.programs import programs
 from harness.analysis.query import by_suite
 from harness.analysis.scaling import crossovers, scalings
+from harness.analysis.turning import turnings
 from harness.spec.record import Record
 
 
@@ -22,5 +24,8 @@ def run_data(
         "scaling": [asdict(found) for suite in suites for found in scalings(suite)],
         "crossovers": [asdict(found) for suite in suites for found in crossovers(suite)],
         "means": [asdict(found) for suite in suites for found in means(suite)],
+        "programs": [asdict(found) for suite in suites for found in programs(suite)],
+        "turnings": [asdict(found) for suite in suites for found in turnings(suite)],
+        "largest": list(info.get("largest") or ()),
         "overhead": dict(overhead or {}),
     }

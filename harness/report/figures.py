@@ -1,6 +1,7 @@
 """Numbers as text, with as many digits as the data support."""
 
 import math
+import re
 
 from harness.spec.metric import Metric
 from harness.spec.units import format_ratio, format_seconds
@@ -67,6 +68,11 @@ def ratio(value: float) -> str:
 def exact(value: float | None, metric: Metric) -> str:
     """A figure of the compiler; a missing one is a dash, never 0."""
     return ABSENT if value is None else metric.format(value)
+
+
+def trimmed(text: str) -> str:
+    """`5.00 µs` → `5 µs`, `0.500×` → `0.5×`."""
+    return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
 
 
 def duration(seconds_: float) -> str:

@@ -1,6 +1,6 @@
 """What exists (`list`) and what would run (`run --dry-run`), as rich draws it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.report.figures import ABSENT, duration
 from harness.spec.units import format_bytes
@@ -49,6 +50,20 @@ def _implementations(infos: Sequence[ImplementationInfo]) -> Table:
 def _field(field: Field) -> str:
     """`seq`, `topk=2048`, `dtype=f32`: a default stands behind the name."""
     return field.name if field.required else f"{field.name}={canonical(field.default)}"
+
+
+def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
+    """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
+    table = _table(
+        ("target", False), ("device", False), ("memory", True), ("bandwidth", True), ("peak", True)
+    )
+    for one in targets:
+        peak = f"{one.peak_flops['bf16'] / 1e12:.4g} TFLOP/s bf16"
+        bandwidth = f"{one.bandwidth_bytes_s / 1e12:.3g} TB/s"
+        table.add_row(one.name, one.chip, format_bytes(one.memory_bytes), bandwidth, peak)
+    heading = Text("targets", style="bold")
+    heading.append(": host, and these, of one device each; a TPU's topology may follow, as in tpu:v5p:4x4x8")
+    return Group(heading, table, *(Text(why) for why in missing.values()))
 
 
 def schedule_table(rows: Sequence[ScheduleRow]) -> Group:

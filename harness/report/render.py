@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harness.report.cells import Cell
 from harness.report.figures import ABSENT
-from harness.report.table import TableData
+from harness.report.table import Column, TableData
 
 GAP = 2
 _BREAK = re.compile(r" |(?=\[)")
@@ -29,23 +29,23 @@ def print_tables(console: Console, *tables: TableData) -> None:
         console.print(drawn(table, kept, numbers, console.width))
         console.print()
     _print_footnotes(console, tables, numbers)
-    absent: dict[str, list[str]] = {}
+    absent: dict[str, list[Column]] = {}
     for table, kept in shown:
-        for title, why in _absent(table, kept):
-            absent.setdefault(why, []).append(title)
-    missing = (f"No {', '.join(titles)}: {why}." for why, titles in absent.items())
+        for column, why in _absent(table, kept):
+            absent.setdefault(why, []).append(column)
+    missing = (f"No {_titles(columns)}: {why}." for why, columns in absent.items())
     captions = [table.caption for table in tables] + [t.columns[i].caption for t, kept in shown for i in kept]
-    for line in (*filter(None, captions), *missing):
+    for line in (*dict.fromkeys(filter(None, captions)), *missing):
         console.print(Text(line, style="dim"))
-    narrow = [title for table, kept in shown for title in _left_out(table, kept)]
+    narrow = [column for table, kept in shown for column in _left_out(table, kept)]
     if narrow:
-        console.print(Text(f"Too narrow for: {', '.join(narrow)}; --json has them.", style="dim"))
+        console.print(Text(f"Too narrow for: {_titles(narrow)}; --json has them.", style="dim"))
     console.print()
 
 
 def fitting(table: TableData, width: int) -> list[int]:
     """The columns to draw: none that is empty, and of the others those of low rank first."""
-    kept = [i for i in range(len(table.columns)) if not (table.columns[i].rank and empty(table, i))]
+    kept = [i for i in range(len(table.columns)) if not _unread(table, i)]
     for i in sorted(kept, key=lambda i: table.columns[i].rank, reverse=True):
         if _slack(table, kept, width) >= 0 or not table.columns[i].rank:
             break
@@ -64,7 +64,25 @@ def _folded(table: TableData, i: int) -> int:
     if not column.folds:
         return _width(table, i)
     parts = [part for row in table.rows for part in _parts(row[i])]
-    return max((cell_len(part) for part in (*parts, column.title)), default=0)
+    return max(cell_len(part) for part in (*parts, *_heading(table, i)))
+
+
+def _heading(table: TableData, i: int) -> list[str]:
+    """The lines above a column, as many as above the others: its group's, if it leads one, and its title."""
+    tallest = max(len(_group(column)) for column in table.columns)
+    group, before = table.columns[i].group, range(i)
+    leads = not any(table.columns[j].group == group and not _unread(table, j) for j in before)
+    above = _group(table.columns[i]) if leads else []
+    return [*[""] * (tallest - len(above)), *above, table.columns[i].title]
+
+
+def _group(column: Column) -> list[str]:
+    return column.group.split("\n") if column.group else []
+
+
+def _unread(table: TableData, i: int) -> bool:
+    """A column that is left out because nothing stands in it."""
+    return bool(table.columns[i].rank) and empty(table, i)
 
 
 def _parts(cell: Cell) -> list[str]:
@@ -90,7 +108,7 @@ def drawn(table: TableData, kept: Sequence[int], numbers: Mapping[int, int], wid
         spare -= more
         widths[i] = _folded(table, i) + more
         rich.add_column(
-            Text(column.title),
+            Text("\n".join(_heading(table, i))),
             justify="right" if column.right else "left",
             width=widths[i],
             no_wrap=not column.folds,
@@ -122,20 +140,31 @@ def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Map
         console.print(grid)
 
 
-def _absent(table: TableData, kept: Sequence[int]) -> list[tuple[str, str]]:
-    """Columns that are not there at all, and why: (`peak`, `leaves temp out on this backend`)."""
+def _absent(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
+    """Columns that are not there at all, and why: (peak, `leaves temp out on this backend`)."""
     texts = dict(table.footnotes)
-    found: list[tuple[str, str]] = []
+    found: list[tuple[Column, str]] = []
     for i, column in enumerate(table.columns):
         if i not in kept and empty(table, i):
             notes = dict.fromkeys(note for row in table.rows for note in row[i].notes)
             why = "; ".join(texts[note] for note in notes if note in texts)
-            found += [(column.title, why)] if why else []
+            found += [(column, why)] if why else []
     return found
 
 
-def _left_out(table: TableData, kept: Sequence[int]) -> list[str]:
-    return [c.title for i, c in enumerate(table.columns) if i not in kept and not empty(table, i)]
+def _left_out(table: TableData, kept: Sequence[int]) -> list[Column]:
+    return [c for i, c in enumerate(table.columns) if i not in kept and not empty(table, i)]
+
+
+def _titles(columns: Sequence[Column]) -> str:
+    """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        groups.setdefault(column.title, []).extend(_group(column)[:1])
+    titles: dict[str, list[str]] = {}
+    for title, own in groups.items():
+        titles.setdefault(", ".join(own), []).append(title)
+    return "; ".join(", ".join(of) + (f" of {own}" if own else "") for own, of in titles.items())
 
 
 def _marks(notes: Sequence[int], numbers: Mapping[int, int] | None = None) -> str:
@@ -156,7 +185,7 @@ def _width(table: TableData, i: int) -> int:
     else:
         marks = [cell_len(_marks(row[i].notes)) for row in table.rows]
         inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
-    return max(inner, cell_len(table.columns[i].title))
+    return max(inner, *map(cell_len, _heading(table, i)))
 
 
 def _text(table: TableData, i: int, cell: Cell, numbers: Mapping[int, int], width: int) -> Text:

@@ -1,22 +1,22 @@
 """How a panel's figures grow with the length, where each implementation begins to win, and by how much."""
 
 from harness.analysis.means import Mean, means
-from harness.analysis.query import SuiteRecords
-from harness.analysis.scaling import Crossover, Scaling, crossovers, near, scalings
+from harness.analysis.query import HOST, SuiteRecords
+from harness.analysis.scaling import FIGURES, Crossover, Scaling, crossovers, near, scalings
 from harness.report import figures
 from harness.report.cells import Cell, Footnotes, short_label
 from harness.report.figures import ABSENT
 from harness.spec.units import format_count
 
-METRICS = ("time", "temp_bytes", "flops")
+METRICS = ("time", *FIGURES)
 
 
-def summary_rows(suite: SuiteRecords, panel: str, target: str, notes: Footnotes) -> list[tuple[Cell, ...]]:
+def summary_rows(suite: SuiteRecords, panel: str, notes: Footnotes) -> list[tuple[Cell, ...]]:
     """Per implementation: its label, the exponents of METRICS, its crossover, and its mean speedup."""
     fitted = {
         (found.implementation, found.metric): found
         for found in scalings(suite)
-        if found.panel == panel and (found.target == target or found.metric == "time")
+        if found.panel == panel and (found.target == HOST or found.metric == "time")
     }
     crossed = {found.implementation: found for found in crossovers(suite) if found.panel == panel}
     averaged = {found.implementation: found for found in means(suite) if found.panel == panel}

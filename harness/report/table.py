@@ -13,7 +13,6 @@ from harness.analysis.query import (
     points,
     select,
     static_of,
-    targets,
 )
 from harness.analysis.stats import ROUNDS, time_of
 from harness.report import cells
@@ -28,7 +27,8 @@ class Column:
     """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
 
     `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
-    The `caption` stands below the tables where the column is shown.
+    The `caption` stands below the tables where the column is shown, the lines of a `group` above the
+    first of the columns side by side that have it.
     """
 
     title: str
@@ -37,6 +37,7 @@ class Column:
     relative: bool = False
     folds: bool = False
     caption: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class TableData:
 
 Write = Callable[[Row, Footnotes], Cell]
 
-_NAMES: tuple[tuple[Column, Write], ...] = (
+NAMES: tuple[tuple[Column, Write], ...] = (
     (Column("seq"), cells.seq),
     (Column("implementation", right=False, folds=True), cells.implementation),
 )
@@ -73,73 +74,71 @@ _STATIC: tuple[tuple[Column, Write], ...] = (
     (Column("bytes/base", rank=6, relative=True), cells.bytes_ratio),
     (Column("FLOPs/base", rank=7, relative=True), cells.flops_ratio),
 )
-_STATUS: tuple[tuple[Column, Write], ...] = ((Column("status", right=False, folds=True), cells.status),)
-_FITS: tuple[tuple[Column, Write], ...] = ((Column("fits", right=False, folds=True), cells.fit),)
+STATUS: tuple[tuple[Column, Write], ...] = ((Column("status", right=False, folds=True), cells.status),)
 
 _SUMMARY = (
     Column("", right=False, folds=True),
     Column("time ∝ seq^", right=False),
     Column("temp ∝ seq^", rank=2, right=False),
     Column("FLOPs ∝ seq^", rank=3, right=False),
+    Column("bytes ∝ seq^", rank=4, right=False),
     Column("faster from", right=False),
 )
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
 def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
-    """Per panel and target: the cases, and how their figures grow. Footnotes count through both."""
+    """Per panel: the cases on the host, and how their figures grow. Footnotes count through both."""
     found: list[tuple[TableData, TableData]] = []
     for panel in points(suite):
         own = replace(suite, records=tuple(select(suite, panel=panel)))
-        compiled = targets(own)
-        if HOST not in compiled and (not compiled or any(record.timing for record in own.records)):
-            compiled = [HOST, *compiled]
-        for target in compiled:
-            notes = Footnotes()
-            cases = suite_table(own, panel, target, notes)
-            found.append((cases, summary_table(own, panel, target, notes)))
+        notes = Footnotes()
+        cases = suite_table(own, panel, notes)
+        found.append((cases, summary_table(own, panel, notes)))
     return found
 
 
-def suite_table(
-    suite: SuiteRecords, panel: str, target: str = HOST, notes: Footnotes | None = None
-) -> TableData:
+def suite_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
     """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
     notes = notes if notes is not None else Footnotes()
-    rows = case_rows(suite, panel, target)
+    rows = case_rows(suite, panel, HOST)
     entries = [
         (column, write)
-        for column, write in _entries(rows, target, suite.layers)
+        for column, write in _entries(rows, suite.layers)
         if suite.baseline or not column.relative
     ]
-    breaks = [i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq]
+    sample = rows[0].record
     return TableData(
-        title=_title(suite, panel, target),
+        title=f"{heading(suite, panel)}, {sample.mode} on {sample.device}",
         columns=tuple(column for column, _ in entries),
         rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
         footnotes=tuple(notes.since(0)),
-        breaks=tuple(breaks),
-        caption=_caption(rows) if target == HOST else "",
+        breaks=breaks(rows),
+        caption=_caption(rows),
     )
 
 
-def summary_table(
-    suite: SuiteRecords, panel: str, target: str = HOST, notes: Footnotes | None = None
-) -> TableData:
+def breaks(rows: Sequence[Row]) -> tuple[int, ...]:
+    """The rows that begin a new length."""
+    return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
+
+
+def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
     """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
 
-    Without rows where the panel has one length only: nothing grows there.
+    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
+    tables without times.
     """
     notes = notes if notes is not None else Footnotes()
     before = len(notes)
-    rows = case_rows(suite, panel, target)
-    timed = target == HOST and any(row.time.value is not None for row in rows)
+    rows = case_rows(suite, panel, HOST)
+    timed = any(row.time.value is not None for row in rows)
     compiled = any(row.static is not None for row in rows)
     compared = timed and bool(suite.baseline)
-    relevant = (True, timed, compiled, compiled, compared, compared)
+    relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
     kept = [i for i, shown in enumerate(relevant) if shown]
     grows = len({row.seq for row in rows}) > 1 and len(kept) > 1
-    lines = summary_rows(suite, panel, target, notes) if grows else []
+    lines = summary_rows(suite, panel, notes) if grows else []
     columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(suite, panel)))
     return TableData(
         title="",
@@ -167,14 +166,12 @@ def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[Row]:
     ]
 
 
-def _entries(rows: Sequence[Row], target: str, layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
-    if target != HOST:
-        return (*_NAMES, *_STATIC, *_FITS)
+def _entries(rows: Sequence[Row], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
     if any(row.time.value is not None for row in rows):
-        return (*_NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *_STATUS)
+        return (*NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *STATUS)
     judged = any(record.correctness is not None for row in rows for record in row.own)
     compiled = any(row.static is not None for row in rows)
-    return (*_NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *_STATUS)
+    return (*NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *STATUS)
 
 
 def _per_step(layers: int) -> tuple[Column, Write]:
@@ -182,7 +179,8 @@ def _per_step(layers: int) -> tuple[Column, Write]:
     return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
 
 
-def _title(suite: SuiteRecords, panel: str, target: str) -> str:
+def heading(suite: SuiteRecords, panel: str) -> str:
+    """What a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
     sample = next(record for record in suite.records if panel_of(record) == panel)
     fixed = [
         f"{name}={format_count(value) if type(value) is int else canonical(value)}"
@@ -190,8 +188,7 @@ def _title(suite: SuiteRecords, panel: str, target: str) -> str:
         if name != "seq"
     ]
     name = suite.name if suite.name == suite.family else f"{suite.name} ({suite.family})"
-    where = f"{sample.mode} on {sample.device}" if target == HOST else f"{sample.mode} compiled for {target}"
-    return f"{name}: {' '.join(fixed)}, {where}"
+    return f"{name}: {' '.join(fixed)}"
 
 
 def _caption(rows: Sequence[Row]) -> str:

@@ -1,19 +1,26 @@
 """The suites of a run on a terminal: tables, what they rest on, and what to type next."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.query import by_suite
+from harness.analysis.query import HOST, SuiteRecords, by_suite, points, select, targets
 from harness.analysis.sides import Change
 from harness.report import figures
 from harness.report.advice import next_steps
+from harness.report.cells import Footnotes
 from harness.report.checks import print_checks
+from harness.report.detail_table import detail_table
+from harness.report.largest import largest_table
+from harness.report.limits import limit_of
 from harness.report.render import print_tables
 from harness.report.sides import sides_tables
 from harness.report.table import suite_tables
+from harness.report.target_lines import collective_lines, program_lines, turning_lines
+from harness.report.targets_table import growth_table, targets_table
 from harness.spec.record import Record
 
 WORK = ("compile", "contract", "samples")
@@ -31,15 +38,47 @@ def print_run(
     """Every suite of a run, the share of the harness, what the store found, the next commands."""
     suites = by_suite(info, records)
     for suite in suites:
-        for cases, growth in suite_tables(suite):
-            print_tables(console, cases, growth)
+        _print_suite(console, info, suite)
     print_checks(console, records)
     if overhead:
         console.print(Text(overhead_line(overhead)))
+    for suite in suites:
+        for line in program_lines(suite):
+            console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
     for line in next_steps(suites):
         console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords) -> None:
+    """The host's tables where something ran or nothing else was compiled for; then targets side by side."""
+    compiled = targets(suite)
+    abroad = any(target != HOST for target in compiled)
+    if not abroad or any(record.timing is not None for record in suite.records):
+        for cases, growth in suite_tables(suite):
+            print_tables(console, cases, growth)
+    if abroad:
+        limits = {target: limit_of(info, suite.name, target) for target in compiled}
+        for panel in points(suite):
+            notes = Footnotes()
+            cases = targets_table(suite, panel, limits, notes)
+            print_tables(console, cases, growth_table(suite, panel, notes))
+            own = replace(suite, records=tuple(select(suite, panel=panel)))
+            _print_lines(console, [*turning_lines(own), *collective_lines(own)])
+    if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
+        for panel in points(suite):
+            print_tables(console, detail_table(suite, panel, compiled[0]))
+    largest = largest_table(suite.name, info.get("largest") or ())
+    if largest is not None:
+        print_tables(console, largest)
+
+
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    for line in lines:
+        console.print(Text(line))
+    if lines:
+        console.print()
 
 
 def overhead_line(overhead: Mapping[str, Any]) -> str:

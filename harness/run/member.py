@@ -86,10 +86,7 @@ class Member:
     def take_prepared(self, answer: Mapping[str, Any], limit_bytes: int) -> None:
         """Keep the figures of a compiled case; `fits` compares its plan, or its inputs, with the limit."""
         self.compiled = True
-        figures = dict(answer["static"])
-        figures["custom_calls"] = tuple(figures["custom_calls"])
-        figures["warnings"] = tuple(figures["warnings"])
-        static = Static(**figures)
+        static = Static.from_json(answer["static"])
         self.cost, self.facts = Cost(**answer["cost"]), answer["facts"]
         self.expected, self.expectation = answer["expected"], answer["expectation"]
         self.input_bytes = answer["input_bytes"]

@@ -98,6 +98,10 @@ class Process:
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)
 
+    def kill(self) -> None:
+        """From any thread: the process ends, and whoever waits for its answer is told so."""
+        self._signal(signal.SIGKILL)
+
     def close(self) -> None:
         if self.open:
             self.open = False
@@ -111,6 +115,7 @@ class Processes:
     """Fork servers by framework, started when first named and kept for the whole run.
 
     For a side of a gate: by another `interpreter`, with the folders of `path` first on its import path.
+    `environment` are further variables.
     """
 
     def __init__(
@@ -120,10 +125,11 @@ class Processes:
         *,
         interpreter: str = sys.executable,
         path: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
         self.device = device
-        self.interpreter, self.path = interpreter, path
+        self.interpreter, self.path, self.environment = interpreter, path, environment
         self.watch = Watch()
         self.count = 0
         self.servers: dict[str, Server] = {}
@@ -148,7 +154,12 @@ class Processes:
         if before is not None:
             before.close()
         server = self.servers[framework] = Server(
-            [framework], self.folder, self.device, interpreter=self.interpreter, path=self.path
+            [framework],
+            self.folder,
+            self.device,
+            interpreter=self.interpreter,
+            path=self.path,
+            environment=self.environment,
         )
         return server
 

@@ -45,7 +45,7 @@ def conduct(request: Request, listener: Listener) -> Done:
                 stack.enter_context(device_lock(name, " ".join(request.command)))
         executor = Processes(_frameworks(request), device)
         stack.callback(executor.close)
-        stack.enter_context(_terminable())
+        stack.enter_context(terminable())
         settings = schedule.suites[0].settings
         facts = Probe(device, settings.threads).wait()
 
@@ -57,7 +57,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             ways = [facts["fingerprint"], *(fingerprint_of(group) for group in schedule.groups)]
             folder, done = take_up(request, ways, listener)
         else:
-            folder = _new_folder(request)
+            folder = new_folder(request)
         stamp = Stamp(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
@@ -111,7 +111,7 @@ def _frameworks(request: Request) -> list[str]:
     return sorted(needed)
 
 
-def _new_folder(request: Request) -> RunFolder:
+def new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
     schedule = request.schedule
     run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}")
@@ -133,7 +133,7 @@ def _new_folder(request: Request) -> RunFolder:
 
 
 @contextmanager
-def _terminable() -> Generator[None]:
+def terminable() -> Generator[None]:
     """A polite kill ends a run as Ctrl-C does: with everything measured kept."""
 
     def stop(*_: object) -> None:

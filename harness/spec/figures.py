@@ -1,6 +1,8 @@
 """The figures of a program that are exact, so that any difference is a change, and less is better."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from harness.spec.units import format_big, format_bytes, format_ratio
 
@@ -34,3 +36,10 @@ def _shown(figure: str, value: float | None) -> str:
     if value is None:
         return "unavailable"
     return format_big(value) if figure == "flops" else format_bytes(value)
+
+
+def plain(value: Any) -> Any:
+    """A figure as JSON can hold it: a number of numpy's as Python's; what is not finite becomes its name."""
+    number: Callable[[], Any] | None = getattr(value, "item", None)
+    value = number() if number else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -31,7 +31,7 @@ STATIC_FIGURES = (
     "flops",
     "bytes_accessed",
 )
-LATER_FIGURES = ("generated_code_bytes",)  # records of earlier versions know nothing of these
+LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
 
 
 def _member(name: str, value: str | None, closed: tuple[str, ...]) -> None:
@@ -102,8 +102,21 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Collective:
+    """One kind of transfer between devices: how often a device makes it, and the bytes it is left with."""
+
+    op: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Static:
-    """What the compiler says of one target. Every figure that is None has its reason."""
+    """What the compiler says of one target. Every figure that is None has its reason.
+
+    All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
+    count; `body_only` says that some loop's length is not known, and its body counted once.
+    """
 
     argument_bytes: int | None = None
     output_bytes: int | None = None
@@ -121,6 +134,9 @@ class Static:
     unavailable: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     generated_code_bytes: int | None = None
+    optimal_s: float | None = None
+    collectives: tuple[Collective, ...] = ()
+    body_only: bool = False
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:
@@ -268,4 +284,6 @@ def _build(kind: type, data: Mapping[str, Any] | None) -> Any:
     if data is None:
         return None
     values = {name: data[name] for name in _names(kind) if name in data}
+    if values.get("collectives"):
+        values["collectives"] = [_build(Collective, one) for one in values["collectives"]]
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})

@@ -103,3 +103,36 @@ def test_a_curve_that_bends_is_noted():
         "bends: exponent 0.00 over 4Ki to 16Ki, 2.00 over 16Ki to 64Ki",
     )
     assert bends({4096: 1.0, 16384: 4.1, 65536: 15.9}) == ()
+
+
+def test_bytes_accessed_have_their_exponent_on_every_target(record, suite, static):
+    def figures(seq):
+        return {"host": static(bytes_accessed=3.0 * seq), "tpu:v5p": static(bytes_accessed=1.0 * seq**2)}
+
+    found = scalings(suite([record("x", seq, static=figures(seq)) for seq in GRID]))
+    assert of(found, "bytes_accessed").exponent == 1.0
+    assert of(found, "bytes_accessed", target="tpu:v5p").exponent == 2.0
+
+
+def test_a_loops_body_is_never_fitted(record, suite, static):
+    """Temporaries are: they are planned for the program, whatever its loops' lengths."""
+
+    def figures(seq):
+        return {"host": static(flops=1.0 * seq, bytes_accessed=2.0 * seq, temp_bytes=seq, body_only=True)}
+
+    found = scalings(suite([record("x", seq, static=figures(seq)) for seq in GRID]))
+    for metric in ("flops", "bytes_accessed"):
+        one = of(found, metric)
+        assert (one.exponent, one.points) == (None, 0)
+        assert one.reason == "needs ≥ 2 lengths; has 0 (body only)"
+    assert of(found, "temp_bytes").exponent == 1.0
+
+
+def test_lengths_with_a_body_only_are_left_out_and_named(record, suite, static):
+    records = [
+        record("x", seq, static={"host": static(flops=1.0 if partial else 1.0 * seq**2, body_only=partial)})
+        for seq, partial in zip(GRID, (False, False, False, True), strict=True)
+    ]
+    found = of(scalings(suite(records)), "flops")
+    assert (found.exponent, found.points) == (2.0, 3)
+    assert found.notes == ("body only, left out: 128Ki",)

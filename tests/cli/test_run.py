@@ -31,7 +31,8 @@ def wait_until(condition, seconds):
 
 def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
-    assert set(measured.json) == {"records", "comparisons", "scaling", "crossovers", "means", "overhead"}
+    computed = {"comparisons", "scaling", "crossovers", "means", "programs", "turnings", "largest"}
+    assert set(measured.json) == {"records", *computed, "overhead"}
     assert {record["status"] for record in measured.json["records"]} == {"ok"}
     assert len(measured.json["records"]) == 9
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.measure.frameworks import xla
+from harness.targets import xla
 from impls.topk.approx import approx
 from impls.topk.approx_override import approx_override
 from impls.topk.approx_unaggregated import approx_unaggregated

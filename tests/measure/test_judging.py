@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from harness import Contract, Judgement, Semantics, exact, tolerance
-from harness.measure.judging import Expected, draw, judge, plain
+from harness.measure.judging import Expected, draw, judge
 from harness.spec.errors import Unsupported
+from harness.spec.figures import plain
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from harness.catalog.arrays import BYTES, numpy_dtype
+from harness.catalog.arrays import BYTES, numpy_dtype, prune
 from harness.measure import trees
 
 
@@ -69,8 +69,8 @@ def test_leaves_come_in_the_order_of_their_names():
 
 
 def test_pruning_leaves_no_empty_branch():
-    assert trees.prune({"a": None, "b": {"c": None}, "d": {"e": 1, "f": None}}) == {"d": {"e": 1}}
-    assert trees.prune({"a": {"b": None}}) is None
+    assert prune({"a": None, "b": {"c": None}, "d": {"e": 1, "f": None}}) == {"d": {"e": 1}}
+    assert prune({"a": {"b": None}}) is None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from harness.spec.order import median_interval
 from harness.spec.record import Correctness, Record, Static, Timing
 
 RUN = "20261120T113000Z-1a2b3c4"
+GIB = 2**30
+GB = 10**9
 PASSED = Correctness("exact", True, "whole", {"mismatches": 0})
 FAILED = Correctness("exact", False, "whole", {"mismatches": 12})
 
@@ -165,3 +167,33 @@ def suite() -> Callable[..., SuiteRecords]:
         return by_suite(info_of(records, baseline), records)[0]
 
     return build
+
+
+@pytest.fixture
+def planned(static):
+    """Figures that plan so many bytes of temporaries, with a GiB of arguments and outputs each."""
+
+    def build(temp, limit=18 * GIB, **more):
+        fits = temp + 2 * GIB <= limit
+        figures = {"argument_bytes": GIB, "output_bytes": GIB, "alias_bytes": 0, "flops": 8.0, **more}
+        return static(temp_bytes=temp, fits=fits, **figures)
+
+    return build
+
+
+@pytest.fixture
+def mask(record, planned):
+    """Broadcast against scatter on the CPU and on a v5e; the figures follow the length."""
+
+    def figures(seq, here, there, work):
+        counted = {"flops": work * seq, "bytes_accessed": 9.0 * seq**2}
+        return {
+            "host": planned(int(here * seq / 16384), **counted),
+            "tpu:v5e": planned(int(there * seq / 16384), 16 * GIB, **counted),
+        }
+
+    return [
+        record(name, seq, correctness=None, static=figures(seq, *rest))
+        for seq in (4096, 16384)
+        for name, *rest in (("broadcast", 567 * GB, 0.27 * GB, 2.0**18), ("scatter", 0.5 * GB, 1.5 * GB, 4.0))
+    ]

@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from harness.report.figures import trimmed
 from harness.report.plots.chart import Point, stretches
 from harness.report.plots.scales import (
     BYTES,
@@ -14,7 +15,6 @@ from harness.report.plots.scales import (
     linear_ticks,
     minor_ticks,
     thinned,
-    trimmed,
 )
 
 

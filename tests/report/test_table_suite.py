@@ -8,9 +8,9 @@ from harness.report.table import suite_table, suite_tables, summary_table
 from harness.spec.record import Correctness
 
 
-def table_of(suite, target="host"):
+def table_of(suite):
     (panel,) = points(suite)
-    return suite_table(suite, panel, target)
+    return suite_table(suite, panel)
 
 
 def column(table, title):
@@ -128,18 +128,6 @@ def test_what_was_only_checked_shows_its_contract(record, suite):
     assert texts(table, "contract") == ["exact: mismatches 0"]
 
 
-def test_a_target_has_figures_and_whether_they_fit_but_no_time(record, suite, static):
-    too_big = static(argument_bytes=2**30, output_bytes=2**30, temp_bytes=2**31, fits=False)
-    records = [
-        record("broadcast", 4096, static={"tpu:v5p": static(temp_bytes=1024, fits=True)}),
-        record("scatter", 4096, static={"tpu:v5p": too_big}),
-    ]
-    table = table_of(suite(records), "tpu:v5p")
-    assert table.title.endswith("fwd compiled for tpu:v5p")
-    assert texts(table, "fits") == ["fits", "needs 4.00 GiB"]
-    assert "time" not in [c.title for c in table.columns]
-
-
 def test_without_a_baseline_nothing_is_relative(run, suite):
     titles = [c.title for c in table_of(suite(run, None)).columns]
     assert not {"speedup", "temp/base", "bytes/base", "FLOPs/base"} & set(titles)
@@ -240,10 +228,23 @@ def test_every_panel_has_its_own_tables(record, suite):
     assert ["batch=1" in title for title in titles] == [True, False]
 
 
-def test_a_timed_suite_shows_the_host_even_when_only_a_target_was_compiled(record, suite, timing, static):
-    records = [record("broadcast", 4096, timing=timing([1.0]), static={"tpu:v5p": static()})]
-    titles = [cases.title for cases, _ in suite_tables(suite(records))]
-    assert [title.rsplit(", ", 1)[1] for title in titles] == ["fwd on cpu", "fwd compiled for tpu:v5p"]
+def test_bytes_accessed_grow_in_tables_without_times(record, suite, timing, static):
+    def records(**more):
+        return [
+            record("broadcast", seq, static={"host": static(bytes_accessed=3.0 * seq)}, **more)
+            for seq in (4096, 8192)
+        ]
+
+    ((_, growth),) = suite_tables(suite(records()))
+    assert texts(growth, "bytes ∝ seq^") == ["1.00"]
+    ((_, growth),) = suite_tables(suite(records(timing=timing([1.0] * 6))))
+    assert "bytes ∝ seq^" not in [column.title for column in growth.columns]
+
+
+def test_a_loops_body_is_marked(record, suite, static):
+    table = table_of(suite([record("a", 4096, static={"host": static(flops=8.0, body_only=True)})]))
+    assert texts(table, "FLOPs") == ["8"]
+    assert notes(table, "FLOPs", 0) == ["body only: a loop's length is not known, so its body counts once"]
 
 
 def test_what_a_call_saves_in_a_step_of_a_model(suite, run):

@@ -6,7 +6,17 @@ from harness.spec.record import Record
 
 def test_the_object_has_the_public_keys_and_is_json(info, run):
     data = json.loads(json.dumps(run_data(info, run, {"wall_s": 2.0, "work_s": 1.5, "share": 0.25})))
-    assert list(data) == ["records", "comparisons", "scaling", "crossovers", "means", "overhead"]
+    assert list(data) == [
+        "records",
+        "comparisons",
+        "scaling",
+        "crossovers",
+        "means",
+        "programs",
+        "turnings",
+        "largest",
+        "overhead",
+    ]
     assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
@@ -43,5 +53,8 @@ def test_no_records_give_empty_lists():
         "scaling": [],
         "crossovers": [],
         "means": [],
+        "programs": [],
+        "turnings": [],
+        "largest": [],
         "overhead": {},
     }

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Correctness, Record, Static, Timing
+from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Collective, Correctness, Record, Static, Timing
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -32,8 +32,9 @@ def test_the_documented_record_survives_the_round_trip():
     assert Record.from_json(again) == RECORD
     assert next(iter(again)) == "schema"
     host = EXAMPLE["static"]["host"]
-    unavailable = {**host["unavailable"], "generated_code_bytes": "not given"}
-    added = {"warnings": [], "generated_code_bytes": None, "unavailable": unavailable}
+    later = dict.fromkeys(LATER_FIGURES)
+    unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
+    added = {"warnings": [], **later, "unavailable": unavailable, "collectives": [], "body_only": False}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
         "static": {"host": {**host, **added}},
@@ -97,7 +98,7 @@ def test_what_was_not_expected(status, correctness, expected, unexpected):
 
 
 @pytest.mark.parametrize("value", [-1, -0.5, float("nan")])
-@pytest.mark.parametrize("name", ["flops", "generated_code_bytes"])
+@pytest.mark.parametrize("name", ["flops", "generated_code_bytes", "optimal_s"])
 def test_no_figure_is_negative(name, value):
     figures = dict.fromkeys(STATIC_FIGURES, 0)
     with pytest.raises(ValueError, match="stands for unavailable"):
@@ -106,10 +107,21 @@ def test_no_figure_is_negative(name, value):
 
 def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
     figures = dict.fromkeys(STATIC_FIGURES, 0)
-    assert Static(**figures).unavailable == {"generated_code_bytes": "not given"}
-    known = Static(**figures, unavailable={"generated_code_bytes": "nothing is compiled"})
+    assert Static(**figures).unavailable == {
+        "generated_code_bytes": "not given",
+        "optimal_s": "not given",
+    }
+    known = Static(**figures, optimal_s=0.5, unavailable={"generated_code_bytes": "nothing is compiled"})
     assert known.unavailable == {"generated_code_bytes": "nothing is compiled"}
-    assert Static(**figures, generated_code_bytes=0).unavailable == {}
+    assert Static(**figures, generated_code_bytes=0, optimal_s=0.0).unavailable == {}
+
+
+def test_collectives_survive_the_round_trip():
+    moved = (Collective("all-gather", 8, 2048), Collective("all-reduce", 1, 64))
+    host = replace(RECORD.static["host"], collectives=moved, body_only=True)
+    again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
+    assert again.static["host"] == host
+    assert again.static["host"].collectives == moved
 
 
 def test_a_missing_figure_has_its_reason():

@@ -10,11 +10,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harness.catalog.arrays import Shapes, numpy_dtype
+from harness.catalog.arrays import Shapes
 from harness.measure import limits, timers, trees
-from harness.measure.frameworks import Patience, Prepared, match, xla
+from harness.measure.frameworks import Patience, Prepared, match
 from harness.spec.errors import Unsupported
 from harness.spec.record import Static
+from harness.targets import programs, xla
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -63,68 +64,38 @@ class Jax:
         mode: str,
         patience: Patience,  # noqa: ARG002 - XLA plans without allocating
     ) -> Prepared:
-        structs = {name: _structs(shapes[name]) for name in names}
+        structs = {name: programs.structs(shapes[name]) for name in names}
         if mode == "fwd":
-            compiled, static = self._compile(jax.jit(function), **structs)
+            compiled, static = self._compile(programs.forward(function, structs))
             return Prepared(lambda inputs, _: _partial(compiled, {n: inputs[n] for n in names}), static)
-        leaves, rest, merge = _split(structs)
-
-        def forward(leaves: list[Any], rest: list[Any]) -> tuple[list[Any], Any]:
-            """(floating parts, the whole result): only the first have cotangents."""
-            result = function(**merge(leaves, rest))
-            return [leaf for leaf in jax.tree.leaves(result) if _is_floating(leaf)], result
-
-        outputs, _ = jax.eval_shape(forward, leaves, rest)
-        if not outputs:
-            raise Unsupported("a result without floating parts has no backward; use mode fwd")
+        backward = programs.Backward(function, structs)
         if mode == "bwd":
-            return self._pullback(forward, structs, outputs)
-
-        def both(leaves: list[Any], rest: list[Any], cotangent: list[Any]) -> Any:
-            _, pullback, result = jax.vjp(lambda leaves: forward(leaves, rest), leaves, has_aux=True)
-            return {"result": result, "gradients": _named(merge, pullback(cotangent)[0], rest)}
-
-        compiled, static = self._compile(jax.jit(both), leaves, rest, outputs)
+            return self._pullback(backward, names)
+        compiled, static = self._compile(backward.both())
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            leaves, rest, _ = _split({name: inputs[name] for name in names})
-            seed = _seed(outputs, cotangent)
+            leaves, rest, _ = programs.split({name: inputs[name] for name in names})
+            seed = _seed(backward.outputs, cotangent)
             return lambda: compiled(leaves, rest, seed)
 
         return Prepared(bind, static)
 
-    def _pullback(
-        self, forward: Callable[..., Any], structs: Mapping[str, Any], outputs: list[Any]
-    ) -> Prepared:
+    def _pullback(self, backward: programs.Backward, names: tuple[str, ...]) -> Prepared:
         """The pullback alone as one program; another one computes the residuals it takes."""
-        leaves, rest, merge = _split(structs)
-        form: Any = None
-
-        def residuals(leaves: list[Any], rest: list[Any]) -> list[Any]:
-            nonlocal form
-            _, pullback, _ = jax.vjp(lambda leaves: forward(leaves, rest), leaves, has_aux=True)
-            flat, form = jax.tree.flatten(pullback)
-            return flat
-
-        prepare = jax.jit(residuals).lower(leaves, rest).compile()
-        flat = jax.eval_shape(residuals, leaves, rest)
-
-        def pull(flat: list[Any], cotangent: list[Any]) -> Any:
-            gradients = jax.tree.unflatten(form, flat)(cotangent)[0]
-            return {"gradients": _named(merge, gradients, rest)}
-
-        compiled, static = self._compile(jax.jit(pull), flat, outputs)
+        residuals, pull = backward.pullback()
+        prepare = residuals.lower().compile()
+        compiled, static = self._compile(pull)
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            leaves, rest, _ = _split({name: inputs[name] for name in structs})
-            saved, seed = jax.block_until_ready((prepare(leaves, rest), _seed(outputs, cotangent)))
+            leaves, rest, _ = programs.split({name: inputs[name] for name in names})
+            saved, seed = jax.block_until_ready((prepare(leaves, rest), _seed(backward.outputs, cotangent)))
             return lambda: compiled(saved, seed)
 
         return Prepared(bind, static)
 
-    def _compile(self, jitted: Any, *arguments: Any, **named: Any) -> tuple[Any, Static]:
+    def _compile(self, program: programs.Program) -> tuple[Any, Static]:
         start = time.perf_counter()
-        lowered = jitted.lower(*arguments, **named)
+        lowered = program.lower()
         middle = time.perf_counter()
         compiled = lowered.compile()
         end = time.perf_counter()
@@ -161,35 +132,6 @@ class Jax:
             return highest - in_use
 
         return peak
-
-
-def _structs(shapes: Any) -> Any:
-    if isinstance(shapes, Mapping):
-        return {name: _structs(branch) for name, branch in shapes.items()}
-    return jax.ShapeDtypeStruct(shapes.shape, numpy_dtype(shapes.dtype))
-
-
-def _is_floating(leaf: Any) -> bool:
-    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
-
-
-def _split(inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any], Callable[..., Any]]:
-    """(floating leaves, other leaves, merge): gradients are taken of the first."""
-    flat, form = jax.tree.flatten(dict(inputs))
-    floating = [_is_floating(leaf) for leaf in flat]
-
-    def merge(leaves: list[Any], rest: list[Any]) -> Any:
-        first, second = iter(leaves), iter(rest)
-        return jax.tree.unflatten(form, [next(first if yes else second) for yes in floating])
-
-    leaves = [leaf for leaf, yes in zip(flat, floating, strict=True) if yes]
-    rest = [leaf for leaf, yes in zip(flat, floating, strict=True) if not yes]
-    return leaves, rest, merge
-
-
-def _named(merge: Callable[..., Any], gradients: list[Any], rest: list[Any]) -> Any:
-    """Gradients under their inputs' names; inputs that have none are left out."""
-    return trees.prune(merge(gradients, [None] * len(rest)))
 
 
 def _seed(outputs: list[Any], cotangent: Any) -> list[Any]:

@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from harness.catalog.arrays import Array, Shapes
+from harness.catalog.arrays import Array, Shapes, prune
 from harness.measure import aside, limits, timers, trees
-from harness.measure.frameworks import Patience, Prepared, match, torch_trace
+from harness.measure.frameworks import Patience, Prepared, match, shorter, torch_trace
 from harness.spec.errors import Unsupported
 from harness.spec.record import Static
 
@@ -71,7 +71,7 @@ class Torch:
         mode: str,
         patience: Patience,
     ) -> Prepared:
-        def fake() -> Mapping[str, Any]:
+        def fake(shapes: Shapes = shapes) -> Mapping[str, Any]:
             return {name: _empty(shapes[name], self.device) for name in names}
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
@@ -84,10 +84,24 @@ class Torch:
             torch.set_num_threads(1)  # a forked process has lost the others
             return trace()
 
+        def trace_shorter() -> Static:
+            torch.set_num_threads(1)
+
+            def at(length: int) -> tuple[Static, shorter.Survey]:
+                survey, own = shorter.Survey(), shorter.cut(used, length)
+                return torch_trace.figures(bind, lambda: fake(own), patience, survey), survey
+
+            return shorter.figures(at, shorter.longest(used))
+
         if not patience.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
+        used = {name: shapes[name] for name in names}
+        if shorter.longest(used) > shorter.LONG:
+            static = aside.traced(trace_shorter, patience.seconds)
+            if static.flops is not None:
+                return Prepared(bind, static)
         return Prepared(bind, aside.traced(trace_alone, patience.seconds))
 
     def bind(
@@ -115,7 +129,7 @@ class Torch:
             )
             pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", found), strict=True)
             named = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
-            return trees.prune(trees.map_leaves(arguments, lambda leaf: named.get(id(leaf))))
+            return prune(trees.map_leaves(arguments, lambda leaf: named.get(id(leaf))))
 
         if mode == "bwd":
             result = function(**arguments)

@@ -3,12 +3,13 @@
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
+from harness.report.figures import trimmed
 from harness.report.plots import text
 from harness.report.plots.chart import Panel
 from harness.report.plots.layout import Layout
 from harness.report.plots.lines import draw_series
 from harness.report.plots.marks import CROSSOVER
-from harness.report.plots.scales import TIME, minor_ticks, thinned, trimmed
+from harness.report.plots.scales import TIME, minor_ticks, thinned
 from harness.report.plots.style import GRID, INK, PAPER, SOFT, WARNING, Look
 from harness.spec.units import format_bytes, format_count
 
@@ -30,7 +31,7 @@ def draw_panel(axes: Axes, panel: Panel, layout: Layout) -> None:
     if layout.scale.anchor:
         _draw_baseline(axes, layout)
     if panel.limit is not None:
-        _draw_limit(axes, panel.limit)
+        _draw_limit(axes, panel.limit, panel.limit_named)
     drawn = [series for series in panel.series if series.points]
     for place, series in enumerate(drawn):
         draw_series(axes, series, panel, layout, aside=_aside(panel, place, len(drawn)))
@@ -86,15 +87,15 @@ def _draw_baseline(axes: Axes, layout: Layout) -> None:
     axes.axhline(1.0, color=look.colour, ls=look.line, lw=look.width, gid=f"{axes.get_gid()}.one")
 
 
-def _draw_limit(axes: Axes, limit: float) -> None:
+def _draw_limit(axes: Axes, limit: float, side: str) -> None:
     axes.axhline(limit, color=WARNING, ls="-.", lw=1.0, gid=f"{axes.get_gid()}.limit")
     axes.annotate(
         f"limit {trimmed(format_bytes(limit))}",
-        (1, limit),
-        (-2, 2),
+        (1, limit) if side == "right" else (0, limit),
+        (-2, 2) if side == "right" else (2, 2),
         xycoords=axes.get_yaxis_transform(),
         textcoords="offset points",
-        ha="right",
+        ha=side,
         va="bottom",
         size=6.5,
         color=WARNING,

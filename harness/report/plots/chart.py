@@ -40,13 +40,17 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """One mode and one value of every other swept axis; `lengths` is its grid."""
+    """One mode and one value of every other swept axis; `lengths` is its grid.
+
+    The words on the limit's line are at its `right` or, where figures reach it at the longest length, `left`.
+    """
 
     title: str
     lengths: tuple[int, ...]
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]
     limit: float | None = None
+    limit_named: str = "right"
 
     @property
     def values(self) -> list[float]:

@@ -68,12 +68,11 @@ class Grid:
     def lengths(self, panel: str) -> tuple[int, ...]:
         return tuple(sorted({cell.seq for cell in self.at(panel)}))
 
-    @property
-    def constants(self) -> str:
-        """What all panels have in common: `fwd on cpu · batch=1 · dtype=f32`."""
+    def constants(self, *, ran: bool = True) -> str:
+        """What all panels have in common: `fwd · on cpu · batch=1`; no device where nothing ran on it."""
         words = [_words(panel) for panel in self.panels]
         shared = [word for word in words[0] if all(word in other for other in words)]
-        return " · ".join(shared)
+        return " · ".join(word for word in shared if ran or not word.startswith("on "))
 
     def titles(self) -> dict[str, str]:
         """Panel → what sets it apart from the others; empty for the only panel."""

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from harness.report.plots import text
 from harness.report.plots.chart import Chart
 from harness.report.plots.grid import shown
-from harness.report.plots.marks import LIGHT, LIMIT
+from harness.report.plots.marks import DEVICE, LIGHT, LIMIT
 from harness.report.plots.style import INK, SOFT, SYMBOLS, WARNING, Look, symbol_style
 
 SIZE = 8.0  # points
@@ -28,7 +28,7 @@ class Entry:
 
     @property
     def sample(self) -> float:
-        return LINE if self.look or self.symbol in {LIGHT, LIMIT} else SYMBOL
+        return LINE if self.look or self.symbol in {LIGHT, LIMIT, DEVICE} else SYMBOL
 
     @property
     def width(self) -> float:
@@ -91,7 +91,7 @@ def _draw_sample(figure: Figure, entry: Entry, x: float, y: float) -> None:
         look = entry.look
         figure.add_artist(Line2D(*ends, color=look.colour, ls=look.line, lw=look.width, transform=inches))
         sample = Line2D(*middle, marker=look.marker, ms=5, color=look.colour, transform=inches)
-    elif entry.symbol == LIMIT:
+    elif entry.symbol in {LIMIT, DEVICE}:
         sample = Line2D(*ends, color=WARNING, ls="-.", lw=1.0, transform=inches)
     elif entry.symbol == LIGHT:
         sample = Line2D(*ends, color=SOFT, ls=(0, (1, 1.5)), marker="o", ms=2.5, lw=1.0, transform=inches)

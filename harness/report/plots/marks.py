@@ -16,6 +16,8 @@ DOES_NOT_FIT = "does_not_fit"
 HOLLOW = "hollow"
 LIGHT = "light"
 LIMIT = "limit"
+OVERFLOW = "overflow"
+DEVICE = "device"
 
 MEANINGS = {
     "oom": "out of memory (bytes planned, if known)",
@@ -31,8 +33,10 @@ MEANINGS = {
     CROSSOVER: "crossover, interpolated between lengths",
     FIRST_WIN: "first length from which it is faster (its interval, if any, above 1×)",
     HOLLOW: "planned, though the case gave no timing",
+    OVERFLOW: "planned, but does not fit",
     LIGHT: "measured: resident high water (outputs count too)",
     LIMIT: "memory limit of a case (arguments and outputs count too)",
+    DEVICE: "memory of one device; on the host, the limit of a case",
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.analysis.query import HOST, static_of, targets
+from harness.report.limits import limit_of
 from harness.report.plots.chart import Chart, Mark, Panel, Point, Series
 from harness.report.plots.grid import Cell, Grid
 from harness.report.plots.marks import (
@@ -23,7 +24,7 @@ def memory(grid: Grid, info: Mapping[str, Any]) -> Chart:
     """Bytes of temporaries: exact figures, also of cases that were too large to run."""
     shown_targets = targets(grid.suite) or [HOST]
     titles = grid.titles()
-    limit = _limit(grid, info)
+    limit = limit_of(info, grid.suite.name, HOST)
     panels = tuple(
         Panel(
             title=" · ".join(filter(None, (titles[panel], target if len(shown_targets) > 1 else ""))),
@@ -52,13 +53,6 @@ def memory(grid: Grid, info: Mapping[str, Any]) -> Chart:
             *record_notes(grid),
         ),
     )
-
-
-def _limit(grid: Grid, info: Mapping[str, Any]) -> int | None:
-    """The suite's own memory limit, else the run's."""
-    suite = (info.get("suites") or {}).get(grid.suite.name) or {}
-    settings = {**(info.get("settings") or {}), **(suite.get("settings") or {})}
-    return settings.get("memory_bytes")
 
 
 def _series(cells: list[Cell], label: str, target: str) -> list[Series]:

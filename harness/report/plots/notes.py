@@ -77,20 +77,25 @@ def shortened(reason: str) -> str:
 def record_notes(grid: Grid) -> list[str]:
     """Semantics, expected failures, what failed and why, warnings: the same in every chart."""
     return [
-        *_semantics(grid),
+        *([] if grid.suite.baseline in {cell.label for cell in grid.cells} else semantics_notes(grid)),
         *gathered(grid, _comparability(grid)),
         *gathered(grid, _expectations(grid)),
-        *gathered(grid, _failures(grid)),
+        *failure_notes(grid),
         *gathered(
             grid, (Remark(shortened(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
         ),
     ]
 
 
-def _semantics(grid: Grid) -> list[str]:
-    """Said here only where no baseline is there to say it of."""
+def failure_notes(grid: Grid) -> list[str]:
+    """What failed and why."""
+    return gathered(grid, _failures(grid))
+
+
+def semantics_notes(grid: Grid) -> list[str]:
+    """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
     meant = {cell.label: cell.record.semantics for cell in grid.cells}
-    if grid.suite.baseline in meant or len(set(meant.values())) < 2:
+    if len(set(meant.values())) < 2:
         return []
     listed = ", ".join(f"{shown(label)} {semantics}" for label, semantics in meant.items())
     return [f"other semantics, other answers: {listed}"]

@@ -1,10 +1,10 @@
 """Axis limits and ticks that read as people say them: 1Ki, 4Ki · 10 µs, 1 ms · 64 MiB · 0.5×, 1×."""
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from harness.report.figures import trimmed
 from harness.spec.units import format_bytes, format_ratio, format_seconds
 
 MOST = 8  # ticks on a vertical axis
@@ -32,11 +32,6 @@ class Scale:
 
     def labels(self, low: float, high: float) -> dict[float, str]:
         return {tick: trimmed(self.format(tick)) for tick in self.ticks(low, high)}
-
-
-def trimmed(text: str) -> str:
-    """`5.00 µs` → `5 µs`, `0.500×` → `0.5×`."""
-    return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
 
 
 def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:

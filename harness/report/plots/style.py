@@ -15,6 +15,7 @@ from harness.report.plots.marks import (
     NO_FIGURE,
     NO_RATIO,
     NOT_TIMED,
+    OVERFLOW,
 )
 from harness.report.plots.text import FONT
 
@@ -113,6 +114,7 @@ SYMBOLS: Mapping[str, Symbol] = {
     CROSSOVER: Symbol("|", filled=False, size=8),
     FIRST_WIN: Symbol("o"),
     HOLLOW: Symbol("o", filled=False),
+    OVERFLOW: Symbol("o", filled=False),
 }
 
 

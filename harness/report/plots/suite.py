@@ -1,4 +1,4 @@
-"""The three charts of a suite."""
+"""The charts of a suite: which ones its records have something to say for."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from harness.analysis.query import SuiteRecords, by_suite
+from harness.analysis.query import HOST, SuiteRecords, by_suite, targets
 from harness.report.plots.chart import Chart
 from harness.report.plots.grid import Grid
 from harness.report.plots.latency import latency
@@ -15,24 +15,30 @@ from harness.report.plots.memory import memory
 from harness.report.plots.page import Sheet, draw_page
 from harness.report.plots.provenance import provenance
 from harness.report.plots.speedup import speedup
+from harness.report.plots.static import static
 from harness.report.plots.style import looks, style
 from harness.spec.errors import UsageError
 from harness.spec.record import Record
 
 
 def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]:
-    """`latency`, `speedup` and `memory`, each as the bytes of an SVG; `info` is the run's run.json.
+    """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
 
-    UsageError when the suite has no record. Cases that failed, and suites in which all did, are
-    drawn like others: by their symbols.
+    A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
+    way to times has no `static`. UsageError when the suite has no record. Cases that failed, and suites
+    in which all did, are drawn like others: by their symbols.
     """
     grid = Grid.of(suite)
     if not grid.cells:
         raise UsageError(f"suite {suite.name} has no records to draw; run `seqsweep run {suite.name}` first")
     described = (info.get("suites") or {}).get(suite.name) or {}
-    subtitle = [words for words in (described.get("question"), grid.constants) if words]
+    ran = info.get("depth") != "static" or any(cell.timed for cell in grid.cells)
+    subtitle = [words for words in (described.get("question"), grid.constants(ran=ran)) if words]
     sheet = Sheet(subtitle, provenance(suite.records, info), suite.baseline)
-    charts = {"latency": latency(grid), "speedup": speedup(grid), "memory": memory(grid, info)}
+    charts = {"latency": latency(grid), "speedup": speedup(grid)} if ran else {}
+    charts["memory"] = memory(grid, info)
+    if not ran or any(target != HOST for target in targets(suite)):
+        charts["static"] = static(grid, info)
     with style():
         dressed = looks(grid.labels, suite.baseline)
         return {name: _svg(chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}

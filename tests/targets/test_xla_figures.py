@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +12,7 @@ pytestmark = pytest.mark.jax
 @pytest.fixture(scope="module")
 def figures():
     jax = pytest.importorskip("jax")
-    from harness.measure.frameworks import xla
+    from harness.targets import xla
 
     def compile_and_read(function, *shapes):
         structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
@@ -27,7 +30,11 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert static.bytes_accessed == static.argument_bytes + static.output_bytes
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
-    assert set(static.unavailable) == {"peak_bytes"}
+    assert static.unavailable == {
+        "peak_bytes": "leaves temp out on this backend",
+        "optimal_s": "the compiler gives none",
+    }
+    assert (static.collectives, static.body_only) == ((), False)
 
 
 def test_an_opaque_call_spoils_no_sum(figures):
@@ -40,15 +47,8 @@ def test_an_opaque_call_spoils_no_sum(figures):
     assert static.temp_bytes > 0
 
 
-def test_a_loop_is_said_to_be_counted_once(figures):
-    import jax
-
-    static = figures(lambda x: jax.lax.scan(lambda c, row: (c + row, c * row), x[0], x)[1], (50, 8))
-    assert static.warnings == ("FLOPs and bytes count a loop's body once",)
-
-
 def test_what_is_negative_or_missing_is_unavailable():
-    from harness.measure.frameworks import xla
+    from harness.targets import xla
 
     memory = SimpleNamespace(
         argument_size_in_bytes=8,
@@ -66,11 +66,65 @@ def test_what_is_negative_or_missing_is_unavailable():
     static = xla.figures(compiled, "gpu", lower_s=0.0, compile_s=0.0)
     assert (static.argument_bytes, static.peak_bytes, static.planned_bytes) == (8, 99, None)
     assert static.generated_code_bytes == 77
-    assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "program"}
+    assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "optimal_s", "program"}
     nothing = SimpleNamespace(
         memory_analysis=lambda: None, cost_analysis=lambda: None, runtime_executable=list
     )
-    assert len(xla.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 9
+    assert len(xla.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 10
+
+
+def of_a_tpu(calls, **cost):
+    """A program that libtpu has counted, with these custom calls in its module."""
+    from harness.targets.work import work
+
+    compiled = SimpleNamespace(cost_analysis=lambda: cost)
+    return work(compiled, "tpu", [], calls, graph=None, turns={}, looped=False)
+
+
+def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
+    """It counts −1 in each sum; the seconds say how many there are."""
+    done = of_a_tpu(["Cholesky"], flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
+    assert (done.flops, done.bytes_accessed, done.optimal_s) == (100, 1000, None)
+    assert done.unavailable == {"optimal_s": "the time of a custom call is not known, among Cholesky"}
+    assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
+
+
+def test_a_call_that_only_takes_memory_leaves_nothing_out():
+    done = of_a_tpu(["AllocateBuffer"], flops=98.0, optimal_seconds=2e-6, **{"bytes accessed": 998.0})
+    assert (done.flops, done.bytes_accessed, done.optimal_s) == (98, 998, 2e-6)
+    assert (done.unavailable, done.warnings) == ({}, [])
+
+
+def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
+    from harness.targets.work import work
+
+    cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
+    compiled = SimpleNamespace(cost_analysis=lambda: cost)
+    done = work(compiled, "tpu", [], [], graph=None, turns={}, looped=True)
+    assert (done.flops, done.optimal_s, done.body_only, done.source) == (98, None, True, "compiled")
+    loop = "the body of a loop, for the module's text could not be read,"
+    assert done.warnings == [f"FLOPs and bytes count {loop} once (body only)"]
+
+
+def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
+    from harness.targets import xla
+
+    def hlo_modules():
+        raise RuntimeError("RET_CHECK failure: async-update\n*** Begin stack trace ***")
+
+    compiled = SimpleNamespace(
+        memory_analysis=lambda: SimpleNamespace(temp_size_in_bytes=64),
+        cost_analysis=lambda: {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6},
+        runtime_executable=lambda: SimpleNamespace(hlo_modules=hlo_modules),
+    )
+    static = xla.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0)
+    assert (static.flops, static.temp_bytes, static.optimal_s, static.body_only) == (98, 64, None, True)
+    reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
+    assert static.unavailable["program"] == reason
+    assert static.warnings == (
+        "custom calls, collectives and loops are not known: the module cannot be read",
+        "FLOPs and bytes count the body of a loop, for the module's text could not be read, once (body only)",
+    )
 
 
 def test_equal_programs_have_equal_hashes(figures):
@@ -107,15 +161,24 @@ def test_constants_too_large_to_hash_are_said_to_be_left_out(figures):
 
 PROGRAM = """
 import jax, numpy as np
-from harness.measure.frameworks import xla
+from harness.targets import xla
 x = jax.ShapeDtypeStruct((16, 16), np.float32)
 compiled = jax.jit(lambda x: jax.numpy.argsort(jax.nn.softmax(x @ x) * 0.1)[:3]).lower(x).compile()
 print(xla.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0).program)
 """
 
 
-def test_a_hash_is_the_same_in_every_process(printed):
+def test_a_hash_is_the_same_in_every_process(pytestconfig):
     here: list[str] = []
     exec(PROGRAM, {"print": here.append})
-    assert printed(PROGRAM, PYTHONHASHSEED="7", UNUSED="x" * 99) == here
+    environment = {"PYTHONPATH": str(pytestconfig.rootpath), "PYTHONHASHSEED": "7", "UNUSED": "x" * 99}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "JAX_PLATFORMS": "cpu", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.splitlines() == here
     assert here[0].startswith("sha256:")

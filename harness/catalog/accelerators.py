@@ -1,0 +1,108 @@
+"""The accelerators that are compiled for, each a data file with its source."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from harness.spec.errors import UsageError, nearest
+
+HOST = "host"
+FILES = Path(__file__).with_suffix("")
+COMPILERS = {
+    "tpu": ("libtpu", ("libtpu",)),
+    "cuda": ("jax's CUDA plugin", ("jax_plugins.xla_cuda13", "jax_plugins.xla_cuda12")),
+}
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One device of a kind (`tpu`, `cuda`), as its file under `accelerators/` has it.
+
+    `peak_flops` are dense FLOP/s by dtype. `topology` and `dimensions` are a TPU's; `gpu` is what XLA
+    asks of a GPU, under its own names.
+    """
+
+    name: str
+    chip: str
+    memory_bytes: int
+    bandwidth_bytes_s: float
+    source: str
+    peak_flops: Mapping[str, float]
+    topology: Mapping[str, Any] = field(default_factory=dict)
+    gpu: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return self.name.split(":")[0]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What figures are for: the host, or devices of an accelerator in a topology (`v5p:4x4x8`, `1x1x1`)."""
+
+    name: str
+    accelerator: Accelerator | None = None
+    topology: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.accelerator.kind if self.accelerator else HOST
+
+
+@cache
+def accelerators() -> Mapping[str, Accelerator]:
+    """All that have a file, by name."""
+    found = (Accelerator(**tomllib.loads(path.read_text())) for path in sorted(FILES.glob("*.toml")))
+    return {one.name: one for one in found}
+
+
+def target(name: str) -> Target:
+    """`host`, `cuda:h200`, `tpu:v5p` or `tpu:v5p:4x4x8`. UsageError for any other, with the nearest."""
+    if name == HOST:
+        return Target(HOST)
+    kind, _, rest = name.partition(":")
+    short, _, shape = rest.partition(":")
+    known = accelerators()
+    found = known.get(f"{kind}:{short}")
+    if found is None:
+        raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known])}')
+    if found.kind == "cuda":
+        if shape:
+            raise UsageError(f'"{name}": a GPU target is one device; write {found.name}')
+        return Target(name, found, "1x1x1")
+    topology = str(found.topology["name"])
+    if shape:
+        wanted = found.topology["dimensions"]
+        if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{wanted - 1}}}", shape):
+            example = topology.partition(":")[2]
+            raise UsageError(f'"{name}": a topology of {found.chip} has {wanted} sides, as in {example}')
+        topology = f"{topology.partition(':')[0]}:{shape}"
+    return Target(name, found, topology)
+
+
+def memory_of(name: str) -> int | None:
+    """The bytes of one device of a target; None for the host, whose limit a run sets."""
+    found = target(name).accelerator
+    return found.memory_bytes if found else None
+
+
+def absent(kind: str) -> str | None:
+    """What is not installed that compiles for this kind of target, with the command that installs it."""
+    package, modules = COMPILERS[kind]
+    if any(_installed(name) for name in modules):
+        return None
+    return f"{package} is not installed; pip install 'seqsweep[{kind}]'"
+
+
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package that it would lie in
+        return False

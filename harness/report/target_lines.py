@@ -1,0 +1,74 @@
+"""What targets have to say in a line each: turned verdicts, transfers between devices, equal programs."""
+
+from collections.abc import Iterable, Sequence
+
+from harness.analysis.programs import programs
+from harness.analysis.query import SuiteRecords, by_case, label_of, static_of, targets
+from harness.analysis.scaling import FIGURES
+from harness.analysis.turning import turnings
+from harness.report.cells import short_label
+from harness.report.targets_table import TURNS
+from harness.spec.figures import WORDS
+from harness.spec.units import format_bytes, format_count
+
+MOST = 8  # lines of one kind below a table
+
+
+def turning_lines(suite: SuiteRecords) -> list[str]:
+    """`⇄ temp of scatter at 16Ki: less than broadcast's on host, more on tpu:v5e`.
+
+    Implementations and lengths of which the same is to be said share a line; temporaries come first.
+    """
+    lengths: dict[tuple[str, str, str], list[int]] = {}
+    for one in sorted(turnings(suite), key=lambda one: FIGURES.index(one.figure)):
+        if one.turns:
+            base, label = short_label(suite.baseline), short_label(one.implementation)
+            said = f"less than {base}'s on {', '.join(one.less)}, more on {', '.join(one.more)}"
+            lengths.setdefault((one.figure, said, label), []).append(one.seq)
+    labels: dict[tuple[str, str, str], list[str]] = {}
+    for (figure, said, label), at in lengths.items():
+        labels.setdefault((figure, _lengths(at), said), []).append(label)
+    return _few(
+        [
+            f"{TURNS} {WORDS[figure]} of {', '.join(own)} at {at}: {said}"
+            for (figure, at, said), own in labels.items()
+        ]
+    )
+
+
+def collective_lines(suite: SuiteRecords) -> list[str]:
+    """`Collectives on tpu:v5p:4x4x8: sharded at 128Ki: all-gather ×1, 32.0 MiB`."""
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for own in by_case(suite.records).values():
+        for target in targets(suite):
+            figures = static_of(own, target)
+            moved = figures.collectives if figures is not None else ()
+            text = "; ".join(f"{one.op} ×{one.count}, {format_bytes(one.bytes)}" for one in moved)
+            if text:
+                found.setdefault((target, short_label(label_of(own[0])), text), []).append(own[0].seq)
+    return _few(
+        [
+            f"Collectives on {target}: {label} at {_lengths(at)}: {text}"
+            for (target, label, text), at in found.items()
+        ]
+    )
+
+
+def program_lines(suite: SuiteRecords) -> list[str]:
+    """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
+    lengths: dict[tuple[str, str], list[int]] = {}
+    for one in programs(suite):
+        lengths.setdefault((one.text, one.target), []).append(one.seq)
+    agreeing: dict[str, list[str]] = {}
+    for (text, target), at in lengths.items():
+        agreeing.setdefault(f"{text} at {_lengths(at)}", []).append(target)
+    return [f"Same program on {', '.join(on)}: {said}" for said, on in agreeing.items()]
+
+
+def _lengths(found: Iterable[int]) -> str:
+    return ", ".join(map(format_count, sorted(set(found))))
+
+
+def _few(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - MOST
+    return [*lines[:MOST], *([f"and {more} more; --json has them"] if more > 0 else [])]

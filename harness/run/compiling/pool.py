@@ -1,0 +1,138 @@
+"""Asks answered on every core: from what was answered before, else by compiling."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.catalog import Catalog
+from harness.run.compiling.ask import Answer, Ask
+from harness.run.compiling.keys import key
+from harness.run.compiling.lane import Lane
+from harness.spec.units import format_count
+from harness.store.compiled import Compiled
+from harness.sweep.settings import Settings
+
+WAIT_SECONDS = 0.2  # between looks for a Ctrl-C
+
+Told = tuple[Ask, Answer] | BaseException
+
+
+class Compiling(Protocol):
+    """What a pool needs of a :class:`Lane`."""
+
+    def compile(self, ask: Ask, settings: Settings) -> Answer: ...
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Pool:
+    """Lanes, one per core, started with the first ask; answers come in the order in which they are ready."""
+
+    def __init__(self, catalog: Catalog, results: Path, lanes: Sequence[Compiling] | None = None) -> None:
+        self.catalog, self.kept = catalog, Compiled(results)
+        self.asked: SimpleQueue[tuple[Ask, Settings] | None] = SimpleQueue()
+        self.answered: SimpleQueue[Told] = SimpleQueue()
+        cores = len(os.sched_getaffinity(0))
+        self.lanes: list[Compiling] = list(lanes or (Lane(catalog) for _ in range(cores)))
+        self.threads = [threading.Thread(target=self._serve, args=[lane], daemon=True) for lane in self.lanes]
+        self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
+        self.stopping = False
+        self.busy_s = 0.0
+
+    def ask(self, ask: Ask, settings: Settings) -> None:
+        for thread in self.threads:
+            if thread.ident is None:
+                thread.start()
+        self.asked.put((ask, settings))
+
+    def next(self) -> tuple[Ask, Answer]:
+        """The next answer; MachineError when nothing can be compiled here."""
+        while True:
+            with suppress(Empty):
+                told = self.answered.get(timeout=WAIT_SECONDS)
+                if isinstance(told, BaseException):
+                    raise told
+                return told
+
+    def close(self) -> None:
+        """End everything; what is being compiled is lost."""
+        self.stopping = True
+        for _ in self.threads:
+            self.asked.put(None)
+        for thread, lane in zip(self.threads, self.lanes, strict=True):
+            while thread.is_alive():
+                thread.join(WAIT_SECONDS)
+                lane.interrupt()
+            lane.close()
+
+    def _serve(self, lane: Compiling) -> None:
+        while (todo := self.asked.get()) is not None and not self.stopping:
+            try:
+                self.answered.put((todo[0], self._answer(lane, *todo)))
+            except BaseException as error:  # the thread that waits raises it
+                self.answered.put(error)
+
+    def _answer(self, lane: Compiling, ask: Ask, settings: Settings) -> Answer:
+        kind = target(ask.target).kind
+        missing = absent(kind) if kind != HOST else None
+        if missing:
+            return Answer.failed("unsupported", missing)
+        entry = key(ask, self.catalog, settings)
+        answer = self._kept(entry)
+        if answer is None:
+            answer = self._compiled(lane, ask, settings)
+            if answer.repeatable:
+                self.kept.put(entry, answer.to_json())
+        return answer.judged(ask.target, settings.memory_bytes)
+
+    def _kept(self, entry: dict[str, str]) -> Answer | None:
+        kept = self.kept.get(entry)
+        with suppress(ValueError, TypeError, KeyError):  # another version wrote it
+            return Answer.from_json(kept) if kept else None
+        return None
+
+    def _compiled(self, lane: Compiling, ask: Ask, settings: Settings) -> Answer:
+        series = (ask.case.series, ask.target)
+        shorter = self.slow.get(series)
+        if shorter is not None and shorter < ask.case.seq:
+            return Answer.failed("skipped", f"inferred: {format_count(shorter)} took too long to compile")
+        start = time.monotonic()
+        answer = lane.compile(ask, settings)
+        self.busy_s += time.monotonic() - start
+        if answer.status == "timeout":
+            self.slow[series] = min(ask.case.seq, self.slow.get(series, ask.case.seq))
+        return answer
+
+
+def compile_all(
+    asks: Sequence[Ask],
+    catalog: Catalog,
+    *,
+    results: Path,
+    settings: Settings,
+    told: Callable[[Ask, Answer], None] = lambda _ask, _answer: None,
+) -> dict[Ask, Answer]:
+    """Every answer; `told` hears of each as it comes. What comes out again is kept below `results`."""
+    wanted = list(dict.fromkeys(asks))
+    found: dict[Ask, Answer] = {}
+    pool = Pool(catalog, results)
+    try:
+        for ask in wanted:
+            pool.ask(ask, settings)
+        for _ in wanted:
+            ask, answer = pool.next()
+            found[ask] = answer
+            told(ask, answer)
+    finally:
+        pool.close()
+    return {ask: found[ask] for ask in wanted}

@@ -1,0 +1,108 @@
+"""The process that compiles for targets which are not at hand: one case after the other, and runs none.
+
+It is one process for all targets of a kind, for a compiler takes a second to start; each target's figures
+are exact for the compiler's version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import psutil
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+
+from harness.catalog import source
+from harness.catalog.accelerators import target
+from harness.catalog.building import Built, build
+from harness.spec.errors import Unsupported
+from harness.spec.protocol import Job
+from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Static
+from harness.targets import chatter, programs, topology, xla
+
+EXHAUSTED = "RESOURCE_EXHAUSTED"
+
+
+class Compiler:
+    """Answers `compile`, as often as it is asked; each time with a job of its own."""
+
+    def __init__(self, _: Job) -> None:
+        self.ear = chatter.Ear()
+
+    def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """The figures of a case for a target, and what else is known of it without running it."""
+        asked = Job(**job)
+        jax.config.update("jax_enable_x64", asked.workload.get("dtype") == "f64")
+        devices = topology.devices(name)
+        built = build(
+            source.load(asked.module), asked.implementation, asked.workload, asked.options, asked.mode
+        )
+        static = self._figures(built, asked.mode, devices, name)
+        return {
+            **built.described(static, asked.options),
+            "resident_bytes": psutil.Process().memory_info().rss,
+        }
+
+    def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
+        start = time.perf_counter()
+        program = lowerable(built, mode, devices, name)
+        with chatter.captured() as said:
+            lowered = program.lower()
+            middle = time.perf_counter()
+            try:
+                compiled = lowered.compile()
+            except jax.errors.JaxRuntimeError as error:
+                if not str(error).startswith(EXHAUSTED):
+                    raise
+                return out_of_memory(str(error))
+            end = time.perf_counter()
+            static = xla.figures(compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle)
+            warnings = self.ear.warnings(said(), compiled.as_text)
+        return dataclasses.replace(static, warnings=(*static.warnings, *warnings))
+
+
+def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> programs.Program:
+    """The case's program on these devices: on the first one, or over as many as its workload asks for."""
+    place, results = placed(built, mode, devices, name)
+    inputs = programs.structs({name: built.shapes[name] for name in built.names}, place)
+    if mode == "fwd":
+        return programs.forward(built.function, inputs, results)
+    backward = programs.Backward(built.function, inputs, results)
+    return backward.both() if mode == "fwd_bwd" else backward.pullback()[1]
+
+
+def placed(built: Built, mode: str, devices: list[Any], name: str) -> tuple[programs.Place, Any]:
+    """(where each input lies, where the results lie). Unsupported where there are too few devices."""
+    sharding = built.family.sharding(built.workload)
+    if sharding is None:
+        here = SingleDeviceSharding(devices[0])
+        return (lambda _: here), here
+    if len(devices) < sharding.devices:
+        raise Unsupported(
+            f"it needs {sharding.devices} devices and {name} has {len(devices)}; "
+            "name a topology of as many, such as tpu:v5p:4x4x8"
+        )
+    if mode != "fwd":
+        raise Unsupported("a workload over several devices is compiled forward only; use --mode fwd")
+    mesh = Mesh(np.array(devices[: sharding.devices]), (sharding.axis,))
+
+    def place(path: tuple[str, ...]) -> NamedSharding:
+        spec: Any = sharding.inputs
+        for part in path:
+            spec = spec[part]
+        return NamedSharding(mesh, PartitionSpec(*spec))
+
+    results = None if sharding.outputs is None else NamedSharding(mesh, PartitionSpec(*sharding.outputs))
+    return place, results
+
+
+def out_of_memory(message: str) -> Static:
+    """The compiler planned more than the device has: a result, in the compiler's own figures."""
+    first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
+    said = f"the compiler ran out of the device's memory: {first}"
+    names = (*STATIC_FIGURES, *LATER_FIGURES, "program")
+    return Static(fits=False, unavailable=dict.fromkeys(names, said))

@@ -1,0 +1,100 @@
+"""What XLA says of a compiled program: memory, work, transfers, identity. No negative figure is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from harness.spec.record import Static
+from harness.targets.collectives import collectives, open_ended, present
+from harness.targets.hlo import Graph
+from harness.targets.identity import program, texts
+from harness.targets.trips import lengths
+from harness.targets.work import work
+
+NO_PEAK = "leaves temp out on this backend"
+BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
+
+
+def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -> Static:
+    """XLA's memory and cost analysis of one device's program, its collectives and its hash.
+
+    Custom calls are listed by the names that the module has for them, the compiler's own helpers too:
+    on the TPU `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are.
+    Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`.
+    """
+    modules, unread = _modules(compiled)
+    text, constants = texts(modules)
+    calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
+    found, sends = re.search(r"\bwhile\(", text) is not None, present(text)
+    graph, turns = _graph(modules) if found or sends else (None, {})
+    looped = found or unread is not None  # a loop that may be there
+    memory = _memory(compiled.memory_analysis(), platform)
+    done = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
+    missing = {
+        name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
+    }
+    warnings: list[str] = []
+    if "{...}" in constants:
+        warnings.append("the program's hash leaves out the values of its large constants")
+    if unread:
+        warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
+    if sends and graph is None:
+        warnings.append("the collectives are not counted: the module's text could not be read")
+    elif graph and open_ended(graph, turns):
+        warnings.append("a collective in a loop of unknown length is counted once")
+    return Static(
+        argument_bytes=memory["argument_bytes"],
+        output_bytes=memory["output_bytes"],
+        temp_bytes=memory["temp_bytes"],
+        alias_bytes=memory["alias_bytes"],
+        peak_bytes=memory["peak_bytes"],
+        generated_code_bytes=memory["generated_code_bytes"],
+        flops=done.flops,
+        bytes_accessed=done.bytes_accessed,
+        flops_source=done.source,
+        optimal_s=done.optimal_s,
+        program=program(text, constants),
+        custom_calls=calls,
+        collectives=collectives(graph, turns) if graph else (),
+        body_only=done.body_only,
+        lower_s=lower_s,
+        compile_s=compile_s,
+        unavailable={
+            **missing,
+            **done.unavailable,
+            **({} if text else {"program": unread or "this backend gives no optimised module"}),
+        },
+        warnings=(*warnings, *done.warnings),
+    )
+
+
+def _modules(compiled: Any) -> tuple[list[Any], str | None]:
+    """The optimised modules, or why there are none that can be read."""
+    try:
+        return list(compiled.runtime_executable().hlo_modules()), None
+    except AttributeError:  # another jaxlib keeps them elsewhere
+        return [], None
+    except RuntimeError as error:  # libtpu may be newer than jaxlib: an async-update of 0.0.51
+        return [], f"jaxlib cannot read the optimised module ({str(error).splitlines()[0][:200]})"
+
+
+def _memory(memory: Any, platform: str) -> dict[str, int | None]:
+    """Bytes by the figure's name; None for what is missing, negative, or not what its name says."""
+    known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
+    known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
+    return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
+
+
+def _graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
+    """The program's one module, and how often its loops turn; None where it cannot be read.
+
+    Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
+    """
+    try:
+        (module,) = modules
+        graph = Graph.of(module)
+        return graph, lengths(graph)
+    except (ValueError, LookupError, RecursionError):
+        return None, {}

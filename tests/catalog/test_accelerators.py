@@ -1,0 +1,74 @@
+import pytest
+
+from harness.catalog import accelerators
+from harness.catalog.accelerators import Target, memory_of, target
+from harness.spec.errors import UsageError
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "topology"),
+    [
+        ("host", "host", None),
+        ("tpu:v5e", "tpu", "v5e:2x2"),
+        ("tpu:v5p", "tpu", "v5p:2x2x1"),
+        ("tpu:v6e", "tpu", "v6e:2x2"),
+        ("tpu:7x", "tpu", "tpu7x:2x2x1"),
+        ("tpu:7x:4x4x4", "tpu", "tpu7x:4x4x4"),
+        ("tpu:v5p:4x4x8", "tpu", "v5p:4x4x8"),
+        ("cuda:a100", "cuda", "1x1x1"),
+        ("cuda:h100", "cuda", "1x1x1"),
+        ("cuda:h200", "cuda", "1x1x1"),
+        ("cuda:b200", "cuda", "1x1x1"),
+    ],
+)
+def test_targets_by_name(name, kind, topology):
+    found = target(name)
+    assert (found.name, found.kind, found.topology) == (name, kind, topology)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tpu:v9", "unknown target"),
+        ("tpu:v5", 'nearest: "tpu:v5p"'),
+        ("cuda:h20", 'nearest: "cuda:h200"'),
+        ("cuda:h200:2x2", "a GPU target is one device"),
+        ("tpu:v5p:4x4", "has 3 sides, as in 2x2x1"),
+        ("tpu:v6e:0x4", "has 2 sides"),
+        ("tpu:v6e:", None),
+        ("host:1", "unknown target"),
+        ("", "unknown target"),
+        ("tpu:v5p:4x4x8\n", "has 3 sides"),
+    ],
+)
+def test_what_is_no_target_is_refused_with_the_nearest(name, said):
+    if said is None:
+        assert target(name).topology == "v6e:2x2"
+        return
+    with pytest.raises(UsageError, match=said):
+        target(name)
+
+
+def test_memory_is_one_devices():
+    assert memory_of("tpu:v5p:4x4x8") == memory_of("tpu:v5p") == 95 * GIB
+    assert memory_of("tpu:v5e") == 16 * GIB
+    assert memory_of("host") is None
+    assert target("host") == Target("host")
+
+
+def test_every_file_says_where_its_figures_are_from():
+    for found in accelerators.accelerators().values():
+        assert found.source
+        assert found.memory_bytes > GIB
+        assert found.bandwidth_bytes_s > 1e11
+        assert found.peak_flops["bf16"] > 1e14
+        assert found.gpu or found.topology
+
+
+def test_an_extra_that_is_there_is_not_missed(monkeypatch):
+    monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("json",))})
+    assert accelerators.absent("tpu") is None
+    monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no_such.module", "json.no"))})
+    assert accelerators.absent("cuda") == "the plugin is not installed; pip install 'seqsweep[cuda]'"

@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import closure
+
+IMPLS = Path(__file__).resolve().parents[2] / "impls"
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    files = {
+        "mine.py": "import math\nimport helper\ndef build():\n    from parts.inner import thing\n",
+        "helper.py": "import numpy\n",
+        "parts/__init__.py": "",
+        "parts/inner.py": "from . import leaf\nfrom .other import name\n",
+        "parts/leaf.py": "",
+        "parts/other.py": "from ..helper import x\n",
+        "stranger.py": "",
+        "broken.py": "def (",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def names(path, root):
+    return {str(found.relative_to(root)) for found in closure.closure(path)}
+
+
+def test_what_a_plugin_imports_belongs_to_it(plugin):
+    assert names(plugin / "mine.py", plugin) == {
+        "mine.py",
+        "helper.py",
+        "parts/__init__.py",
+        "parts/inner.py",
+        "parts/leaf.py",
+        "parts/other.py",
+    }
+
+
+def test_a_changed_helper_changes_the_hash(plugin):
+    closure.digest.cache_clear()
+    before = closure.digest(plugin / "mine.py")
+    (plugin / "stranger.py").write_text("x = 1")
+    closure.digest.cache_clear()
+    assert closure.digest(plugin / "mine.py") == before
+    (plugin / "parts/leaf.py").write_text("x = 1")
+    closure.digest.cache_clear()
+    assert closure.digest(plugin / "mine.py") != before
+
+
+def test_what_cannot_be_parsed_is_still_hashed(plugin):
+    assert names(plugin / "broken.py", plugin) == {"broken.py"}
+
+
+def test_a_variant_of_this_project_brings_its_family_and_not_the_harness():
+    found = names(IMPLS / "mask/masked_again.py", IMPLS)
+    assert {"mask/masked_again.py", "mask/family.py", "mask/reference.py", "mask/scatter.py"} <= found
+    assert all(name.startswith(("mask/", "__init__")) for name in found)

@@ -1,0 +1,145 @@
+"""`seqsweep static`: figures per target, nothing compiled twice, and an end by Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.catalog.accelerators import absent
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = '''
+"""One that a worker cannot survive, and one that remembers what it traced."""
+import os
+from harness import implementation
+from impls.mask.family import MaskWorkload
+
+KEPT = []
+
+@implementation(framework="jax", semantics="exact")
+def dies(w: MaskWorkload):
+    def mask(topk_indices):
+        if w.seq > 256:
+            os._exit(7)
+        return topk_indices
+    return mask
+
+@implementation(framework="jax", semantics="exact")
+def remembers(w: MaskWorkload):
+    import jax.numpy as jnp
+    def mask(topk_indices):
+        if not KEPT:
+            KEPT.append(jnp.arange(w.seq) + topk_indices[0, 0, 0])
+        return KEPT[0][: w.seq]
+    return mask
+'''
+
+
+def statics(said):
+    return {
+        (record["implementation"], record["seq"], target): (record["status"], figures)
+        for record in said.json["records"]
+        for target, figures in record["static"].items()
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, project):
+    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    return tmp_path
+
+
+def test_the_second_time_nothing_is_compiled(seqsweep, folder):
+    words = ("static", "mask", "--target", "host", "--seq", "256,512", "--json")
+    first, second = seqsweep(*words, folder=folder), seqsweep(*words, folder=folder)
+    assert (first.code, second.code) == (0, 0)
+    counts = [
+        (said.json["overhead"]["compiled"], said.json["overhead"]["cached"]) for said in (first, second)
+    ]
+    assert counts == [(6, 0), (0, 6)]
+    assert statics(first) == statics(second)
+
+
+def test_targets_stand_beside_each_other(seqsweep, folder):
+    targets = ["host", *(name for name in ("tpu:v6e", "cuda:h100") if not absent(name.split(":")[0]))]
+    said = seqsweep("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json", folder=folder)
+    assert said.code == 0
+    found = statics(said)
+    assert {target for _, _, target in found} == set(targets)
+    for (_, _, target), (status, figures) in found.items():
+        assert status == "ok"
+        assert figures["fits"] is True
+        assert figures["temp_bytes"] >= 0
+        assert figures["program"].startswith("sha256:"), target
+    shown = seqsweep("show", folder=folder)
+    assert all(target in shown.out for target in targets)
+
+
+def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(seqsweep, folder):
+    """As where the extra is not installed: its module cannot be found."""
+    hide = folder / "hidden"
+    hide.mkdir()
+    (hide / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'libtpu':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+    )
+    words = ("static", "mask", "--target", "tpu:v5p,host", "--seq", "256")
+    said = seqsweep(*words, folder=folder, PYTHONPATH=str(hide))
+    assert said.code == 0
+    assert said.err.count("libtpu is not installed; pip install 'seqsweep[tpu]'") == 1
+    again = seqsweep(*words, "--json", folder=folder, PYTHONPATH=str(hide))
+    found = statics(again)
+    assert found["mask/scatter", 256, "host"][1]["temp_bytes"] > 0
+    assert found["mask/scatter", 256, "tpu:v5p"][1]["temp_bytes"] is None
+
+
+@pytest.mark.parametrize("target", ["host", "cuda:h200"])
+def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
+    if target != "host" and (missing := absent("cuda")):
+        pytest.skip(missing)
+    (folder / "hostile.py").write_text(PLUGIN)
+    words = ("static", "mask", "--target", target, "--seq", "256,512", "--plugin", "hostile.py", "--json")
+    found = statics(seqsweep(*words, folder=folder))
+    assert found["mask/dies", 512, target][0] == "crashed"
+    assert found["mask/dies", 256, target][0] == "ok"
+    assert found["mask/remembers", 512, target][0] == "ok"
+    assert found["mask/scatter", 512, target][0] == "ok"
+
+
+def test_the_largest_length_that_fits(seqsweep, folder):
+    words = ("static", "mask", "--impl", "threshold_raw", "--seq", "64Ki", "--memory", "16MiB")
+    said = seqsweep(*words, "--max-seq", "--json", folder=folder)
+    (found,) = said.json["largest"]
+    assert (found["implementation"], found["target"]) == ("mask/threshold_raw", "host")
+    bytes_per_token = 2 * 4 * 4  # scores and mask, 4 rows of f32
+    assert found["seq"] * bytes_per_token < 16 * 2**20 < found["beyond"] * bytes_per_token + 2**16
+    assert (found["beyond"] - found["seq"]) / found["seq"] <= 1 / 16
+    assert "largest length that fits" in seqsweep(*words, "--max-seq", folder=folder).out
+
+
+def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
+    lengths = ",".join(str(256 + 16 * step) for step in range(60))
+    words = ["static", "mask", "--seq", lengths]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    ) as running:
+        heard = running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+        rest = running.stderr.read()
+    assert running.returncode == 130
+    assert "[1/60]" in heard
+    assert "go on with: seqsweep static mask" in rest
+    again = seqsweep(*words[:2], "--seq", "256", "--json", folder=folder)
+    assert again.json["overhead"]["cached"] == 3
