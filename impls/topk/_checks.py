@@ -179,11 +179,13 @@ CHECKS = (
         "order",
         "lax.top_k descends and takes equal scores by their index; others leave both open (MaxText #4243)",
         order,
+        inputs=("scores",),
         decides=False,
     ),
     Check(
         "edge_rows",
         "a causal mask leaves rows of −inf, and a NaN takes a place of the selection (MaxText #4437)",
         edge_rows,
+        inputs=("scores",),
     ),
 )

@@ -11,26 +11,36 @@ from typing import Any
 from harness import Contract, Evidence, Judgement
 
 
+def pair(evidence: Evidence) -> tuple[Any, Any, str]:
+    """(values f64, indices, reason), both [b, rows, topk]; the reason why they can select nothing."""
+    import numpy as np
+
+    shape, columns = np.shape(evidence.expected[0]), evidence.workload.seq
+    if not isinstance(evidence.result, (tuple, list)) or len(evidence.result) != 2:
+        return None, None, "the result is no pair of values and indices"
+    values, indices = (np.asarray(part) for part in evidence.result)
+    if values.shape != shape or indices.shape != shape:
+        text = f"values have shape {values.shape} and indices {indices.shape}; expected {shape} for both"
+        return None, None, text
+    if not np.issubdtype(indices.dtype, np.integer):
+        return None, None, f"indices are {indices.dtype}, not integers"
+    if indices.min() < 0 or indices.max() >= columns:
+        return None, None, f"an index lies outside 0 … {columns - 1}"
+    if not np.diff(np.sort(indices, axis=-1), axis=-1).all():
+        return None, None, "an index is returned twice in one row"
+    return values.astype(np.float64), indices, ""
+
+
 def selection(evidence: Evidence) -> tuple[Any, Any, str]:
     """(values, expected values, reason): sorted f64 [rows, topk]; the reason why it is no selection."""
     import numpy as np
 
     want = np.asarray(evidence.expected[0], np.float64)
-    if not isinstance(evidence.result, (tuple, list)) or len(evidence.result) != 2:
-        return None, want, "the result is no pair of values and indices"
-    values, indices = (np.asarray(part) for part in evidence.result)
-    if values.shape != want.shape or indices.shape != want.shape:
-        text = f"values have shape {values.shape} and indices {indices.shape}; expected {want.shape} for both"
-        return None, want, text
+    values, indices, reason = pair(evidence)
+    if reason:
+        return None, want, reason
     scores = np.asarray(evidence.inputs["scores"])
     scores = scores if evidence.rows is None else scores[:, evidence.rows]
-    if not np.issubdtype(indices.dtype, np.integer):
-        return None, want, f"indices are {indices.dtype}, not integers"
-    if indices.min() < 0 or indices.max() >= scores.shape[-1]:
-        return None, want, f"an index lies outside 0 … {scores.shape[-1] - 1}"
-    if not np.diff(np.sort(indices, axis=-1), axis=-1).all():
-        return None, want, "an index is returned twice in one row"
-    values = values.astype(np.float64)
     wrong = values != np.take_along_axis(scores, indices, axis=-1).astype(np.float64)
     if wrong.any():
         at = [int(i) for i in np.argwhere(wrong)[0]]
@@ -51,7 +61,16 @@ def _judge_exact(evidence: Evidence) -> Judgement:
 
 
 def _judge_recall(evidence: Evidence) -> Judgement:
-    """Mean over rows of the share of the largest that was found reaches the workload's recall.
+    """Mean over rows of the share of the largest that was found reaches the workload's recall."""
+    values, want, reason = selection(evidence)
+    target = evidence.workload.recall
+    if reason:
+        return Judgement(False, {"recall": None, "target": target}, reason)
+    return recalled(values, want, target)
+
+
+def recalled(values: Any, want: Any, target: float) -> Judgement:
+    """The verdict on sorted values [rows, topk] where `want` are the largest.
 
     `recall_low` and `recall_high` bound that mean at 95 % by Student's t over rows (None for one
     row); `worst_row` is the least recall of a row; `value_recall` is the sum of the finite values
@@ -59,10 +78,6 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     """
     import numpy as np
 
-    values, want, reason = selection(evidence)
-    target = evidence.workload.recall
-    if reason:
-        return Judgement(False, {"recall": None, "target": target}, reason)
     recall = found_shares(values, want)
     mean = float(recall.mean())
     low, high = interval(recall)

@@ -3,7 +3,7 @@
 The indexer of sparse attention does this in every layer. MaxText #4243 replaced `lax.top_k` by the
 approximate operator, judged by its mean recall on normal scores. Real scores are not normal, and
 where the large ones lie decides what a bucketed method loses, so `distribution` is part of the
-workload, as is the `recall` to reach.
+workload, as is the `recall` to reach. In stage `indexer` the scores are computed, not given.
 
 The defaults are #4243's: selection 2048, recall 0.95, 128 of its 1024 rows.
 """
@@ -18,16 +18,22 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, c
 
 from ._checks import CHECKS
 from ._contracts import EXACT, RECALL
-from .reference import largest
+from ._contracts_indexer import EXACT_SCORED, RECALL_SCORED
+from ._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
+from ._stage import only
+from .reference import indexed, largest
 
-BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 PERIOD = 2048
 DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal", "narrow")
 
 
 @dataclass(frozen=True)
 class TopkWorkload:
-    """`rows` queries with `seq` scores each; `recall` is judged in the semantics of that name only."""
+    """`rows` queries with `seq` scores each; `recall` is judged in the semantics of that name only.
+
+    In stage `indexer` the scores are those of `heads` indexer heads of width `head_dim`, and rows and
+    keys may lie on `devices` devices in a line called `axis`: `rows` and `seq` are those of all together.
+    """
 
     batch: int = axis(1)
     rows: int = axis(128)
@@ -36,6 +42,11 @@ class TopkWorkload:
     recall: float = axis(0.95)
     distribution: str = axis("iid", choices=DISTRIBUTIONS)
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+    stage: str = axis("select", choices=("select", "indexer"), later=True)
+    heads: int = axis(64, later=True)
+    head_dim: int = axis(128, later=True)
+    devices: int = axis(1, later=True)
+    axis: str = axis("context", choices=("context",), later=True)  # last: from here on the name is this
 
 
 def shapes(w: TopkWorkload) -> Shapes:
@@ -43,6 +54,10 @@ def shapes(w: TopkWorkload) -> Shapes:
         raise Unsupported(f"topk {w.topk} selects all of seq {w.seq}; use a larger seq")
     if not 0 < w.recall <= 1:
         raise Unsupported(f"recall {w.recall:g} is no share; use one above 0, up to 1")
+    if w.stage == "indexer":
+        return indexer_shapes(w)
+    if w.devices > 1:
+        raise Unsupported(f"devices {w.devices}: given scores lie on one; use stage=indexer or devices=1")
     return {"scores": Array((w.batch, w.rows, w.seq), w.dtype)}
 
 
@@ -52,8 +67,11 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     `iid`: normal. `clustered`: a run of `topk` columns at a random place, 8 standard deviations up.
     `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise.
     `tied`: normal, on a grid of eighths. `causal`: normal, and row i of n sees the first (i + 1)/n.
-    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width.
+    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width. In stage `indexer`
+    what they are computed from, all normal.
     """
+    if w.stage == "indexer":
+        return indexer_inputs(w, rng)
     import numpy as np
 
     size = (w.batch, w.rows, w.seq)
@@ -92,15 +110,35 @@ FAMILY = Family(
     shapes=shapes,
     inputs=inputs,
     semantics={
-        "exact": Semantics("exact", largest, EXACT, sentence="the k largest scores, in any order"),
+        "exact": Semantics(
+            "exact", largest, EXACT, sentence="the k largest scores, in any order", refuse=only("select")
+        ),
         "recall": Semantics(
             "recall",
             largest,
             RECALL,
             sentence="k scores, of which on average the workload's recall are among the k largest",
+            refuse=only("select"),
+        ),
+        "indexer": Semantics(
+            "indexer",
+            indexed,
+            EXACT_SCORED,
+            sentence="the k largest of the scores of DeepSeek's lightning indexer, in any order",
+            cost=indexer_cost,
+            refuse=only("indexer"),
+        ),
+        "indexer_recall": Semantics(
+            "indexer_recall",
+            indexed,
+            RECALL_SCORED,
+            sentence="k of an indexer's scores; on average the workload's recall are among the k largest",
+            cost=indexer_cost,
+            refuse=only("indexer"),
         ),
     },
     cost=cost,
     rows=lambda w: w.rows,
     checks=CHECKS,
+    sharding=indexer_sharding,
 )

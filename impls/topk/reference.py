@@ -5,18 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ._indexer import scores_of
+
 if TYPE_CHECKING:
     from .family import TopkWorkload
+
+STEP_ROWS = 64  # of scores that exist at a time where they are computed
 
 
 def largest(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
     """(values, indices), each [batch, rows, topk], descending; equal scores in the order of their index."""
-    import numpy as np
 
     def select(scores: Any) -> tuple[Any, Any]:
-        if rows is not None:
-            scores = scores[:, rows]
-        indices = np.argsort(-scores, axis=-1, kind="stable")[..., : w.topk]
-        return np.take_along_axis(scores, indices, axis=-1), indices.astype(np.int32)
+        return _largest(w, scores if rows is None else scores[:, rows])
 
     return select
+
+
+def indexed(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
+    """As `largest`, of the scores that an indexer gives; f64 whatever the workload's dtype."""
+    import numpy as np
+
+    def select(queries: Any, keys: Any, weights: Any) -> tuple[Any, Any]:
+        chosen = np.arange(w.rows) if rows is None else np.asarray(rows)
+        steps = np.array_split(chosen, -(-len(chosen) // STEP_ROWS))
+        parts = [_largest(w, _scores(w, queries[:, step], keys, weights[:, step])) for step in steps]
+        values, indices = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return values, indices
+
+    return select
+
+
+def _scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:
+    import numpy as np
+
+    return np.stack([scores_of(w, queries[b], keys[b], weights[b]) for b in range(w.batch)])
+
+
+def _largest(w: TopkWorkload, scores: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    indices = np.argsort(-scores, axis=-1, kind="stable")[..., : w.topk]
+    return np.take_along_axis(scores, indices, axis=-1), indices.astype(np.int32)

@@ -1,0 +1,23 @@
+"""The stages of a workload: scores are given and selected from, or an indexer makes them first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness import Unsupported
+
+if TYPE_CHECKING:
+    from .family import TopkWorkload
+
+WHAT = {"select": "takes scores", "indexer": "takes an indexer's queries, keys and weights"}
+
+
+def only(stage: str) -> Callable[[TopkWorkload], None]:
+    """What refuses, for a meaning of one stage, the workloads of another."""
+
+    def refuse(w: TopkWorkload) -> None:
+        if w.stage != stage:
+            raise Unsupported(f"stage={w.stage}: this {WHAT[stage]}; use stage={stage}")
+
+    return refuse
