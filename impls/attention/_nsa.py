@@ -70,7 +70,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         tiles = _tiles_per_step(read, group, STEP_BYTES)
         if cached:
             few = _tiles_per_step(read, group, CACHED_BYTES)
-            tiles = min(tiles, max(few, -(-w.seq // (w.tile * MOST_STEPS))))
+            tiles = min(tiles, max(few, _tiles_at_least(w)))
         span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
         scoring = block_means(k.detach(), w.block, wide)
@@ -135,7 +135,12 @@ def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
     per_head = gathered * (2 * w.head_dim * size + w.tile * (1 + size)) + local * 2 * w.head_dim * size
     shared = w.tile * (1 + size) * (local + w.seq // w.block)
     fit = limit // (w.batch * w.heads * per_head + shared)
-    return max(1, min(STEP_TILES, fit, -(-w.seq // w.tile)))
+    return max(1, min(max(STEP_TILES, _tiles_at_least(w)), fit, -(-w.seq // w.tile)))
+
+
+def _tiles_at_least(w: AttentionWorkload) -> int:
+    """In a step, for no more than `MOST_STEPS` of them."""
+    return -(-w.seq // (w.tile * MOST_STEPS))
 
 
 def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int) -> tuple[Any, Any]:

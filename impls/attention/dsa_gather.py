@@ -13,6 +13,7 @@ from .reference_dsa import refuse_dsa
 
 STEP_BYTES = 256 << 20
 STEP_QUERIES = 256
+FEWEST_QUERIES = 128  # where only their scores take more: a product of fewer rows is too small
 
 
 @implementation(framework="torch", semantics="dsa")
@@ -22,8 +23,9 @@ def dsa_gather(w: AttentionWorkload):
 
     refuse_dsa(w)
     count = min(w.topk, w.seq)
-    per_query = 8 * w.batch * (count * (2 * w.kv_heads * w.head_dim + w.heads) + w.seq)
-    span = max(1, min(STEP_QUERIES, STEP_BYTES // per_query))
+    gathered = 8 * w.batch * count * (2 * w.kv_heads * w.head_dim + w.heads)
+    few, many = STEP_BYTES // (gathered + 8 * w.batch * w.seq), STEP_BYTES // gathered
+    span = max(1, min(FEWEST_QUERIES, many), min(STEP_QUERIES, few))
 
     def step(q, k, v, tokens, exist):
         batch = torch.arange(q.shape[0], device=q.device)[:, None, None]
@@ -37,8 +39,8 @@ def dsa_gather(w: AttentionWorkload):
         # wide before they are gathered: a key's gradient is the sum of those of all its copies
         keys, values = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (k, v))
         results = []
-        for first in range(0, w.seq, span):
-            part, past = slice(first, first + span), slice(0, min(first + span, w.seq))
+        for first in range(0, q.shape[1], span):
+            part, past = slice(first, first + span), slice(0, min(first + span, q.shape[1]))
             with torch.no_grad():
                 scores = index_scores(w, first, index_q[:, part], index_k[:, past], index_w[:, part])
                 picks = picked_tokens(w, scores)
