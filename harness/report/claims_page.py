@@ -1,0 +1,143 @@
+"""docs/CLAIMS.md: every published number, ours beside it, and the verdict; the same for the same figures.
+
+Nothing stands there that a second run would change: no date, no time taken, no machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from harness.analysis.claim_words import method, ours, theirs, tolerance
+from harness.report.claims import totals
+from harness.spec.claim import NOT_CHECKABLE, VERDICTS, Claim, Read, Table, Verdict
+from harness.spec.units import format_count
+from harness.spec.workload import canonical
+
+COMMAND = "seqsweep claims"
+ABSENT = "–"
+_PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
+
+
+def page(verdicts: Sequence[Verdict], versions: Mapping[str, str]) -> str:
+    """The document. `versions` are those of the compilers that the figures are exact for, by name."""
+    families = list(dict.fromkeys(one.claim.family for one in verdicts))
+    parts = [_head(verdicts, versions)]
+    parts += [_family(name, [one for one in verdicts if one.claim.family == name]) for name in families]
+    return "\n".join(parts)
+
+
+def parts(text: str) -> dict[str, str]:
+    """A document's text by claim; what stands before the first claim of a family under the family's name."""
+    found: dict[str, str] = {}
+    for section in re.split(r"(?m)^(?=## )", text):
+        pieces = _PART.split(section)
+        heading = re.match(r"## (\S+)", section)
+        found[heading[1] if heading else ""] = pieces[0].strip()
+        found |= {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return found
+
+
+def _head(verdicts: Sequence[Verdict], versions: Mapping[str, str]) -> str:
+    counts = [
+        f"| {word} | {sum(one.word == word for one in verdicts)} | {VERDICTS[word]} |" for word in VERDICTS
+    ]
+    exact = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return "\n".join(
+        [
+            "# Published numbers, and what became of them",
+            "",
+            f"{totals(verdicts)}.",
+            "",
+            "| verdict | claims | what it means |",
+            "| --- | ---: | --- |",
+            *counts,
+            "",
+            f"Written by `{COMMAND}` from `impls/*/claims.yaml`; do not edit it: change a claim there and",
+            f"run the command again. `{COMMAND} --check` fails when this file is not what would be written.",
+            "",
+            f"Compiled figures are exact for {exact or 'no compiler'};",
+            "other versions may plan otherwise. No figure is carried over to another target.",
+            "Nothing was run but the contracts that a figure names, at tiny sizes.",
+            "",
+        ]
+    )
+
+
+def _family(name: str, verdicts: Sequence[Verdict]) -> str:
+    rows = [
+        f"| [{one.claim.id}](#{_anchor(one.claim.name)}) | {_cell(one.claim.says)} | {one.word} |"
+        for one in verdicts
+    ]
+    head = [f"## {name}", "", f"{totals(verdicts)}.", "", "| claim | what is claimed | verdict |"]
+    return "\n".join([*head, "| --- | --- | --- |", *rows, "", *(_claim(one) for one in verdicts)])
+
+
+def _anchor(name: str) -> str:
+    """The fragment that a heading gets where Markdown is shown: letters, digits, `-` and `_` stay."""
+    return re.sub(r"[^\w-]", "", name.lower())
+
+
+def _claim(one: Verdict) -> str:
+    claim = one.claim
+    verdict = f"**{one.word}**"
+    if one.unexpected:
+        verdict += f" (expected {claim.expect})"
+    if one.word == NOT_CHECKABLE and any(read.agrees for read in one.figures):
+        verdict += " (what can be checked of it agrees)"
+    lines = [f"### {claim.name}", "", f"{claim.says}", "", f"- source: {claim.source} @ {claim.version}"]
+    lines += [f"- hardware: {claim.hardware}{_stands_for(claim)}"]
+    if claim.given:
+        lines.append(f"- shape: {', '.join(_field(claim, name) for name in claim.given)}")
+    lines += [f"- verdict: {verdict}: {one.sentence}", ""]
+    if one.figures:
+        lines += _figures(one.figures)
+    if claim.table is not None:
+        lines += _published(claim.table)
+    return "\n".join(lines)
+
+
+def _stands_for(claim: Claim) -> str:
+    return f" (here: {claim.target})" if claim.target else ""
+
+
+def _field(claim: Claim, name: str) -> str:
+    value = claim.shape[name]
+    return f"{name} {format_count(value) if type(value) is int else canonical(value)}"
+
+
+def _figures(reads: Sequence[Read]) -> list[str]:
+    head = ["| figure | theirs | ours | tolerance | taken from |", "| --- | --- | --- | --- | --- |"]
+    rows = [" | ".join(_cell(text) for text in _row(read)) for read in reads]
+    return [*head, *(f"| {row} |" for row in rows), ""]
+
+
+def _row(read: Read) -> tuple[str, ...]:
+    name = f"{read.figure.name}, at {read.row}" if read.row else read.figure.name
+    if not read.figure.decides:
+        return name, theirs(read), ABSENT, ABSENT, "as published"
+    own = ours(read) if read.ours is not None else f"none: {read.missing}"
+    return name, theirs(read), f"{own}{_sign(read)}", tolerance(read) or ABSENT, method(read)
+
+
+def _sign(read: Read) -> str:
+    return " ✗" if read.agrees is False else ""
+
+
+def _published(table: Table) -> list[str]:
+    units = f"As published, in {table.units}:" if table.units else "As published:"
+    head = [units, "", f"| {' | '.join(_cell(name) for name in table.columns)} |"]
+    head.append(f"| {' | '.join('---:' for _ in table.columns)} |")
+    return [*head, *(f"| {' | '.join(_published_cell(cell) for cell in row)} |" for row in table.rows), ""]
+
+
+def _published_cell(cell: float | str | None) -> str:
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, str):
+        return _cell(cell)
+    return format_count(cell) if isinstance(cell, int) else f"{cell:g}"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"[ \t\r\n]+", " ", text.strip()).replace("|", "\\|")

@@ -1,0 +1,163 @@
+import pytest
+
+from harness.spec.expression import Called, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3", 7),
+        ("-(2 - 5)", 3),
+        ("2 ** 10", 1024),
+        ("128Ki", 131072),
+        ("1.5Mi", 1572864),
+        ("2Gi / 1Gi", 2),
+        ("131_072", 131072),
+        ("2.74e11", 2.74e11),
+        ("1 < 2 <= 2", True),
+        ("3 != 3", False),
+        ("true and not false", True),
+        ("false or false", False),
+        ("'a' == 'a'", True),
+        ("max(1, 2) + floor(2.9) + ceil(0.1)", 5),
+        ("log2(8) + sqrt(4) + abs(-1)", 6),
+    ],
+)
+def test_what_arithmetic_comes_to(text, value):
+    assert parse(text).value({}) == value
+
+
+def test_integers_stay_exact():
+    assert parse("1 * 1024 * 2048 * 131072").value({}) == 274877906944
+    assert type(parse("128Ki * 2").value({})) is int
+
+
+def test_names_have_values_and_a_typo_the_nearest():
+    expression = parse("rows * seq")
+    assert expression.names() == {"rows", "seq"}
+    assert expression.value({"rows": 2, "seq": 3}) == 6
+    with pytest.raises(ValueError, match='unknown name "seq"; nearest: "sequ"'):
+        expression.value({"rows": 2, "sequ": 3})
+
+
+def test_calls_are_listed_with_their_arguments_worked_out_and_answered():
+    expression = parse('f("a/b", seq=n / 2) / max(1, g("c"))')
+    assert expression.functions() == {"f", "g"}
+    assert sorted(expression.calls({"n": 8}), key=lambda one: one.name) == [
+        Called("f", ("a/b",), {"seq": 4.0}),
+        Called("g", ("c",), {}),
+    ]
+    told = []
+
+    def answer(name, arguments, keywords):
+        told.append((name, arguments, dict(keywords)))
+        return 6
+
+    assert expression.value({"n": 8}, answer) == 1
+    assert told == [("f", ("a/b",), {"seq": 4.0}), ("g", ("c",), {})]
+
+
+def test_sizes_inside_quotes_are_left_alone():
+    assert list(parse('f("64Ki")').calls({})) == [Called("f", ("64Ki",), {})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__import__("os").system("true")',
+        "(1).__class__",
+        "a.b",
+        "a[0]",
+        "[1, 2]",
+        "(1, 2)",
+        "{1: 2}",
+        "lambda: 1",
+        "[x for x in y]",
+        "1 if a else 2",
+        "f(*a)",
+        "f(**a)",
+        "f()()",
+        "x := 1",
+        "1 // 2",
+        "1 % 2",
+        "1 << 9",
+        "1 in a",
+        "a is b",
+        "~1",
+        "1j",
+        "None",
+        "...",
+        "b'a'",
+        "f'{a}'",
+        "1 +",
+        "",
+        "import os",
+        "a = 1",
+    ],
+)
+def test_whatever_is_no_arithmetic_is_refused_unread(text):
+    with pytest.raises(ValueError, match=r"not|no comparison|neither"):
+        parse(text)
+
+
+def test_a_name_of_python_is_a_name_like_any_other():
+    expression = parse('__import__("os")')
+    assert expression.functions() == {"__import__"}
+    with pytest.raises(ValueError, match=r"__import__\(…\) cannot stand here"):
+        expression.value({})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("9**9**9", "too large"),
+        ("(10**64)**64", "too large"),
+        ("1**9**9", "too large to be meant"),
+        ("1e299 * 1e299", "too large"),
+        ("exp(1000)", "exp"),
+        ("1 / 0", "divides by zero"),
+        ("0 ** -1", "divides by zero"),
+        ("(-8) ** 0.5", "no real number"),
+        ("log(0)", "log"),
+        ("sqrt(-1)", "sqrt"),
+        ("max()", "max"),
+        ("log(1, 2, 3)", "log"),
+        ("abs(x=1)", "abs"),
+        ("1 + true", "not a number"),
+        ("'a' * 9", "not a number"),
+        ("'a' < 'b'", "not a number"),
+        ("'a' == 1", "one is a word"),
+        ("not 1", "neither true nor false"),
+        ("1 and true", "neither true nor false"),
+    ],
+)
+def test_what_comes_to_nothing_says_why(text, why):
+    with pytest.raises(ValueError, match=why):
+        parse(text).value({})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 200 + "1" + ")" * 200 + "+" * 300,
+        "-" * 500 + "1",
+        "+".join("1" * 250),
+        "f(" * 60 + "1" + ")" * 60,
+        "not " * 100 + "true",
+        "1" * 601,
+    ],
+)
+def test_what_is_deep_or_long_is_refused_at_once(text):
+    with pytest.raises(ValueError, match=r"deeply|at most|not arithmetic"):
+        parse(text)
+
+
+def test_no_call_stands_in_the_arguments_of_another():
+    with pytest.raises(ValueError, match=r"g\(…\) cannot stand here"):
+        list(parse('f(g("a"))').calls({}))
+
+
+@pytest.mark.parametrize("text", ["1e999", "1" + "0" * 301])
+def test_a_number_is_finite(text):
+    with pytest.raises(ValueError, match="too large"):
+        parse(text)
