@@ -6,8 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 ARGS :=
+# EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
+EXTRAS ?= dev
 
-.PHONY: help sweep chart test lint gate types format wheel clean
+.PHONY: help sweep chart test lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1	/p' Makefile
@@ -30,6 +32,9 @@ lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 
 gate: $(READY)  ## exact figures and contracts of all five families, against HEAD's base and results/baselines/
 	@$(BIN)/python cli.py gate --static --quick mask topk offsets mla attention $(ARGS)
+
+claims: $(READY)  ## docs/CLAIMS.md: is it what the figures say today?
+	@$(BIN)/python cli.py claims --check $(ARGS)
 
 types: $(READY)  ## types alone
 	$(BIN)/basedpyright
@@ -54,7 +59,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip $(VENV)
 	@rm -f $(VENV)/status
 	@pip="$(BIN)/python -m pip"; $$pip --version >/dev/null 2>&1 || pip="$(PYTHON) -m pip --python $(BIN)/python"; \
-	{ $$pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'; echo $$? >$(VENV)/status; } \
+	{ $$pip install --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'; echo $$? >$(VENV)/status; } \
 	| sed -n 's/^ *\(Downloading .* MB)\)$$/  \1/p; s/^Installing collected .*/  installing what was downloaded/p'; \
 	exit $$(cat $(VENV)/status)
 	@touch $@
