@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from harness.catalog.accelerators import HOST
 from harness.spec.claim import (
     CONTRADICTED,
     ELSEWHERE,
@@ -12,12 +14,15 @@ from harness.spec.claim import (
     Claim,
     Read,
 )
-from harness.spec.expression import Value
+from harness.spec.expression import Expression, Value
 from harness.spec.units import format_bytes
 
 BYTES = "B"
 EXPONENTS = 10**7  # from here on other numbers have one
 GROUPED = 10**9  # whole numbers below it are written out
+DRIFTS = "≈\u202f"  # before a number that the host's compiler decided: another processor may give another
+_PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
+_HOST = re.compile(rf"""["']{HOST}["']""")
 
 
 def shown(value: Value | None, unit: str = "") -> str:
@@ -30,7 +35,10 @@ def shown(value: Value | None, unit: str = "") -> str:
         return f"{value[:15]}…" if value.startswith("sha256:") else value
     if unit == BYTES:
         return format_bytes(value, 4)
-    text = _number(value)
+    return _with_unit(_number(value), unit)
+
+
+def _with_unit(text: str, unit: str) -> str:
     return f"{text}{unit}" if unit in {"×", ""} else f"{text} {unit}"
 
 
@@ -52,24 +60,38 @@ def _grouped(text: str) -> str:
 
 
 def theirs(read: Read) -> str:
-    """What was published: a number, a range, or the bound that the hardware sets."""
-    unit = read.figure.unit
-    if read.figure.bounded:
-        most = f"at most {shown(read.upto, unit)}" if read.upto is not None else ""
-        least = f"at least {shown(read.theirs, unit)}" if read.theirs is not None else ""
-        return " and ".join(filter(None, (least, most)))
+    """What was published, or what follows from it: a number, or a range."""
+    figure = read.figure
+    if figure.bounded:
+        return _told(read.ours, figure.unit, figure.implied)
     if read.upto is not None:
-        return f"{shown(read.theirs)} to {shown(read.upto, unit)}"
-    return shown(read.theirs, unit)
+        return f"{_told(read.theirs, '', figure.theirs)} to {_told(read.upto, figure.unit, figure.upto)}"
+    return _told(read.theirs, figure.unit, figure.theirs)
 
 
 def ours(read: Read) -> str:
-    return shown(read.ours, read.figure.unit)
+    """What was found here, or the bound that what was published has to keep to: `≤ 56.87`."""
+    figure = read.figure
+    if not figure.bounded:
+        return _told(read.ours, figure.unit, figure.ours)
+    bounds = (("≥", read.theirs, figure.at_least), ("≤", read.upto, figure.at_most))
+    found = [f"{sign} {_told(value, figure.unit, text)}" for sign, value, text in bounds if value is not None]
+    return " and ".join(found) or shown(None)
+
+
+def _told(value: Value | None, unit: str, expression: Expression | None) -> str:
+    """A number written out keeps its digits (`26581.04`); one that the host's compiler decided gets a ≈."""
+    if expression is None or value is None or isinstance(value, bool | str):
+        return shown(value, unit)
+    if unit != BYTES and (digits := _PLAIN.fullmatch(expression.text)):
+        whole, fraction = digits.groups("")
+        return _with_unit(f"{_grouped(f'{int(whole):,}')}{fraction}", unit)
+    return f"{DRIFTS}{shown(value, unit)}" if _HOST.search(expression.text) else shown(value, unit)
 
 
 def tolerance(read: Read) -> str:
-    """By how much ours may differ; nothing for a bound, or for data."""
-    if read.figure.bounded or read.figure.ours is None:
+    """By how much ours may differ; nothing for a figure that is not compared."""
+    if not read.figure.compared:
         return ""
     return f"{100 * read.figure.within:g} %" if read.figure.within else "exact"
 
@@ -81,14 +103,15 @@ def method(read: Read) -> str:
 
 def sentence(claim: Claim, word: str, reads: Sequence[Read]) -> str:
     """The author's sentence where the verdict is the expected one; else what decided."""
+    deciding = [one for one in reads if one.figure.decides]
     if word == NOT_CHECKABLE:
-        undecided = [one.missing for one in reads if one.missing]
+        undecided = [one.missing for one in deciding if one.missing]
         return _closed(claim.not_checkable or next(iter(undecided), "") or claim.because)
     if word == claim.expect and claim.because:
         return _closed(claim.because)
     if word in {CONTRADICTED, IMPLAUSIBLE}:
         return _against(word, reads)
-    targets = list(dict.fromkeys(target for one in reads for target in one.targets))
+    targets = list(dict.fromkeys(target for one in deciding for target in one.targets))
     where = f"Compiled for {' and '.join(targets)}, " if targets and word == ELSEWHERE else ""
     return _closed(f"{where}{_agreement(reads, start=not where)}")
 
@@ -100,7 +123,7 @@ def _against(word: str, reads: Sequence[Read]) -> str:
     at = f" at {read.row}" if read.row else ""
     name = _capital(read.figure.name)
     if read.figure.bounded:
-        return f"{name}{at}: {ours(read)}, and it can be {theirs(read)}."
+        return f"{name}{at}: {theirs(read)} by what was published, and it can only be {ours(read)}."
     return f"{name}{at}: {ours(read)} here, {theirs(read)} published."
 
 

@@ -34,7 +34,7 @@ def judge(claim: Claim, catalog: Catalog, evidence: Evidence) -> Verdict:
     read = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
     reads = tuple(one for one, _ in read)
     word = _word(claim, reads)
-    incomplete = next((one.missing for one, absent in read if absent), "")
+    incomplete = next((lacking for _, lacking in read if lacking), "")
     return Verdict(claim, word, sentence(claim, word, reads), reads, incomplete)
 
 
@@ -52,36 +52,54 @@ def _word(claim: Claim, reads: tuple[Read, ...]) -> str:
     return REPRODUCED if own else ELSEWHERE
 
 
-def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: Evidence) -> tuple[Read, bool]:
-    """A figure at the row that speaks most against it, and whether a compiler was absent for it."""
+def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: Evidence) -> tuple[Read, str]:
+    """A figure at the row that speaks most against it, and what this machine lacked for any of its rows.
+
+    A row that disagrees outweighs rows that are not to be had; these outweigh rows that agree.
+    """
     reader = Reader(claim, catalog, evidence)
     worst: tuple[float, Read] | None = None
-    blank = Read(figure, missing="" if not figure.decides else NO_ROW)
-    absent = False
+    blank: Read | None = None
+    lacking = ""
     for row, names in claim.points(figure):
         if not all(expression.names() <= names.keys() for expression in figure.expressions()):
             continue
         try:
-            found = _at(figure, reader, names)
-        except Missing as missing:
-            blank, absent, worst = _without(figure, reader, names, str(missing)), missing.absent, None
-            break
+            off, found, incomplete = _or_missing(figure, reader, names)
         except (ValueError, UsageError) as error:
             raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
-        if worst is None or found[0] > worst[0]:
-            worst = (found[0], replace(found[1], row=_named(row)))
-    chosen = worst[1] if worst else blank
-    return replace(chosen, by=tuple(reader.by), targets=tuple(reader.targets)), absent
+        lacking = lacking or incomplete
+        found = replace(found, row=_named(row))
+        if found.missing:
+            blank = blank or found
+        elif worst is None or off > worst[0]:
+            worst = (off, found)
+    chosen = worst[1] if worst else Read(figure, missing=NO_ROW if figure.decides else "")
+    if blank and chosen.agrees is not False:
+        chosen = blank
+    return replace(chosen, by=tuple(reader.by), targets=tuple(reader.targets)), lacking
 
 
-def _without(figure: Figure, reader: Reader, names: Mapping[str, Value], reason: str) -> Read:
-    """What was published, where ours is not to be had."""
+def _or_missing(figure: Figure, reader: Reader, names: Mapping[str, Value]) -> tuple[float, Read, str]:
+    """What a figure comes to at one point, or what was published and why there is no more of it."""
     try:
-        theirs = _maybe(figure.theirs, reader, names)
-        upto = _maybe(figure.upto, reader, names)
+        return *_at(figure, reader, names), ""
+    except Missing as missing:
+        read = _published(figure, reader, names)
+        return 0.0, replace(read, missing=str(missing)), str(missing) if missing.incomplete else ""
+
+
+def _published(figure: Figure, reader: Reader, names: Mapping[str, Value]) -> Read:
+    """The published side alone, if it can be had."""
+    try:
+        return Read(
+            figure,
+            theirs=_maybe(figure.theirs, reader, names),
+            upto=_maybe(figure.upto, reader, names),
+            ours=_maybe(figure.implied, reader, names),
+        )
     except Missing:
-        theirs = upto = None
-    return Read(figure, theirs=theirs, upto=upto, missing=reason)
+        return Read(figure)
 
 
 def _maybe(expression: Expression | None, reader: Reader, names: Mapping[str, Value]) -> Value | None:
@@ -96,7 +114,7 @@ def _at(figure: Figure, reader: Reader, names: Mapping[str, Value]) -> tuple[flo
     upto = _maybe(figure.upto, reader, names)
     ours = _maybe(figure.ours, reader, names)
     if ours is None or theirs is None:
-        return 0.0, Read(figure, theirs=theirs, upto=upto)
+        return 0.0, Read(figure, theirs=theirs, upto=upto, ours=ours)
     off = _off(theirs, theirs if upto is None else upto, ours)
     agrees = off <= figure.within + ROUNDING
     return off, Read(figure, theirs=theirs, upto=upto, ours=ours, agrees=agrees)

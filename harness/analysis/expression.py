@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NoReturn
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
@@ -23,14 +24,21 @@ from harness.sweep.needs import need
 
 PEAK_DTYPE = "bf16"
 COUNTED = {"flops", "bytes_accessed"}  # per execution of a loop's body
+ANSWERS = {"ok", "incorrect"}  # of a contract; any other end says nothing about the implementation
+FOILED: Mapping[str, str] = {  # ends that say something about the machine, which may be slow or small
+    "timeout": "took too long",
+    "crashed": "crashed",
+    "skipped": "was skipped",
+    "oom": "ran out of memory",
+}
 
 
 class Missing(Exception):  # noqa: N818 - a figure that is not to be had is an answer, not an error
-    """Why there is no value; `absent`: because a compiler is not installed."""
+    """Why there is no value; `incomplete`: for want of what another machine, or this one later, may have."""
 
-    def __init__(self, reason: str, *, absent: bool = False) -> None:
+    def __init__(self, reason: str, *, incomplete: bool = False) -> None:
         super().__init__(reason)
-        self.absent = absent
+        self.incomplete = incomplete
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,9 @@ class Reader:
             raise Missing(f"{wanted.id} was not compiled")
         static, name = found.static, called.name
         if found.absent:
-            raise Missing(found.reason, absent=True)
+            raise Missing(found.reason, incomplete=True)
+        if found.status in FOILED:
+            _foiled(wanted, found.status, found.reason)
         if name in {"program", "calls"}:
             if static.program is None:
                 raise Missing(_reason(found, wanted, "program"))
@@ -123,23 +133,25 @@ class Reader:
     def _status(self, wanted: Need) -> Value:
         judged = self.evidence.judged.get(wanted)
         if judged is None or judged.status is None:
-            raise Missing(judged.reason if judged else f"{wanted.id} was not judged")
+            raise Missing(judged.reason if judged else f"{wanted.id} was not judged", incomplete=True)
+        if judged.status in FOILED:
+            _foiled(wanted, judged.status, judged.reason)
+        if judged.status not in ANSWERS:
+            raise Missing(f"{wanted.id} is {judged.status}: {judged.reason or 'no reason was given'}")
         return judged.status
 
     def _of_table(self, called: Called) -> Value:
         self.by["the published table"] = None
         columns = [self._column(parse(str(text))) for text in called.arguments]
-        if called.name in {"smallest", "largest"}:
-            values = list(columns[0].values())
-            if not values:
-                raise Missing("no row of the table holds the numbers that it needs")
-            return min(values) if called.name == "smallest" else max(values)
         first, second = columns
         rows = [(length, first[length], second[length]) for length in sorted(first.keys() & second.keys())]
         return first_win(rows) if called.name == "first_win" else crossover(rows)
 
     def _column(self, expression: Expression) -> dict[float, float]:
-        """The expression by the table's first column, over the rows that have its numbers."""
+        """The expression by the table's first column, over the rows that have its numbers.
+
+        ValueError where two of these begin with the same number: none is left out in silence.
+        """
         found: dict[float, float] = {}
         table = self.claim.table
         for row in table.rows if table else ():
@@ -148,6 +160,8 @@ class Reader:
                 value = self.value(expression, names)
                 if isinstance(value, bool | str):
                     raise ValueError(f'"{expression.text}" is no number')
+                if row[0] in found:
+                    raise ValueError(f"two rows of the table begin with {row[0]}; a length has one row")
                 found[row[0]] = value
         return found
 
@@ -166,7 +180,13 @@ def first_win(rows: Rows) -> float:
 
 
 def crossover(rows: Rows) -> float:
-    """Where the ratio passes 1 for the last time, between grid points linearly in both logarithms."""
+    """Where the ratio passes 1 for the last time, between grid points linearly in both logarithms.
+
+    ValueError for a row that holds zero or less, which has no logarithm.
+    """
+    for row in rows:
+        if min(row) <= 0:
+            raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
     logs = [(math.log(length), math.log(first / second)) for length, first, second in rows]
     for (short, below), (long, above) in reversed(list(pairwise(logs))):
         if (below <= 0) != (above <= 0):
@@ -185,6 +205,11 @@ def _of_device(name: str, target: str) -> float:
     if PEAK_DTYPE not in found.peak_flops:
         raise Missing(f"{target} has no peak for {PEAK_DTYPE}")
     return found.peak_flops[PEAK_DTYPE]
+
+
+def _foiled(wanted: Need, status: str, reason: str) -> NoReturn:
+    told = f": {reason}" if reason else ""
+    raise Missing(f"{wanted.id} {FOILED[status]} here{told}", incomplete=True)
 
 
 def _reason(found: Compiled, wanted: Need, name: str) -> str:

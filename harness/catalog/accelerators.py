@@ -25,7 +25,7 @@ COMPILERS = {
 class Accelerator:
     """One device of a kind (`tpu`, `cuda`), as its file under `accelerators/` has it.
 
-    `peak_flops` are dense FLOP/s by dtype. `topology` and `dimensions` are a TPU's; `gpu` is what XLA
+    `peak_flops` are dense FLOP/s by dtype. `topology` is a TPU's (`name`, `dimensions`); `gpu` is what XLA
     asks of a GPU, under its own names.
     """
 
@@ -68,17 +68,17 @@ def target(name: str) -> Target:
     if name == HOST:
         return Target(HOST)
     kind, _, rest = name.partition(":")
-    short, _, shape = rest.partition(":")
+    short, colon, shape = rest.partition(":")
     known = accelerators()
     found = known.get(f"{kind}:{short}")
     if found is None:
         raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known])}')
     if found.kind == "cuda":
-        if shape:
+        if colon:
             raise UsageError(f'"{name}": a GPU target is one device; write {found.name}')
         return Target(name, found, "1x1x1")
     topology = str(found.topology["name"])
-    if shape:
+    if colon:
         wanted = found.topology["dimensions"]
         if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{wanted - 1}}}", shape):
             example = topology.partition(":")[2]

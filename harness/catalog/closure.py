@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import os
+import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
+INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib"))
 
 
 @cache
@@ -36,17 +38,29 @@ def closure(path: Path) -> set[Path]:
 
 def _imported(file: Path) -> list[Path]:
     try:
-        tree = ast.parse(file.read_text())
+        tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return []
-    roots = [file.parent, PROJECT, Path.cwd(), *map(Path, _search_path())]
+    roots = [file.parent, _home(file), PROJECT, Path.cwd(), *map(Path, _search_path())]
     found: list[Path] = []
     for name, level in _names(tree):
         where = [file.parents[level - 1]] if level else roots
         parts = name.split(".")
         for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
-            found += [hit for root in where if (hit := _file_of(root, parts[:length]))][:1]
-    return [hit for hit in found if PROJECT / "harness" not in hit.parents]
+            found += [hit for root in where if (hit := _file_of(root, parts[:length]))]
+    return [hit for hit in found if not _known_otherwise(hit)]
+
+
+def _home(file: Path) -> Path:
+    """The folder that a package's own absolute imports start from."""
+    return next(folder for folder in file.parents if not (folder / "__init__.py").is_file())
+
+
+def _known_otherwise(file: Path) -> bool:
+    """The harness has a hash of its own and an installed package a version; the families have neither."""
+    if PROJECT / "impls" in file.parents:
+        return False
+    return any(folder in file.parents for folder in (PROJECT / "harness", *INSTALLED))
 
 
 def _search_path() -> list[str]:

@@ -12,14 +12,14 @@ from harness.analysis.claims import judge
 from harness.analysis.expression import Evidence
 from harness.command.asked import Asked
 from harness.command.claim_evidence import evidence
-from harness.report.claims_page import page, parts
+from harness.report.claims_page import alike, page, parts
 from harness.spec.claim import Claim, Verdict
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
 
 FILE = Path("docs") / "CLAIMS.md"
-COMPILERS = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin")
+RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
 STALE = 1
 
 
@@ -45,8 +45,8 @@ def claims(
     """The verdicts on all claims, or on those of some families.
 
     With all families docs/CLAIMS.md is written beside bench.yaml; with `check` it is compared instead. It
-    is not written where a compiler is missing, for it would hold less than it does. `say` hears of
-    what takes long. UsageError for a claims.yaml that cannot be understood.
+    is not written where a compiler is missing, or something took too long or crashed, for it would hold
+    less than it does. `say` hears of what takes long. UsageError for a claims.yaml that cannot be understood.
     """
     from harness.sweep.claims import claims_of
     from harness.sweep.needs import needs
@@ -83,11 +83,11 @@ def _judged(found: Sequence[Claim], catalog: Catalog, told: Evidence) -> tuple[V
 
 
 def _versions() -> dict[str, str]:
-    """Of the compilers that are installed."""
+    """Of what the figures rest on, where it is installed; `2.9.0+cpu` is 2.9.0."""
     found: dict[str, str] = {}
-    for name in COMPILERS:
+    for name in RESTS_ON:
         try:
-            found[name] = version(name)
+            found[name] = version(name).partition("+")[0]
         except PackageNotFoundError:  # an extra that is not installed
             continue
     return found
@@ -121,16 +121,16 @@ def _written(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool)
 def _compared(
     path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(what was not compared, what differs); a claim that lacks a compiler is not compared."""
+    """(what was not compared, what differs); a claim that lacks something of this machine is not compared."""
     lacking = _incomplete(verdicts)
-    notes = tuple(f"not compared: claims that need more: {why}" for why in lacking)
+    notes = tuple(f"not compared, for figures are missing: {why}" for why in lacking)
     problems = list(_unexpected(verdicts))
     if not path.is_file():
         return notes, (*problems, f"{path} does not exist: seqsweep claims writes it")
     known = path.read_bytes().decode(errors="replace")
     skipped = {one.claim.name for one in verdicts if one.incomplete}
     stale = _stale(parts(known), parts(text), skipped, whole=whole and not lacking)
-    if whole and not lacking and not stale and known != text:
+    if whole and not lacking and not stale and not alike(known, text):
         stale = ["its layout"]
     if stale:
         problems.append(f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew")
@@ -140,9 +140,13 @@ def _compared(
 def _stale(known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool) -> list[str]:
     """The claims that differ, and those that are gone or new; with `whole` also what stands between them."""
     names = [name for name in new if "/" in name and name not in skipped]
-    found = [name for name in names if known.get(name) != new[name]]
+    found = [name for name in names if not alike(known.get(name, ""), new[name])]
     families = {name.split("/")[0] for name in new if "/" in name}
     found += [n for n in known if "/" in n and n not in new and (whole or n.split("/")[0] in families)]
     if whole:
-        found += [name or "its head" for name in new if "/" not in name and known.get(name) != new[name]]
+        found += [
+            name or "its head"
+            for name in new
+            if "/" not in name and not alike(known.get(name, ""), new[name])
+        ]
     return found

@@ -48,7 +48,7 @@ def compile_for(asked: Asked, version: str, *, longest: bool) -> int:
     targets = tuple(dict.fromkeys(words(asked.flags.get("target")))) or (HOST,)
     for name in targets:
         target(name)
-    schedule, catalog = asked.schedule()
+    schedule, catalog = Asked({**asked.flags, "device": ["cpu"]}).schedule()  # a target is no device
     request = Request(schedule, catalog, asked.results, command(), "static", version)
     progress = asked.progress(schedule)
     try:

@@ -100,6 +100,6 @@ def is_oom(error: BaseException | None) -> bool:
 def said(error: BaseException) -> str:
     """An exception's message in one line, also where asking for it raises another one."""
     try:
-        return " ".join(str(error).split())[:300]
+        return " ".join(str(error).split())[:300].encode(errors="replace").decode()
     except BaseException as second:
         return f"(its message raises {type(second).__name__})"

@@ -5,6 +5,7 @@ Whatever an implementation raises becomes an answer here; nothing it does can be
 
 from __future__ import annotations
 
+import os
 import socket
 import sysconfig
 import traceback
@@ -23,6 +24,7 @@ HARNESS = str(Path(__file__).resolve().parents[1])
 LIBRARIES = ("/site-packages/", "/dist-packages/")
 ROLES: dict[str, type[Bench | Desk | Arm]] = {"case": Bench, "desk": Desk, "arm": Arm}
 COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
+FORKED = 71  # exit status of a copy that an implementation made of its process
 FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
 
 
@@ -32,15 +34,18 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
     role = _role(job)
     if job.role != "desk":
         limits.cap_files(FILE_BYTES)
+    own = os.getpid()
     while True:
         message, _ = protocol.receive(end)
         if message is None:
             return
         verb = message.pop("do")
         answer = _answer(role, verb, message)
+        if os.getpid() != own:  # an implementation forked: only one of the two may go on answering
+            os._exit(FORKED)
         try:
             protocol.send(end, answer)
-        except (TypeError, ValueError) as error:  # figures of an implementation's family that are no JSON
+        except (TypeError, ValueError, OSError) as error:  # figures that are no JSON, or too many of them
             protocol.send(end, _failed(error))
 
 

@@ -81,7 +81,11 @@ def _name(read: Read) -> str:
 
 
 def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Everything about every claim; numbers as they are, nothing rounded."""
+    """Everything about every claim; numbers as they are, nothing rounded.
+
+    A figure's `kind` says which numbers it has: `implied` with `at_least` and `at_most` where it is bounded,
+    else `theirs` and `ours`, of which one is null where it is shown only.
+    """
     return {"claims": [_data(one) for one in verdicts]}
 
 
@@ -114,12 +118,14 @@ def _data(one: Verdict) -> dict[str, Any]:
 
 def _figure(read: Read) -> dict[str, Any]:
     figure = read.figure
-    published = {"theirs": read.theirs} if read.upto is None else {"theirs": [read.theirs, read.upto]}
-    bound = {"implied": read.ours, "at_least": read.theirs, "at_most": read.upto}
+    published = read.theirs if read.upto is None else [read.theirs, read.upto]
+    compared = {"theirs": published, "ours": read.ours, "within": figure.within}
+    bounded = {"implied": read.ours, "at_least": read.theirs, "at_most": read.upto}
     return {
         "name": figure.name,
+        "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",
         "unit": figure.unit or None,
-        **(bound if figure.bounded else {**published, "ours": read.ours, "within": figure.within}),
+        **(bounded if figure.bounded else compared),
         "agrees": read.agrees,
         "row": read.row or None,
         "method": list(read.by) or ["arithmetic"],

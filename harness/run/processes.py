@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -41,6 +42,9 @@ class Process:
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if not self.open:
             raise Ended("crashed", "its process has been ended")
+        if self._spoke():
+            self.close()
+            raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
         self._signal(signal.SIGCONT)
         deadline = time.monotonic() + seconds
         try:
@@ -61,6 +65,12 @@ class Process:
             remedy = f"; {MORE_MEMORY}" if kind == "oom" else ""
             raise Ended(kind, f"{reason}{remedy}", alive=True)
         return answer["ok"]
+
+    def _spoke(self) -> bool:
+        """Whether something lies there that nobody asked for; its end is not such a thing."""
+        with suppress(OSError):
+            return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        return False
 
     def _wait(self, deadline: float, seconds: float) -> dict[str, Any] | None:
         """The next message; None when the process is gone. Ended when it must be killed first."""
@@ -115,7 +125,6 @@ class Processes:
     """Fork servers by framework, started when first named and kept for the whole run.
 
     For a side of a gate: by another `interpreter`, with the folders of `path` first on its import path.
-    `environment` are further variables.
     """
 
     def __init__(
@@ -125,11 +134,10 @@ class Processes:
         *,
         interpreter: str = sys.executable,
         path: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
         self.device = device
-        self.interpreter, self.path, self.environment = interpreter, path, environment
+        self.interpreter, self.path = interpreter, path
         self.watch = Watch()
         self.count = 0
         self.servers: dict[str, Server] = {}
@@ -154,12 +162,7 @@ class Processes:
         if before is not None:
             before.close()
         server = self.servers[framework] = Server(
-            [framework],
-            self.folder,
-            self.device,
-            interpreter=self.interpreter,
-            path=self.path,
-            environment=self.environment,
+            [framework], self.folder, self.device, interpreter=self.interpreter, path=self.path
         )
         return server
 

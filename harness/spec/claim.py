@@ -42,7 +42,7 @@ IDENTITY = ("program", "calls")
 ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
 JUDGED = "status"
 DEVICE = ("memory", "peak", "bandwidth")
-TABLE = ("first_win", "crossover", "smallest", "largest")
+TABLE = ("first_win", "crossover")
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(COMPILED, ("implementation", "target")),
     "program": ("implementation", "target"),
@@ -52,8 +52,6 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(DEVICE, ("target",)),
     "first_win": ("column", "column"),
     "crossover": ("column", "column"),
-    "smallest": ("expression",),
-    "largest": ("expression",),
 }
 STATUS_WORDS: Mapping[str, Found] = {status: status for status in STATUSES}
 
@@ -75,10 +73,14 @@ class Need:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers as published. A cell that held none has None or what stood there (`OOM`)."""
+    """Numbers as published. A cell that held none has None or what stood there (`OOM`).
+
+    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
+    written: tuple[tuple[str, ...], ...]
     units: str = "ms"
 
     def numbers(self, row: tuple[float | str | None, ...]) -> dict[str, float]:
@@ -90,11 +92,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a claim against one of ours, or against a bound.
+    """One number of a claim: compared with one of ours, held to a bound, or only shown.
 
-    `theirs` and `upto` are both ends of a published range, or one number. `within` is the share of
-    theirs by which ours may differ. A `wrong` figure is of the claim's own arithmetic. `each`: for every
-    row of the table. `where` is its place in the file.
+    Compared: `theirs`, with `upto` both ends of a published range, beside `ours`, which may differ by the
+    share `within`; a `wrong` one is of the claim's own arithmetic. Bounded: `implied`, what follows from
+    what was published, has to keep to `at_most` and `at_least`. Shown: `theirs` alone, as published, or
+    `ours` alone, as found here; it decides nothing, whatever it comes to. `each`: for every row of the
+    table. `where` is its place in the file.
     """
 
     name: str
@@ -115,9 +119,13 @@ class Figure:
         return self.implied is not None
 
     @property
+    def compared(self) -> bool:
+        return self.theirs is not None and self.ours is not None
+
+    @property
     def decides(self) -> bool:
-        """Whether it can speak for or against its claim; else it is data alone."""
-        return self.bounded or self.ours is not None
+        """Whether it can speak for or against its claim; else it is only shown."""
+        return self.bounded or self.compared
 
     def expressions(self) -> tuple[Expression, ...]:
         found = (self.theirs, self.upto, self.ours, self.implied, self.at_most, self.at_least)
@@ -129,7 +137,8 @@ class Claim:
     """`shape` has every field of the family's workload that is known; `given` those the file writes out.
 
     `target` is what the published hardware corresponds to; None where nothing here does. `because` is
-    the author's sentence for the verdict that is expected; `not_checkable` what is missing for one.
+    the author's sentence for the verdict that is expected; `not_checkable` what is missing for one: it
+    stands in for agreement, while a compared figure that differs, or a bound that is broken, outweighs it.
     """
 
     family: str
@@ -165,10 +174,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Read:
-    """What a figure came to. `agrees` None: undecided, and `missing` says why, or it is data alone.
+    """What a figure came to. `agrees` None: undecided, and `missing` says why, or it is only shown.
 
-    `row` is the row of the table that decided; `by` what ours was taken from; `targets` those compiled
-    for.
+    Of a bounded figure `ours` is what is implied, `theirs` the lower bound and `upto` the upper. `row` is
+    the row of the table that decided; `by` what ours was taken from; `targets` those compiled for.
     """
 
     figure: Figure
@@ -184,7 +193,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`incomplete` names what would have to be installed for the rest of the figures, if anything."""
+    """`incomplete`: what this machine lacked, or failed at, so that figures are left out; else empty."""
 
     claim: Claim
     word: str

@@ -10,6 +10,7 @@ import ast
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -109,7 +110,9 @@ def parse(text: str) -> Expression:
         raise ValueError(f"an expression has at most {LONGEST} characters, not {len(text)}")
     plain = _SIZES.sub(lambda found: str(parse_count(found[1])) if found[1] else found[0], text.strip())
     try:
-        tree = ast.parse(plain, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `1if`: it is about to be refused, or means what it says
+            tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ValueError(f'"{_short(text)}" is not arithmetic') from None
     _refuse_deep(tree)

@@ -15,6 +15,7 @@ WORDS = {
     "generated_code_bytes": "generated code",
 }
 EXACT_FIGURES = tuple(WORDS)
+WHOLE = 1 << 63  # what JSON's readers hold as a whole number
 
 
 def known(value: float | None) -> float | None:
@@ -39,7 +40,11 @@ def _shown(figure: str, value: float | None) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A figure as JSON can hold it: a number of numpy's as Python's; what is not finite becomes its name."""
+    """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name."""
     number: Callable[[], Any] | None = getattr(value, "item", None)
     value = number() if number else value
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and abs(value) >= WHOLE:
+        return float(value)
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value

@@ -115,7 +115,7 @@ class Static:
     """What the compiler says of one target. Every figure that is None has its reason.
 
     All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
-    count; `body_only` says that some loop's length is not known, and its body counted once.
+    count; `body_only` says that something in a loop may be counted once: a warning says why.
     """
 
     argument_bytes: int | None = None

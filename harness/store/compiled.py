@@ -23,16 +23,20 @@ class Compiled:
             kept = orjson.loads(self._path(key).read_bytes())
         except (OSError, ValueError):
             return None
-        return kept["answer"] if isinstance(kept, dict) and kept.get("key") == dict(key) else None
+        return kept.get("answer") if isinstance(kept, dict) and kept.get("key") == dict(key) else None
 
     def put(self, key: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """MachineError when it cannot be written."""
+        """MachineError when it cannot be written; what JSON cannot hold is not kept."""
         path = self._path(key)
+        try:
+            data = orjson.dumps({"key": dict(key), "answer": answer})
+        except TypeError:
+            return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise refused(path.parent, error) from None
-        replace(path, orjson.dumps({"key": dict(key), "answer": answer}))
+        replace(path, data)
 
     def _path(self, key: Mapping[str, Any]) -> Path:
         digest = hashlib.sha256(orjson.dumps(key, option=orjson.OPT_SORT_KEYS)).hexdigest()

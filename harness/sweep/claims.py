@@ -109,10 +109,13 @@ def _refuse_odd(claim: Claim, keys: nodes.Table) -> None:
             refuse_target(claim.target)
     deciding = [figure for figure in claim.figures if figure.decides]
     if not deciding and not claim.not_checkable:
-        raise UsageError(f"{claim.where}: {claim.id} has no figure of ours; add one, or not_checkable: why")
+        raise UsageError(
+            f"{claim.where}: {claim.id} has no figure that decides; "
+            "add one with theirs and ours, or with a bound, or not_checkable: why"
+        )
     if claim.expect != NOT_CHECKABLE and not deciding:
         where = keys.entries["expect"].where
-        raise UsageError(f"{where}: without a figure of ours the verdict is {NOT_CHECKABLE}")
+        raise UsageError(f"{where}: without a figure that decides the verdict is {NOT_CHECKABLE}")
     for figure in claim.figures:
         if figure.each and claim.table is None:
             raise UsageError(f"{figure.where}: each row of what? The claim has no table")
@@ -171,8 +174,12 @@ def _figure(keys: nodes.Table) -> Figure:
     bounds = figure.at_most is not None or figure.at_least is not None
     if figure.bounded != bounds or (bounds and (theirs or figure.ours)):
         raise UsageError(f"{figure.where}: a bounded figure has implied, and at_most or at_least, alone")
-    if not figure.bounded and not theirs:
-        raise UsageError(f"{figure.where}: figure {figure.name} says nothing of theirs")
+    if not figure.expressions():
+        raise UsageError(f"{figure.where}: figure {figure.name} has neither theirs nor ours")
+    if not figure.decides and (figure.wrong or figure.each):
+        raise UsageError(
+            f"{figure.where}: figure {figure.name} is only shown; wrong and each take theirs and ours"
+        )
     return figure
 
 
@@ -225,20 +232,29 @@ def _table(keys: nodes.Table) -> Table | None:
     columns = tuple(raw.text for raw in nodes.scalars(written.entries["columns"].node, "columns"))
     if len(set(columns)) < len(columns):
         raise UsageError(f"{written.entries['columns'].where}: two columns have one name")
-    rows = tuple(_row(node, columns) for node in items(written.entries["rows"].node, "rows"))
-    return Table(columns, rows, _units(written))
+    rows = [_row(node, columns) for node in items(written.entries["rows"].node, "rows")]
+    return Table(
+        columns,
+        rows=tuple(tuple(_cell(raw) for raw in row) for row in rows),
+        written=tuple(tuple(raw.text for raw in row) for row in rows),
+        units=_units(written),
+    )
 
 
-def _row(node: Node, columns: Sequence[str]) -> tuple[float | str | None, ...]:
+def _row(node: Node, columns: Sequence[str]) -> tuple[Scalar, ...]:
     if not isinstance(node, Listing) or len(node.items) != len(columns):
         raise UsageError(f"{node.where}: a row has {len(columns)} cells: {', '.join(columns)}")
-    return tuple(_cell(item) for item in node.items)
+    return tuple(_single(item) for item in node.items)
 
 
-def _cell(node: Node) -> float | str | None:
-    """A number; None where nothing stands; a word such as OOM as it is."""
+def _single(node: Node) -> Scalar:
     if not isinstance(node, Scalar):
         raise UsageError(f"{node.where}: a cell is one value")
+    return node
+
+
+def _cell(node: Scalar) -> float | str | None:
+    """A number; None where nothing stands; a word such as OOM as it is."""
     if node.value is None or isinstance(node.value, bool):
         return None
     try:

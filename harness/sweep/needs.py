@@ -82,7 +82,7 @@ def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> N
     known = {*claim.names(), *columns}
     for name in sorted(expression.names() - known):
         if claim.table and name in claim.table.columns:
-            raise ValueError(f"{name} is a column; add each: true, or take smallest(…) or largest(…)")
+            raise ValueError(f"{name} is a column; add each: true")
         if name in claim.shape:
             raise ValueError(f"{name} has no value; write it under shape")
         raise ValueError(f'unknown name "{name}"{nearest(name, known)}')

@@ -9,11 +9,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 LINE = re.compile(r"^[IWEF]\d{4} [\d:.]+\s+\d+ (?P<file>\S+?):\d+\] (?P<said>.*)$")
-ANOTHER_PROGRAM = re.compile(
-    r"fallback|fall(?:s|ing)? back|which will be slower|instead of|rematerialization", re.IGNORECASE
-)
+ANOTHER_PROGRAM = re.compile(r"(?i)fallback|falls? back|falling back|slower at runtime")
 LENGTH = 240
-ONCE = {"sort_rewriter.cc": re.compile(r"\bsort\(")}  # said of the first program alone; who else it holds for
+ONCE = ("sort_rewriter.cc",)  # say it of the first program that it holds for, and never again
 
 
 @contextmanager
@@ -37,27 +35,16 @@ def captured() -> Generator[Callable[[], str]]:
         os.close(kept)
 
 
-class Ear:
-    """Hears of every program that a process compiles, and of which the compiler took another one.
-
-    Some sentences a compiler says once in its life: they are repeated for every later program that they
-    hold for.
-    """
-
-    def __init__(self) -> None:
-        self.once: dict[str, str] = {}
-
-    def warnings(self, said: str, program: Callable[[], str]) -> tuple[str, ...]:
-        """The sentences, each once; `program` gives the optimised module's text where it is needed."""
-        found = [match for line in said.splitlines() if (match := LINE.match(line))]
-        told = [match for match in found if ANOTHER_PROGRAM.search(match["said"])]
-        sentences = [_sentence(match["said"]) for match in told]
-        if self.once:
-            text = program()
-            sentences += [sentence for file, sentence in self.once.items() if ONCE[file].search(text)]
-        self.once |= {match["file"]: _sentence(match["said"]) for match in told if match["file"] in ONCE}
-        return tuple(dict.fromkeys(sentences))
+def warnings(text: str) -> tuple[str, ...]:
+    """The sentences in which a compiler says that it took another program, each once."""
+    told = (match["said"] for match in _lines(text) if ANOTHER_PROGRAM.search(match["said"]))
+    return tuple(dict.fromkeys(f"the compiler says: {said.strip()[:LENGTH]}" for said in told))
 
 
-def _sentence(said: str) -> str:
-    return f"the compiler says: {said.strip()[:LENGTH]}"
+def spent(text: str) -> bool:
+    """Whether something was said that this process will not say again, of whatever program."""
+    return any(match["file"] in ONCE for match in _lines(text))
+
+
+def _lines(text: str) -> list[re.Match[str]]:
+    return [match for line in text.splitlines() if (match := LINE.match(line))]

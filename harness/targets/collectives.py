@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.spec.record import Collective
-from harness.targets.hlo import Graph, Instruction
+from harness.targets.hlo import STARTS, Graph, Instruction
 
 OPS = (
     "all-gather",
@@ -51,10 +51,7 @@ def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
         if op in OPS:
             _add(total, {op: (1, size_of(one.shape))})
         elif one.opcode == "conditional":
-            branches = [_tally(graph, branch, lengths) for branch in one.branches]
-            _add(
-                total, {op: max(tally.get(op, (0, 0)) for tally in branches) for op in set().union(*branches)}
-            )
+            _add(total, _most([_tally(graph, branch, lengths) for branch in one.branches]))
         else:
             turns = lengths.get(one.name) if one.opcode == "while" else 1
             for callee in _run(one):
@@ -62,9 +59,18 @@ def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
     return total
 
 
+def _most(branches: Sequence[Tally]) -> Tally:
+    """Of each operation the highest count and the most bytes, which may be two branches'."""
+    found: Tally = {}
+    for op in set[str]().union(*branches):
+        counts, sizes = zip(*(tally.get(op, (0, 0)) for tally in branches), strict=True)
+        found[op] = (max(counts), max(sizes))
+    return found
+
+
 def _run(one: Instruction) -> Iterator[str]:
     """The computations that an instruction runs once, or once a turn."""
-    if one.opcode in ("while", "call", "fusion", "async-start"):
+    if one.opcode in ("while", "call", "fusion", *STARTS):
         for names in one.called.values():
             yield from names
 

@@ -7,6 +7,7 @@ are exact for the compiler's version.
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -25,13 +26,22 @@ from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Static
 from harness.targets import chatter, programs, topology, xla
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
+ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
+    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that another program was taken
+    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here, and none is looked for
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_ACCELERATOR_TYPE": "v5p-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_LOG_DIR": "disabled",
+}
 
 
 class Compiler:
     """Answers `compile`, as often as it is asked; each time with a job of its own."""
 
     def __init__(self, _: Job) -> None:
-        self.ear = chatter.Ear()
+        os.environ.update(ENVIRONMENT)
+        self.spent = False  # its compiler would not warn of the next program as it did of this one
 
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and what else is known of it without running it."""
@@ -45,24 +55,26 @@ class Compiler:
         return {
             **built.described(static, asked.options),
             "resident_bytes": psutil.Process().memory_info().rss,
+            "spent": self.spent,
         }
 
     def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
         start = time.perf_counter()
-        program = lowerable(built, mode, devices, name)
+        lowered = lowerable(built, mode, devices, name).lower()
+        middle = time.perf_counter()
         with chatter.captured() as said:
-            lowered = program.lower()
-            middle = time.perf_counter()
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
                 if not str(error).startswith(EXHAUSTED):
                     raise
                 return out_of_memory(str(error))
-            end = time.perf_counter()
+            finally:
+                end = time.perf_counter()
+                heard = said()
+                self.spent = self.spent or chatter.spent(heard)
             static = xla.figures(compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle)
-            warnings = self.ear.warnings(said(), compiled.as_text)
-        return dataclasses.replace(static, warnings=(*static.warnings, *warnings))
+        return dataclasses.replace(static, warnings=(*static.warnings, *chatter.warnings(heard)))
 
 
 def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> programs.Program:

@@ -18,6 +18,7 @@ CALLED = re.compile(
     r"(?<=[ ,])(condition|body|to_apply|calls|true_computation|false_computation|branch_computations"
     r"|called_computations)=(\{[^}]*\}|%[\w.\-]+)"
 )
+STARTS = ("async-start", "call-start")  # an asynchronous call of a computation, under either name
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Instruction:
     def target(self) -> str | None:
         """What a custom call calls."""
         found = re.search(r'custom_call_target="([^"]+)"', self.attributes)
-        return found[1] if found and self.opcode == "custom-call" else None
+        return found[1] if found and self.opcode in {"custom-call", "custom-call-start"} else None
 
 
 @dataclass(frozen=True)

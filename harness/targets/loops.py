@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from harness.targets.hlo import Computation, Graph, Instruction
+from harness.targets.hlo import STARTS, Computation, Graph, Instruction
 
 FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
-# Custom calls that libtpu counts as no FLOPs, or as −1 (0.0.51): left out of every turn alike.
+# Custom calls that libtpu counts as no FLOPs, or as −1 (0.0.52): left out of every turn alike.
 LEFT_OUT = ("Cholesky", "InvertDiagBlocksLowerTriangular", "PartialReduce", "tpu_custom_call")
 COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
 Counts = dict[str, float]
@@ -86,7 +86,7 @@ class _Loops:
             return self._while(one, inner)
         if one.opcode == "conditional":
             return self._conditional(one.branches)
-        if one.opcode in ("call", "async-start"):
+        if one.opcode in ("call", *STARTS):
             return self.further(inner[0])
         return Further(once={f"the body of a loop in a {one.opcode}"})
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import jax
 from jax.experimental import topologies
 
 from harness.catalog.accelerators import Accelerator, absent, target
@@ -30,7 +31,9 @@ def devices(name: str) -> list[Any]:
         options = {"topology_name": shape, "topology": shape, "target_config": described(wanted.accelerator)}
     try:
         return list(topologies.get_topology_desc(platform=wanted.kind, **options).devices)
-    except Exception as error:  # a plugin raises what it likes
+    except jax.errors.JaxRuntimeError as error:
+        if not str(error).startswith("INVALID_ARGUMENT"):
+            raise
         raise Unsupported(f"{name}: its compiler refuses the topology ({_first_line(error)})") from None
 
 

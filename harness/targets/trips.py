@@ -1,6 +1,6 @@
 """How often the loops of an optimised module turn.
 
-XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu drops it (0.0.51); there
+XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu drops it (0.0.52); there
 the length is worked out: from where a counter starts, what the body adds to it, and the bound that
 the condition compares it with, all of which must be constants.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness.targets.hlo import Graph, Instruction
+from harness.targets.hlo import STARTS, Graph, Instruction
 from harness.targets.scalars import Carried, Comparison, Scope
 
 KNOWN = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
@@ -41,7 +41,7 @@ def _inner(scope: Scope, one: Instruction) -> Iterator[tuple[str, list[Any]]]:
             yield one.called[role][0], [scope.carried(one)]
     elif one.opcode == "conditional":
         yield from zip(one.branches, ([value] for value in scope.arguments(one)[1:]), strict=True)
-    elif one.opcode in ("call", "async-start"):
+    elif one.opcode in ("call", *STARTS):
         yield from ((name, scope.arguments(one)) for names in one.called.values() for name in names)
 
 

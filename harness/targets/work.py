@@ -26,7 +26,7 @@ from harness.targets.hlo import Graph
 from harness.targets.loops import COUNTS, FREE, Further, analysis, further
 
 NO_COUNT = "the compiler gives none"
-ONCE = ("cpu", "tpu")  # whose own counts hold a loop's body once; seen in jaxlib 0.10.2 and libtpu 0.0.51
+ONCE = ("cpu", "tpu")  # whose own counts hold a loop's body once; seen in jaxlib 0.10.2 and libtpu 0.0.52
 ONE_TURN = "the compiler's counts the body of a loop once"
 UNREAD = "the body of a loop, for the module's text could not be read,"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.spec.record import Static
+from harness.targets import executables
 from harness.targets.collectives import collectives, open_ended, present
 from harness.targets.hlo import Graph
 from harness.targets.identity import program, texts
@@ -76,8 +77,12 @@ def _modules(compiled: Any) -> tuple[list[Any], str | None]:
         return list(compiled.runtime_executable().hlo_modules()), None
     except AttributeError:  # another jaxlib keeps them elsewhere
         return [], None
-    except RuntimeError as error:  # libtpu may be newer than jaxlib: an async-update of 0.0.51
-        return [], f"jaxlib cannot read the optimised module ({str(error).splitlines()[0][:200]})"
+    except RuntimeError as error:  # libtpu may be newer than jaxlib
+        unread = f"jaxlib cannot read the optimised module ({str(error).splitlines()[0][:200]})"
+    try:
+        return [executables.module(compiled.runtime_executable().serialize())], None
+    except (ImportError, AttributeError, ValueError, RuntimeError):
+        return [], unread
 
 
 def _memory(memory: Any, platform: str) -> dict[str, int | None]:
@@ -96,5 +101,5 @@ def _graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]
         (module,) = modules
         graph = Graph.of(module)
         return graph, lengths(graph)
-    except (ValueError, LookupError, RecursionError):
+    except (TypeError, ValueError, LookupError, RecursionError):
         return None, {}

@@ -7,8 +7,9 @@ A selection is counted as the most distinct tokens it can hold up to the query: 
 picks, and so how many of their tokens come later, is data. Bytes: inputs read once, result written
 once. Packed sequences have no FLOPs before their lengths are drawn.
 
-Published counts of MSLK #296 grant each query its full width from the first token on, which takes
-width²/2 pairs more than there are; theirs are some per cent above these.
+The hand count beside MSLK #296's tables, which is not that pull request's, grants each query the full
+width of selection and window from the first token on: width²/2 pairs more than there are, at 64K tokens
+one per cent above these. For sparse compression it also counts means that lie after their query.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ claims:
 def verdict(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def of(*figures, hardware="any", expect=REPRODUCED, more="", temp=1, absent=""):
+    def of(*figures, hardware="any", expect=REPRODUCED, more="", temp=1, absent="", lost=()):
         text = CLAIM.format(hardware=hardware, expect=expect, more=more)
         Path("claims.yaml").write_text(text + "".join(f"      - {{{one}}}\n" for one in figures))
         (claim,) = load(Path("claims.yaml"), FAMILY, CATALOG)
@@ -55,6 +55,8 @@ def verdict(tmp_path, monkeypatch):
             else Static(temp_bytes=temp, flops=1.0, bytes_accessed=1.0, unavailable=none)
         )
         known = {one: Compiled(static, reason=absent, absent=bool(absent)) for one in needs(claim, CATALOG)}
+        slow = Compiled(Static.none("60 s"), "timeout", "60 s")
+        known |= {one: slow for one in known if one.case.seq in lost}
         return judge(claim, CATALOG, Evidence(compiled=known))
 
     return of
@@ -141,10 +143,28 @@ def test_what_cannot_be_checked_may_still_be_implausible(verdict):
     assert verdict(figure.format(4900), more=more, expect=NOT_CHECKABLE).word == IMPLAUSIBLE
 
 
-def test_data_alone_decides_nothing(verdict):
-    told = verdict("name: a, theirs: 6.5, unit: ms", more="not_checkable: no", expect=NOT_CHECKABLE)
-    assert told.word == NOT_CHECKABLE
-    assert (told.figures[0].theirs, told.figures[0].agrees) == (6.5, None)
+@pytest.mark.parametrize(("figure", "found"), [("theirs: 6.5", (6.5, None)), ("ours: 6.5", (None, 6.5))])
+def test_one_side_alone_is_shown_and_decides_nothing(verdict, figure, found):
+    told = verdict(f"name: a, {figure}, unit: ms", more="not_checkable: no", expect=NOT_CHECKABLE)
+    assert (told.word, told.sentence) == (NOT_CHECKABLE, "no.")
+    (read,) = told.figures
+    assert ((read.theirs, read.ours), read.agrees, read.missing) == (found, None, "")
+    assert verdict(f"name: a, {figure}", "name: b, theirs: 1, ours: 1").word == REPRODUCED
+    assert verdict(f"name: a, {figure}", "name: b, theirs: 1, ours: 2").word == CONTRADICTED
+
+
+def test_what_is_only_shown_has_no_target_and_no_say(verdict):
+    seen = f"name: seen, {TEMP}"
+    told = verdict(seen, "name: b, theirs: 1, ours: 1", hardware="A100")
+    assert (told.word, told.sentence) == (REPRODUCED, "The figure agrees exactly.")
+    told = verdict(seen, "name: b, theirs: 1, ours: 1", absent="libtpu is not installed")
+    assert (told.word, told.incomplete) == (REPRODUCED, "libtpu is not installed")
+
+
+def test_a_difference_outweighs_what_cannot_be_checked(verdict):
+    more = "not_checkable: needs a B200"
+    assert verdict("name: a, theirs: 1, ours: 2", more=more, expect=NOT_CHECKABLE).word == CONTRADICTED
+    assert verdict("name: a, theirs: 1, ours: 1", more=more, expect=NOT_CHECKABLE).word == NOT_CHECKABLE
 
 
 TABLE = (
@@ -164,7 +184,44 @@ def test_of_a_table_the_worst_row_decides_and_is_named(verdict):
 def test_of_a_bounded_table_the_largest_excess_is_named(verdict):
     told = verdict("name: rate, unit: TFLOP/s, each: true, implied: n / nsa, at_most: 500", more=TABLE)
     assert told.figures[0].row == "8Ki"
-    assert told.sentence == "Rate at 8Ki: 2\u202f731 TFLOP/s, and it can be at most 500 TFLOP/s."
+    assert told.sentence == (
+        "Rate at 8Ki: 2\u202f731 TFLOP/s by what was published, and it can only be ≤ 500 TFLOP/s."
+    )
+
+
+LENGTHS = "table: {columns: [n, said], rows: [[1Ki, 1], [2Ki, 1], [4Ki, 9], [8Ki, 1]]}"
+PER_ROW = """name: temp, each: true, theirs: said, ours: 'temp_bytes("mask/a", "tpu:v5p", seq=n)'"""
+
+
+@pytest.mark.parametrize("lost", [2048, 8192])
+def test_a_row_that_disagrees_outweighs_one_that_is_not_to_be_had(verdict, lost):
+    told = verdict(PER_ROW, more=LENGTHS, lost=[lost])
+    (read,) = told.figures
+    assert (told.word, read.row, read.theirs, read.ours, read.missing) == (CONTRADICTED, "4Ki", 9, 1, "")
+    assert told.incomplete == f"mask/a@seq={lost}:fwd:cpu for tpu:v5p took too long here: 60 s"
+
+
+def test_a_row_that_is_not_to_be_had_outweighs_those_that_agree(verdict):
+    told = verdict(PER_ROW, more=LENGTHS, lost=[4096])
+    (read,) = told.figures
+    assert (told.word, read.row, read.theirs, read.ours) == (NOT_CHECKABLE, "4Ki", 9, None)
+    assert read.missing == told.incomplete
+    assert "took too long here: 60 s" in told.incomplete
+    assert not told.unexpected
+
+
+def test_what_was_published_is_known_where_its_bound_is_not(verdict):
+    figure = """name: a, implied: 8, at_most: 'temp_bytes("mask/a", "tpu:v5p")'"""
+    (read,) = verdict(figure, absent="libtpu is not installed").figures
+    assert (theirs(read), ours(read), read.missing) == ("8", "—", "libtpu is not installed")
+
+
+CROSSED = "table: {columns: [n, dense, nsa], rows: [[1Ki, 8, 9], [4Ki, 0, 3]]}"
+
+
+def test_a_crossover_without_sense_names_its_figure(verdict):
+    with pytest.raises(UsageError, match=r"claims.yaml:10: figure a: a crossover needs numbers above zero"):
+        verdict("""name: a, theirs: 1, ours: 'crossover("dense", "nsa")'""", more=CROSSED)
 
 
 def test_a_table_without_the_numbers_of_a_figure_decides_nothing(verdict):
@@ -235,4 +292,33 @@ def test_ranges_and_bounds_as_text(verdict):
     read = verdict("name: a, unit: ×, theirs: [50, 800], ours: 60").figures[0]
     assert (theirs(read), ours(read)) == ("50 to 800×", "60×")
     read = verdict("name: a, unit: ms, implied: 3, at_least: 2, at_most: 4").figures[0]
-    assert (theirs(read), ours(read)) == ("at least 2 ms and at most 4 ms", "3 ms")
+    assert (theirs(read), ours(read)) == ("3 ms", "≥ 2 ms and ≤ 4 ms")
+    read = verdict("name: a, implied: 8.24, at_most: 56.87").figures[0]
+    assert (theirs(read), ours(read)) == ("8.24", "≤ 56.87")
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        ("theirs: 26581.04, unit: ms", "26\u202f581.04 ms"),
+        ("theirs: 3.70, unit: ×", "3.70×"),
+        ("theirs: 6_900", "6\u202f900"),
+        ("theirs: 26581.04 + 0", "26\u202f580"),  # worked out, not published
+        ("theirs: 16Gi, unit: B", "16.00 GiB"),
+        ("theirs: [0.50, 26581.04], unit: ms", "0.50 to 26\u202f581.04 ms"),
+        ("theirs: ok", "ok"),
+    ],
+)
+def test_what_was_published_keeps_its_digits(verdict, figure, text):
+    (read, _) = verdict(f"name: a, {figure}", "name: b, theirs: 1, ours: 1").figures
+    assert theirs(read) == text
+
+
+def test_what_the_hosts_compiler_decided_is_marked(verdict):
+    host = """'temp_bytes("mask/a", "host") * 2'"""
+    read = verdict(f"name: a, unit: B, theirs: 2, ours: {host}").figures[0]
+    assert (theirs(read), ours(read)) == ("2 B", "≈\u202f2 B")
+    read = verdict(f"name: a, implied: {host}, at_most: 3").figures[0]
+    assert (theirs(read), ours(read)) == ("≈\u202f2", "≤ 3")
+    assert ours(verdict(f"name: a, theirs: 1, {TEMP}").figures[0]) == "1"
+    assert ours(verdict(f"name: a, theirs: true, ours: {host[:-1]} < 9'").figures[0]) == "yes"

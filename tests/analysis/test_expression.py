@@ -1,6 +1,7 @@
 """What functions in a claim's expressions answer; crossovers with known answers."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -21,7 +22,14 @@ CATALOG = Catalog(
         )
     },
 )
-TABLE = Table(("n", "dense", "sparse"), ((1024, 1.0, 4.0), (4096, 4.0, 4.0), (16384, 16.0, "OOM")))
+COLUMNS = ("n", "dense", "sparse")
+
+
+def table(*rows):
+    return Table(COLUMNS, rows, tuple(tuple(str(cell) for cell in row) for row in rows))
+
+
+TABLE = table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (16384, 16.0, "OOM"))
 CLAIM = Claim(
     "mask", "one", "claims.yaml:2", "", "", "", "any", "reproduced", {"rows": 4, "seq": 8}, table=TABLE
 )
@@ -38,9 +46,9 @@ def compiled(target="host", mode="fwd", rows=4, **figures):
     return {Need(Need.COMPILE, case, target): Compiled(static)}
 
 
-def value(text, **evidence):
-    reader = Reader(CLAIM, CATALOG, Evidence(**evidence))
-    return reader.value(parse(text), CLAIM.names()), tuple(reader.by), tuple(reader.targets)
+def value(text, claim=CLAIM, **evidence):
+    reader = Reader(claim, CATALOG, Evidence(**evidence))
+    return reader.value(parse(text), claim.names()), tuple(reader.by), tuple(reader.targets)
 
 
 def test_a_figure_of_a_compiled_case():
@@ -82,15 +90,38 @@ def test_programs_and_their_calls():
     ],
 )
 def test_what_is_not_to_be_had_says_why(text, known, why):
-    with pytest.raises(Missing, match=why):
+    with pytest.raises(Missing, match=why) as missing:
         value(text, compiled=known)
+    assert not missing.value.incomplete
 
 
 def test_a_case_that_did_not_compile_says_why():
     (need,) = compiled()
-    known = {need: Compiled(Static.none("out of memory"), "oom", "the compiler ran out of memory")}
-    with pytest.raises(Missing, match=r"mask/scatter@.*: the compiler ran out of memory"):
+    known = {need: Compiled(Static.none("no"), "unsupported", "f32 alone is supported")}
+    with pytest.raises(Missing, match=r"mask/scatter@.*: f32 alone is supported") as missing:
         value('temp_bytes("mask/scatter", "host")', compiled=known)
+    assert not missing.value.incomplete
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("timeout", "took too long here: why"),
+        ("crashed", "crashed here: why"),
+        ("skipped", "was skipped here: why"),
+        ("oom", "ran out of memory here: why"),
+    ],
+)
+def test_what_this_machine_failed_at_is_told_apart(status, told):
+    (need,) = compiled()
+    known = {need: Compiled(Static.none("why"), status, "why")}
+    with pytest.raises(Missing, match=rf"mask/scatter@.* for host {told}") as missing:
+        value('program("mask/scatter", "host")', compiled=known)
+    assert missing.value.incomplete
+    (need,) = judged(None)
+    with pytest.raises(Missing, match=rf"mask/scatter@.* {told}") as missing:
+        value('status("mask/scatter")', judged={need: Judged(status, "why")})
+    assert missing.value.incomplete
 
 
 def test_a_compiler_that_is_not_installed_is_told_apart():
@@ -101,7 +132,7 @@ def test_a_compiler_that_is_not_installed_is_told_apart():
             'temp_bytes("mask/scatter", "tpu:v5p")',
             compiled={need: Compiled(Static.none(why), reason=why, absent=True)},
         )
-    assert missing.value.absent
+    assert missing.value.incomplete
 
 
 def test_analytic_costs_and_contracts():
@@ -113,12 +144,24 @@ def test_analytic_costs_and_contracts():
     with pytest.raises(Missing, match="refused"):
         value('cost_flops("mask/scatter")', costs={Need(Need.COST, case): "refused"})
 
-    judged = {Need(Need.JUDGE, case): Judged("incorrect")}
-    assert value('status("mask/scatter") == incorrect', judged=judged) == (
+    assert value('status("mask/scatter") == incorrect', judged=judged("incorrect")) == (
         True,
         ("its contract, run here",),
         ("host",),
     )
+
+
+def judged(status, reason=""):
+    return {Need(Need.JUDGE, Case.of("mask/scatter", {}, {"rows": 4, "seq": 8})): Judged(status, reason)}
+
+
+def test_a_contract_that_was_refused_is_no_answer_and_one_that_did_not_run_is_incomplete():
+    with pytest.raises(Missing, match=r"mask/scatter@.* is unsupported: needs a GPU") as missing:
+        value('status("mask/scatter") == ok', judged=judged("unsupported", "needs a GPU"))
+    assert not missing.value.incomplete
+    with pytest.raises(Missing, match="did not run") as missing:
+        value('status("mask/scatter")', judged=judged(None, "its contract did not run"))
+    assert missing.value.incomplete
 
 
 def test_devices_are_data_files():
@@ -128,11 +171,17 @@ def test_devices_are_data_files():
 
 
 def test_columns_of_the_published_table():
-    assert value('largest("dense")')[0] == 16
-    assert value('smallest("dense / sparse")')[0] == 0.25  # the row without a number is left out
     assert value('first_win("dense", "3")')[0] == 4096
+    assert value('first_win("5", "sparse")')[0] == 1024  # the row without a number is left out
     with pytest.raises(Missing, match="neither passes"):
         value('crossover("dense", "sparse")')
+
+
+def test_rows_that_begin_alike_are_refused_where_both_are_needed():
+    twice = replace(CLAIM, table=table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (4096, 2.0, "OOM")))
+    with pytest.raises(ValueError, match="two rows of the table begin with 4096"):
+        value('first_win("3", "dense")', twice)
+    assert value('first_win("sparse + 1", "sparse")', twice)[0] == 1024  # one of them has no number there
 
 
 def test_first_win_is_the_length_from_which_on_it_stays_below():
@@ -148,3 +197,9 @@ def test_a_crossover_lies_where_the_ratio_is_one_in_both_logarithms():
     # the last of several counts: between 4 and 8 the ratio goes from 1/2 to 2
     rows = [(1, 1.0, 2.0), (2, 2.0, 1.0), (4, 1.0, 2.0), (8, 2.0, 1.0)]
     assert crossover(rows) == pytest.approx(math.sqrt(32))
+
+
+@pytest.mark.parametrize("row", [(4, 0.0, 1.0), (4, 1.0, 0.0), (4, -1.0, 1.0), (0, 1.0, 1.0)])
+def test_a_crossover_of_what_has_no_logarithm_is_refused(row):
+    with pytest.raises(ValueError, match=f"a crossover needs numbers above zero; .* at {row[0]}$"):
+        crossover([(1, 1.0, 2.0), row])

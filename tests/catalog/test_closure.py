@@ -51,6 +51,25 @@ def test_a_changed_helper_changes_the_hash(plugin):
     assert closure.digest(plugin / "mine.py") != before
 
 
+def test_a_package_that_imports_itself_by_its_full_name(tmp_path):
+    package = tmp_path / "src/mine"
+    package.mkdir(parents=True)
+    for name, text in {"__init__": "", "variants": "from mine.kernels import f\n", "kernels": ""}.items():
+        (package / f"{name}.py").write_text(text)
+    found = names(package / "variants.py", package)
+    assert found == {"variants.py", "kernels.py", "__init__.py"}
+
+
+def test_installed_packages_have_versions_instead(plugin):
+    (plugin / "mine.py").write_text("import numpy, orjson\nfrom rich.console import Console\n")
+    assert names(plugin / "mine.py", plugin) == {"mine.py"}
+
+
+def test_another_encoding_hides_no_import(plugin):
+    (plugin / "mine.py").write_bytes("# coding: latin-1\n# über\nimport helper\n".encode("latin-1"))
+    assert names(plugin / "mine.py", plugin) == {"mine.py", "helper.py"}
+
+
 def test_what_cannot_be_parsed_is_still_hashed(plugin):
     assert names(plugin / "broken.py", plugin) == {"broken.py"}
 

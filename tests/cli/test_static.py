@@ -12,7 +12,7 @@ from harness.catalog.accelerators import absent
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = '''
-"""One that a worker cannot survive, and one that remembers what it traced."""
+"""One that a worker cannot survive, one that doubles it, and one that remembers what it traced."""
 import os
 from harness import implementation
 from impls.mask.family import MaskWorkload
@@ -26,6 +26,11 @@ def dies(w: MaskWorkload):
             os._exit(7)
         return topk_indices
     return mask
+
+@implementation(framework="jax", semantics="exact")
+def forks(w: MaskWorkload):
+    os.fork()
+    return lambda topk_indices: topk_indices
 
 @implementation(framework="jax", semantics="exact")
 def remembers(w: MaskWorkload):
@@ -110,7 +115,43 @@ def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
     assert found["mask/dies", 512, target][0] == "crashed"
     assert found["mask/dies", 256, target][0] == "ok"
     assert found["mask/remembers", 512, target][0] == "ok"
+    assert found["mask/forks", 256, target][1]["output_bytes"] in {None, 4 * 4 * 32}  # its own, or none
     assert found["mask/scatter", 512, target][0] == "ok"
+
+
+def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
+    """Each has a module of the same name, which one process could load only once."""
+    if missing := absent("cuda"):
+        pytest.skip(missing)
+    for name, width in (("one", 1), ("two", 2)):
+        (folder / name).mkdir()
+        (folder / name / "helper.py").write_text(f"WIDTH = {width}")
+        (folder / name / f"{name}.py").write_text(
+            "from harness import implementation\n"
+            "from impls.mask.family import MaskWorkload\n"
+            "import helper\n"
+            '@implementation(framework="jax", semantics="exact")\n'
+            f"def {name}(w: MaskWorkload):\n"
+            f'    """Wide."""\n'
+            "    import jax.numpy as jnp\n"
+            "    return lambda topk_indices: jnp.concatenate([topk_indices] * helper.WIDTH)\n"
+        )
+    plugins = ("--plugin", "one/one.py", "--plugin", "two/two.py")
+    words = (
+        "static",
+        "mask",
+        "--impl",
+        "one,two",
+        "--seq",
+        "256",
+        "--target",
+        "cuda:a100",
+        *plugins,
+        "--json",
+    )
+    found = statics(seqsweep(*words, folder=folder))
+    sizes = {name: figures["output_bytes"] for (name, _, _), (_, figures) in found.items()}
+    assert sizes == {"mask/one": 4 * 4 * 32, "mask/two": 2 * 4 * 4 * 32}
 
 
 def test_the_largest_length_that_fits(seqsweep, folder):

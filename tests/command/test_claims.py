@@ -1,6 +1,7 @@
 """`claims` from flags to files: the compiler is a fake, everything else is real."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -8,7 +9,7 @@ from harness.catalog import describe
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.command.asked import Asked
 from harness.command.claim_evidence import evidence
-from harness.command.claims import claims, tell
+from harness.command.claims import _versions, claims, tell
 from harness.run import compiling
 from harness.spec.claim import CONTRADICTED, NOT_CHECKABLE, REPRODUCED
 from harness.spec.errors import UsageError
@@ -50,13 +51,16 @@ class Compiler:
 
     def __init__(self):
         self.bytes = {"host": 7, "tpu:v5p": 8}
+        self.ends = {}  # by target, where it does not compile
         self.asked = []
 
     def __call__(self, asks, catalog, *, results, settings, told=None):
         self.asked.append([ask.target for ask in asks])
         none = dict.fromkeys(("argument_bytes", "output_bytes", "alias_bytes", "peak_bytes", "flops"), "none")
         return {
-            ask: compiling.Answer(
+            ask: compiling.Answer.failed(*self.ends[ask.target])
+            if ask.target in self.ends
+            else compiling.Answer(
                 "ok",
                 Static(temp_bytes=self.bytes[ask.target], bytes_accessed=1.0, unavailable=none),
             )
@@ -217,11 +221,63 @@ def test_without_a_compiler_a_check_compares_the_rest(place):
     place.without(LIBTPU)
     outcome = place.run(check=True)
     assert (outcome.problems, outcome.code(check=True)) == ((), 0)
-    assert outcome.notes == (f"not compared: claims that need more: {LIBTPU}",)
+    assert outcome.notes == (f"not compared, for figures are missing: {LIBTPU}",)
 
     place.edit("mask", "Seven bytes", "7 bytes")
     (problem,) = place.run(check=True).problems
     assert "stale: mask/host;" in problem
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (("timeout", "no answer within 60 s"), "took too long here: no answer within 60 s"),
+        (("crashed", "signal 11"), "crashed here: signal 11"),
+        (("skipped", "inferred: 64Ki took too long"), "was skipped here: inferred: 64Ki took too long"),
+    ],
+)
+def test_a_machine_that_is_slow_or_broken_leaves_the_document_alone(place, end, told):
+    place.run()
+    before = place.page.read_bytes()
+    place.compiler.ends = {"host": end}
+    outcome = place.run()
+    whole = "; ".join(f"{name}/a@seq=8:fwd:cpu for host {told}" for name in ("mask", "topk"))
+    assert outcome.notes == (f"{place.page} was left as it is, for it would hold less: {whole}",)
+    assert place.page.read_bytes() == before
+    assert outcome.problems == ()
+    again = place.run(check=True)
+    assert (again.problems, len(again.notes)) == ((), 2)
+
+
+def test_what_a_compiler_refuses_everywhere_is_written_down(place):
+    place.compiler.ends = {"host": ("unsupported", "needs a GPU")}
+    place.run()
+    assert "none: mask/a@seq=8:fwd:cpu for host: needs a GPU" in place.page.read_text()
+
+
+def test_another_processor_makes_no_document_stale(place):
+    for name in ("mask", "topk"):
+        place.edit(name, "theirs: 7, ours", "theirs: 7, within: 30%, ours")
+    place.run()
+    assert "| temp | 7 | ≈\u202f7 | 30 % | compiled for host |" in place.page.read_text()
+    place.compiler.bytes["host"] = 8
+    assert place.run(check=True).problems == ()
+    place.compiler.bytes["tpu:v5p"] = 9
+    problems = place.run(check=True).problems
+    assert "mask/tpu" in problems[-1]
+    assert "mask/host" not in problems[-1]
+
+
+def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
+    installed = {"torch": "2.9.0+cpu", "jax": "0.10.2"}
+
+    def of(name):
+        if name not in installed:
+            raise PackageNotFoundError(name)
+        return installed[name]
+
+    monkeypatch.setattr("harness.command.claims.version", of)
+    assert _versions() == {"jax": "0.10.2", "torch": "2.9.0"}
 
 
 def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):

@@ -1,4 +1,4 @@
-"""What mla's and attention's claims.yaml hold: every number with its source, and arithmetic that is right."""
+"""What the families' claims.yaml hold: every number with its source, and arithmetic that is right."""
 
 import re
 
@@ -11,10 +11,14 @@ from harness.spec.claim import ANY, CONTRADICTED, IMPLAUSIBLE, NOT_CHECKABLE, RE
 from harness.sweep.claims import claims_of
 from harness.sweep.needs import needs
 from impls.attention.family import FAMILY as ATTENTION
+from impls.mask.family import FAMILY as MASK
 from impls.mla.family import FAMILY as MLA
+from impls.offsets.family import FAMILY as OFFSETS
+from impls.topk.family import FAMILY as TOPK
 
-FAMILIES = {"mla": MLA, "attention": ATTENTION}
-KI, GIB = 1 << 10, 1 << 30
+FAMILIES = {"mask": MASK, "topk": TOPK, "offsets": OFFSETS, "mla": MLA, "attention": ATTENTION}
+KI, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+HYPHENS = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 QUOTIENT = re.compile(r"(\w+) / (\w+)")
 
 
@@ -50,16 +54,33 @@ def figure(verdicts, claim, name):
     return next(read for read in verdicts[claim].figures if read.figure.name == name)
 
 
+def alone(claims, claim, name, **other):
+    """What our side of a figure comes to that is arithmetic, at the claim's shape or another."""
+    (one,) = [one for one in claims[claim].figures if one.name == name]
+    return one.ours.value({**claims[claim].names(), **other})
+
+
 def half_unit(cell):
     """What a printed number may be off by: half a unit of its last digit, of two at most."""
     digits = len(f"{cell:.2f}".rstrip("0").partition(".")[2])
     return 0.5 * 10.0**-digits
 
 
-def test_both_families_have_claims(claims):
-    counts = {name: sum(claim.family == name for claim in claims.values()) for name in FAMILIES}
-    assert counts["mla"] >= 10
-    assert counts["attention"] >= 45
+@pytest.mark.parametrize(
+    ("family", "count"), [("mask", 9), ("topk", 14), ("offsets", 6), ("mla", 10), ("attention", 45)]
+)
+def test_every_family_has_claims(claims, family, count):
+    assert sum(claim.family == family for claim in claims.values()) >= count
+
+
+def test_ids_are_words_between_hyphens(claims):
+    assert [claim.id for claim in claims.values() if not HYPHENS.fullmatch(claim.id)] == []
+
+
+def test_nothing_here_corresponds_to_hardware_that_was_not_stated(claims):
+    unstated = [claim for claim in claims.values() if claim.hardware.endswith("not stated which")]
+    assert len(unstated) >= 15
+    assert [claim.name for claim in unstated if claim.target] == []
 
 
 def test_every_claim_says_where_it_comes_from_and_why_it_is_doubted(claims):
@@ -74,7 +95,7 @@ def test_every_verdict_is_the_one_written_down(verdicts):
     assert {name: found.word for name, found in verdicts.items()} == {
         name: found.claim.expect for name, found in verdicts.items()
     }
-    assert len(verdicts) >= 55
+    assert len(verdicts) >= 65
 
 
 def test_printed_ratios_follow_from_their_rows(claims):
@@ -145,10 +166,76 @@ def test_crossovers_by_both_definitions(verdicts, claim, name, length):
 
 @pytest.mark.parametrize(("name", "ratio"), [("64K", 10.78), ("256K", 28.46), ("1M", 48.69)])
 def test_ideal_ratios_stand_beside_the_published_speedups(verdicts, name, ratio):
-    counted = figure(verdicts, "attention/ideal-ratio", name)
+    counted = figure(verdicts, "attention/ideal-ratio", f"{name}, by the family's formula")
     published = figure(verdicts, "attention/ideal-ratio", f"{name}, published speedup")
     assert counted.ours == pytest.approx(ratio, abs=0.005)
     assert published.upto == counted.ours > published.ours
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("64K", 10.78), ("256K", 32.03), ("1M", 116.66)])
+def test_the_formula_allows_the_sparse_branch_more_than_the_hand_count(verdicts, name, ratio):
+    read = figure(verdicts, "attention/ideal-ratio-sparse", f"{name}, by the family's formula")
+    assert read.ours == pytest.approx(ratio, abs=0.01)
+    assert read.agrees is None
+
+
+@pytest.mark.parametrize("claim", ["profile-gb200", "backward-1m-regular", "gating-share"])
+def test_a_document_that_contradicts_itself_is_implausible(verdicts, claim):
+    assert verdicts[f"attention/{claim}"].word == IMPLAUSIBLE
+    assert all(read.figure.wrong for read in verdicts[f"attention/{claim}"].figures)
+
+
+def test_the_broadcast_compares_274_billion_elements(verdicts):
+    assert figure(verdicts, "mask/elements", "elements compared").ours == 274_877_906_944
+    assert figure(verdicts, "mask/elements", "as predicates, GB read as GiB").ours == 256 * GIB
+
+
+def test_the_published_traffic_is_one_predicate_and_the_indices(claims):
+    assert alone(claims, "mask/traffic", "predicate written, indices read") == 142_606_336
+
+
+@pytest.mark.parametrize(
+    ("seq", "topk", "recall", "candidates"),
+    [
+        (4 * KI, 64, 0.95, 2048),
+        (8 * KI, 64, 0.95, 2048),
+        (64 * KI, 512, 0.95, 16_384),
+        (64 * KI, 2048, 0.95, 65_536),
+        (128 * KI, 2048, 0.95, 65_536),
+        (128 * KI, 2048, 0.90, 32_768),
+        (1024 * KI, 2048, 0.95, 65_536),
+    ],
+)
+def test_the_planners_candidates(claims, seq, topk, recall, candidates):
+    name = "candidates that the second stage sorts"
+    assert alone(claims, "topk/complexity", name, seq=seq, topk=topk, recall=recall) == candidates
+
+
+def test_the_candidates_follow_the_selection_and_not_the_length(verdicts):
+    verdict = verdicts["topk/complexity"]
+    assert [read.ours for read in verdict.figures] == [65_536, 1, 32, 0.5]
+    assert verdict.word == NOT_CHECKABLE
+
+
+def test_the_selections_share_is_all_but_the_scores(verdicts):
+    shares = {read.figure.name: read.ours for read in verdicts["topk/tpu7x-share"].figures}
+    assert shares == pytest.approx({"share of the prefill": 84.746, "share of the decode": 56}, abs=0.001)
+    assert all(read.agrees for read in verdicts["topk/tpu7x-share"].figures)
+
+
+def test_scratch_memory_as_bytes_a_token(claims):
+    assert alone(claims, "offsets/memory-128k", "the same as a byte per pair of tokens") == 16 * GIB
+    assert alone(claims, "offsets/memory-128k", "the same as three int32 rows") == 1.5 * MIB
+
+
+@pytest.mark.parametrize("claim", ["memory-64k", "flops-64k"])
+def test_every_mask_and_both_counts_of_segments_are_compared(catalog, claims, claim):
+    ratios = [one for one in claims[f"offsets/{claim}"].figures if one.upto is not None]
+    assert [one.within for one in ratios] == [0.02] * 6
+    asked = [dict(one.case.workload) for one in needs(claims[f"offsets/{claim}"], catalog)]
+    shapes = {(one["kind"], int(one["max_segments"])) for one in asked}
+    kinds = ("causal", "padding", "bottom_right")
+    assert shapes == {(kind, segments) for kind in kinds for segments in (16, 256)}
 
 
 def test_cached_values_a_token(claims):
@@ -166,4 +253,6 @@ def test_cached_values_a_token(claims):
 
 def test_arithmetic_on_published_rows_needs_no_hardware(claims):
     """Such a verdict would otherwise read as if another device had confirmed a measurement."""
-    assert all(claim.hardware == ANY for claim in claims.values() if claim.expect == REPRODUCED)
+    found = [claim for claim in claims.values() if claim.expect == REPRODUCED]
+    assert {claim.name for claim in found if claim.hardware != ANY} == {"mask/out-of-memory"}
+    assert claims["mask/out-of-memory"].target == "host"

@@ -1,12 +1,13 @@
 """Verdicts made by hand, as they stand on a terminal, in the document and in JSON."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from harness.report.claims import claims_data, print_claims, totals
-from harness.report.claims_page import page, parts
+from harness.report.claims_page import alike, page, parts
 from harness.spec.claim import (
     CONTRADICTED,
     ELSEWHERE,
@@ -46,7 +47,7 @@ MEMORY = Verdict(
     "Both figures agree within 5 % or exactly.",
     (
         Read(
-            figure("temp", unit="B", theirs=parse("1"), ours=parse("1"), within=0.05),
+            figure("temp", unit="B", theirs=parse("2Gi"), ours=parse("2Gi + 1Mi"), within=0.05),
             theirs=2**31,
             ours=2**31 + 2**20,
             agrees=True,
@@ -54,7 +55,7 @@ MEMORY = Verdict(
             targets=("tpu:v5p",),
         ),
         Read(
-            figure("ratio", unit="×", theirs=parse("1"), upto=parse("2"), ours=parse("1")),
+            figure("ratio", unit="×", theirs=parse("50"), upto=parse("800"), ours=parse("64.69")),
             theirs=50,
             upto=800,
             ours=64.69,
@@ -63,12 +64,20 @@ MEMORY = Verdict(
     ),
 )
 RATE = Verdict(
-    claim("rate", IMPLAUSIBLE, table=Table(("n", "dense"), ((65536, 25.29), (131072, "OOM"), (1000, None)))),
+    claim(
+        "rate",
+        IMPLAUSIBLE,
+        table=Table(
+            ("n", "dense"),
+            ((65536, 3.7), (131072, "OOM"), (1000, None), (10**6, 26581.04)),
+            (("64Ki", "3.70"), ("128Ki", "OOM"), ("1000", "null"), ("1_000_000", "26581.04")),
+        ),
+    ),
     IMPLAUSIBLE,
     "It is above the peak.",
     (
         Read(
-            figure("rate", unit="TFLOP/s", implied=parse("1"), at_most=parse("1"), each=True),
+            figure("rate", unit="TFLOP/s", implied=parse("n / 1"), at_most=parse("2 * 1125"), each=True),
             upto=2250,
             ours=4990.0,
             agrees=False,
@@ -80,7 +89,14 @@ TIME = Verdict(
     claim("time", NOT_CHECKABLE, not_checkable="needs a TPU"),
     NOT_CHECKABLE,
     "needs a TPU.",
-    (Read(figure("time", unit="ms", theirs=parse("153")), theirs=153),),
+    (
+        Read(figure("time", unit="ms", theirs=parse("153")), theirs=153),
+        Read(
+            figure("seen", unit="×", ours=parse('flops("a", "tpu:v5p") / 2')),
+            ours=2.4321,
+            by=("compiled for tpu:v5p",),
+        ),
+    ),
 )
 SURPRISE = Verdict(claim("surprise"), CONTRADICTED, "Size: 2 here, 1 published.")
 LACKING = Verdict(
@@ -111,7 +127,8 @@ def test_theirs_stands_beside_ours():
     (line,) = [line for line in text.splitlines() if "temp" in line and "GiB" in line]
     assert line.split()[:6] == ["mask/memory", "temp", "2.000", "GiB", "2.001", "GiB"]
     assert "50 to 800×" in text
-    assert "rate at 64Ki" in text
+    (line,) = [line for line in shown(ALL, 260).splitlines() if "rate at 64Ki" in line]
+    assert line.index("4\u202f990 TFLOP/s") < line.index("≤ 2\u202f250 TFLOP/s")
     assert text.strip().endswith(totals(ALL))
 
 
@@ -155,11 +172,82 @@ def test_the_document_says_what_it_is_exact_for_and_what_words_mean():
 def test_a_claim_in_the_document():
     text = page(ALL, VERSIONS)
     assert WHOLE in text
-    assert "| rate, at 64Ki | at most 2\u202f250 TFLOP/s | 4\u202f990 TFLOP/s ✗ | – | arithmetic |" in text
-    assert "| n | dense |\n| ---: | ---: |\n| 64Ki | 25.29 |\n| 128Ki | OOM |\n| 1000 | – |" in text
+    assert "| rate, at 64Ki | 4\u202f990 TFLOP/s | ≤ 2\u202f250 TFLOP/s ✗ | – | arithmetic |" in text
     assert "| time | 153 ms | – | – | as published |" in text
+    assert "| seen | – | 2.432× | – | compiled for tpu:v5p |" in text
     assert "**contradicted** (expected reproduced): Size" in text
     assert "| temp | 1 | none: libtpu is not installed | exact | arithmetic |" in text
+
+
+def test_a_published_table_stands_as_it_was_written():
+    rows = "| 64Ki | 3.70 |\n| 128Ki | OOM |\n| 1000 | – |\n| 1_000_000 | 26581.04 |"
+    assert f"| n | dense |\n| ---: | ---: |\n{rows}\n" in page(ALL, VERSIONS)
+
+
+@pytest.mark.parametrize(
+    ("source", "version", "line"),
+    [
+        ("a thread", "1a2b3c4", "a thread @ 1a2b3c4"),
+        ("a thread", "not stated", "a thread"),
+        ("arXiv 2502.11089", "arXiv 2502.11089", "arXiv 2502.11089"),
+        ("arXiv 2506.04165, abstract", "2506.04165", "arXiv 2506.04165, abstract"),
+    ],
+)
+def test_a_version_stands_beside_its_source_where_it_adds_something(source, version, line):
+    one = Verdict(replace(claim("one"), source=source, version=version), CONTRADICTED, "x")
+    assert f"\n- source: {line}\n" in page([one], VERSIONS)
+
+
+HOST = "compiled for host"
+
+
+def row(own, tolerance="–", by=HOST, published="4×"):
+    return f"| name | {published} | {own} | {tolerance} | {by} |"
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "same"),
+    [
+        (row("≈\u202f1\u202f000×"), row("≈\u202f1\u202f049×"), True),
+        (row("≈\u202f1\u202f000×"), row("≈\u202f1\u202f060×"), False),
+        (row("≈\u202f1\u202f000×", "25 %"), row("≈\u202f1\u202f200×", "25 %"), True),
+        (row("≈\u202f1\u202f000×", "25 %"), row("≈\u202f1\u202f400×", "25 %"), False),
+        (row("≈\u202f100×", published="84 %"), row("≈\u202f150×", published="84 %"), False),
+        (row("≈\u202f2.749e11"), row("≈\u202f2.75e11"), True),
+        (row("≈\u202f1.000 GiB"), row("≈\u202f1020 MiB"), True),
+        (row("≈\u202f1.000 GiB"), row("≈\u202f1.000 MiB"), False),
+        (row("≈\u202f-1.000 GiB"), row("≈\u202f-1.001 GiB"), True),
+        (row("≈\u202f1.000×"), row("≈\u202f1.000 ms"), False),
+        (row("≈\u202f4×"), row("≈\u202f4× ✗"), False),
+        (row("≈\u202f4×"), row("≈\u202f4×", "25 %"), False),
+        (row("≈\u202f4×"), row("≈\u202f4×", published="4.01×"), False),
+        (row("4×", by="compiled for tpu:v5p"), row("4.01×", by="compiled for tpu:v5p"), False),
+        (
+            "- verdict: **contradicted**: ≈\u202f2 here.",
+            "- verdict: **contradicted**: ≈\u202f2.01 here.",
+            True,
+        ),
+        ("- verdict: **contradicted**: ≈\u202f2 here.", "- verdict: **implausible**: ≈\u202f2 here.", False),
+        ("about ≈ 2", "about ≈ 2.01", False),  # someone's words
+        ("one line", "one line\nand another", False),
+        ("one line", "one line\n", False),
+    ],
+)
+def test_only_what_another_processor_may_change_may_differ(known, new, same):
+    assert alike(known, new) is same
+    assert alike(new, known) is same
+
+
+def test_what_the_document_marks_is_what_may_differ():
+    def of(flops):
+        counted = figure("flops", theirs=parse("8"), ours=parse('flops("a", "host")'), within=0.5)
+        told = Read(counted, theirs=8, ours=flops, agrees=True, by=(HOST,))
+        return page([Verdict(claim("one"), REPRODUCED, "x", (told,))], VERSIONS)
+
+    assert "| flops | 8 | ≈\u202f9 | 50 % | compiled for host |" in of(9)
+    assert of(9) != of(10)
+    assert alike(of(9), of(10))
+    assert "Numbers with ≈ rest on the host's compiler" in of(9)
 
 
 def test_the_document_is_the_same_for_the_same_figures_and_has_an_index():
@@ -195,6 +283,12 @@ def test_what_leaves_the_program_is_exact_and_plain():
     assert rate["figures"][0]["implied"] == 4990.0
     assert rate["figures"][0]["at_most"] == 2250
     assert rate["table"]["rows"][1] == [131072, "OOM"]
+    assert "theirs" not in rate["figures"][0]
+    assert [one["kind"] for one in memory["figures"] + rate["figures"]] == ["compared"] * 2 + ["bounded"]
+    assert [(one["kind"], one["theirs"], one["ours"]) for one in time["figures"]] == [
+        ("shown", 153, None),
+        ("shown", None, 2.4321),
+    ]
     assert time["figures"][0]["agrees"] is None
     assert (surprise["unexpected"], surprise["verdict"]) == (True, "contradicted")
     assert lacking["incomplete"] == "libtpu is not installed"

@@ -1,3 +1,5 @@
+import warnings
+
 import pytest
 
 from harness.spec.expression import Called, parse
@@ -161,3 +163,12 @@ def test_no_call_stands_in_the_arguments_of_another():
 def test_a_number_is_finite(text):
     with pytest.raises(ValueError, match="too large"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["1if 1 else 2", r"'\d'.real"])
+def test_python_has_nothing_to_say_about_what_is_refused(text):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(ValueError, match="is not arithmetic"):
+            parse(text)
+    assert heard == []

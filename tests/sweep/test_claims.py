@@ -37,12 +37,12 @@ claims:
       columns: [n, dense, sparse, said]
       units: {dense: ms, sparse: ms}
       rows:
-        - [64Ki, 8.0, 4.0, 2.0]
+        - [64Ki, 8.0, 4.00, 2.0]
         - [128Ki, 30, OOM, null]
     shape: {rows: 4}
     figures:
       - {name: ratio, each: true, theirs: said, ours: dense / sparse}
-      - {name: longest, theirs: 30, ours: 'largest("dense")'}
+      - {name: first, theirs: 64Ki, ours: 'first_win("dense", "sparse")'}
       - {name: flops, each: true, implied: 'flops("mask/scatter", "host", seq=n)', at_most: 1e12}
     expect: reproduced
   - id: e2e
@@ -82,6 +82,7 @@ def test_a_whole_file(read):
     assert rate.bounded
     assert times.table is not None
     assert times.table.rows == ((65536, 8.0, 4.0, 2.0), (131072, 30, "OOM", None))
+    assert times.table.written == (("64Ki", "8.0", "4.00", "2.0"), ("128Ki", "30", "OOM", "null"))
     assert times.table.units == "dense ms, sparse ms"
     assert (e2e.figures, e2e.not_checkable) == ((), "needs a GPU")
 
@@ -138,7 +139,8 @@ claims:
         ('ours: temp_bytes("mask/scatter", "host", mode="bwd")', 'unknown mode "bwd"'),
         ('ours: temp_bytes("mask/scatter[keep=1]", "host")', 'unknown option "keep"'),
         ('ours: memory("cuda:h20")', 'unknown target "cuda:h20"; nearest: "cuda:h200"'),
-        ('ours: largest("rows")', "reads a table, and this claim has none"),
+        ('ours: first_win("rows", "1")', "reads a table, and this claim has none"),
+        ('ours: largest("rows")', 'unknown function "largest"'),
         ("ours: 1\n        each: true", "claims.yaml:9: each row of what"),
         ("ours: 1\n        within: -1%", "claims.yaml:12: .*not a quantity"),
         ("ours: 1\n        wrong: 1", "claims.yaml:12: wrong is true or false"),
@@ -162,10 +164,13 @@ def test_a_slip_in_a_figure_is_an_error_with_its_place(read, figure, why):
         ("rows: 4", "rows: four", 'claims.yaml:7: "four" is not a quantity'),
         ("expect: reproduced", "expect: fine", 'claims.yaml:12: unknown verdict "fine"'),
         ("hardware: any", "hardware: any\n    target: gpu", 'claims.yaml:7: unknown target "gpu"'),
-        ("theirs: 1\n", "unit: B\n", "figure size says nothing of theirs"),
+        ("theirs: 1\n        ours: 1\n", "unit: B\n", "figure size has neither theirs nor ours"),
+        ("theirs: 1\n", "wrong: true\n", "figure size is only shown; wrong and each take theirs and ours"),
+        ("theirs: 1\n", "each: true\n", "figure size is only shown; wrong and each take theirs and ours"),
+        ("theirs: 1\n", "unit: B\n", "one has no figure that decides; add one with theirs and ours"),
         ("theirs: 1\n", "theirs: [1, 2, 3]\n", "both ends of a range"),
         ("claims:", "claim:", 'claims.yaml:1: unknown key "claim" at the top level'),
-        ("ours: 1", "unit: B", "has no figure of ours"),
+        ("ours: 1", "unit: B", "one has no figure that decides"),
     ],
 )
 def test_a_slip_in_a_claim_is_an_error_with_its_place(read, old, new, why):
@@ -173,6 +178,13 @@ def test_a_slip_in_a_claim_is_an_error_with_its_place(read, old, new, why):
     assert old in text
     with pytest.raises(UsageError, match=why):
         read(text.replace(old, new))
+
+
+def test_ours_alone_is_shown_beside_a_figure_that_decides(read):
+    text = ONE.format("ours: 1\n      - {name: seen, ours: 2}")
+    size, seen = read(text)[0].figures
+    assert (size.decides, seen.decides) == (True, False)
+    assert seen.ours is not None
 
 
 def test_two_claims_of_one_id(read):

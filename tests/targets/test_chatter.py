@@ -16,16 +16,14 @@ REST = (
 
 
 def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_dropped():
-    (warning,) = chatter.Ear().warnings(REST + CUB + CUB, lambda: "")
+    (warning,) = chatter.warnings(REST + CUB + CUB)
     assert warning.startswith("the compiler says: Missing deviceless CUB")
-    assert chatter.Ear().warnings(REST, lambda: "") == ()
+    assert chatter.warnings(REST) == ()
 
 
-def test_what_is_said_once_in_a_process_holds_for_later_programs_that_sort():
-    ear = chatter.Ear()
-    first = ear.warnings(CUB, lambda: "never asked for")
-    assert ear.warnings(REST, lambda: "%s = (f32[4096]) sort(%a, %b), dimensions={0}") == first
-    assert ear.warnings(REST, lambda: "%s = f32[4] add(%a, %b), calls=%sorted") == ()
+def test_a_process_that_will_not_say_it_again_is_spent():
+    assert chatter.spent(REST + CUB)
+    assert not chatter.spent(REST)
 
 
 def test_what_any_code_writes_to_standard_error_is_captured(capfd):

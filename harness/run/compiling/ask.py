@@ -29,10 +29,11 @@ class Answer:
     facts: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = False
     cached: bool = False
+    passing: bool = False  # due to this machine's state, not to what was asked
 
     @classmethod
-    def failed(cls, status: str, reason: str) -> Answer:
-        return cls(status, Static.none(reason), reason)
+    def failed(cls, status: str, reason: str, *, passing: bool = False) -> Answer:
+        return cls(status, Static.none(reason), reason, passing=passing)
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Answer:
@@ -48,6 +49,8 @@ class Answer:
     @property
     def repeatable(self) -> bool:
         """Whether the same would come out again: not where a process died, or a trace took too long."""
+        if self.passing:
+            return False
         planned_out = self.static.fits is False
         counted = any(getattr(self.static, name) is not None for name in STATIC_FIGURES)
         return self.status == "unsupported" or (self.status == "ok" and (counted or planned_out))
@@ -62,7 +65,11 @@ class Answer:
         return dataclasses.replace(self, static=dataclasses.replace(self.static, fits=fits))
 
     def to_json(self) -> dict[str, Any]:
-        return {name: value for name, value in dataclasses.asdict(self).items() if name != "cached"}
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name not in {"cached", "passing"}
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:

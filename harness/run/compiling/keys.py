@@ -14,9 +14,18 @@ from harness.catalog import closure
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
 from harness.run.compiling.ask import Ask
+from harness.run.fork_server import ENVIRONMENT
 from harness.sweep.settings import Settings
 
-FLAGS = ("JAX_", "LIBTPU_", "TORCH_", "XLA_")  # variables that change what is compiled
+FLAGS = (
+    "CUDA_",
+    "JAX_",
+    "LIBTPU_",
+    "NVIDIA_",
+    "TORCH_",
+    "TPU_",
+    "XLA_",
+)  # variables that change what is compiled
 LAYERS = ("spec", "catalog", "targets", "measure")  # that read the figures
 CPU = ("model name", "flags", "Features")
 
@@ -56,7 +65,8 @@ def _packages() -> str:
 
 @cache
 def _flags() -> str:
-    return _hash(str(sorted((name, value) for name, value in os.environ.items() if name.startswith(FLAGS))))
+    given = {name: value for name, value in os.environ.items() if name.startswith(FLAGS)}
+    return _hash(str(sorted({**given, **ENVIRONMENT}.items())))
 
 
 @cache

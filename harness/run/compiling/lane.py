@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
 from harness.run.compiling.ask import Answer, Ask
@@ -12,20 +9,16 @@ from harness.run.executor import Ended
 from harness.run.processes import Process, Processes
 from harness.spec.errors import Unsupported
 from harness.spec.protocol import Job
+from harness.spec.units import format_bytes
 from harness.sweep.settings import Settings
 
 TRACE_SECONDS = 30.0  # a trace over fake tensors that takes longer is abandoned
+TURNS = 5  # a compiler's time for one case, in a case's own turns: f32 products on a TPU take half a minute
 COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is stopped
-LASTING_BYTES = 3 << 29  # one that keeps more between cases makes room for a new one
-
-ENVIRONMENT = {
-    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that another program was taken
-    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here, and none is looked for
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_ACCELERATOR_TYPE": "v5p-8",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    "TPU_LOG_DIR": "disabled",
-}
+LASTING_BYTES = 5 << 28  # one that keeps more between cases makes room for a new one
+LANE_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # the one that works, and those that wait
+FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this machine; shorten the sequence"
+OWN = "impls."  # modules whose import changes nothing for others
 
 
 class Lane:
@@ -33,10 +26,10 @@ class Lane:
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.host = Processes([], "cpu")
-        self.foreign = Processes([], "cpu", environment=ENVIRONMENT)
-        self.compilers: dict[str, tuple[Process, int]] = {}  # by kind: the process, and what it has compiled
+        self.processes: Processes | None = None
+        self.compilers: dict[str, Process] = {}  # those that wait, by kind of target
         self.working: Process | None = None
+        self.stopped = False
 
     def compile(self, ask: Ask, settings: Settings) -> Answer:
         """MachineError when no process can be started; all else that may happen is an answer."""
@@ -46,17 +39,17 @@ class Lane:
             why = f"{info.framework} has no compiler for {ask.target}; its figures are the host's"
             return Answer.failed("unsupported", why)
         try:
-            if kind == HOST:
-                return self._here(ask, settings)
-            return self._elsewhere(ask, settings, kind)
+            return self._here(ask, settings) if kind == HOST else self._elsewhere(ask, settings, kind)
         except Unsupported as refusal:
             return Answer.failed("unsupported", str(refusal))
         except Ended as end:
-            return Answer.failed(end.status, end.reason)
+            return Answer.failed(end.status, FULL if end.status == "oom" else end.reason)
 
     def _here(self, ask: Ask, settings: Settings) -> Answer:
-        job = self._job(ask, settings, "case")
-        worker = self.working = self.host.spawn(job, COMPILER_BYTES)
+        worker = self._spawn(ask, settings, "case")
+        if isinstance(worker, Answer):
+            return worker
+        self.working = worker
         try:
             trace_s = min(TRACE_SECONDS, settings.timeout_s / 2)
             return Answer.of(worker.ask("prepare", settings.timeout_s, trace_s=trace_s))
@@ -65,35 +58,49 @@ class Lane:
             worker.close()
 
     def _elsewhere(self, ask: Ask, settings: Settings, kind: str) -> Answer:
-        """What fails in a process that has compiled others before is tried again in one that has not."""
-        worker, before = self.compilers.pop(kind, (None, 0))
-        try:
-            return Answer.of(self._compiled(worker, before, ask, settings, kind))
-        except Ended as end:
-            if not before or end.status == "timeout":
-                raise
-        return Answer.of(self._compiled(None, 0, ask, settings, kind))
+        """What fails in a process that has compiled others before is tried again in one that has not.
 
-    def _compiled(
-        self, worker: Process | None, before: int, ask: Ask, settings: Settings, kind: str
-    ) -> Mapping[str, Any]:
-        job = self._job(ask, settings, "target")
-        if worker is None:
-            worker = self.foreign.spawn(job, COMPILER_BYTES)
-        self.working, keep = worker, False
+        Code from elsewhere gets a process of its own: importing it may change what is compiled next.
+        """
+        own = self.catalog.implementation(ask.case.implementation).module.startswith(OWN)
+        used = self.compilers.pop(kind, None) if own else None
+        if used is not None:
+            try:
+                return self._compiled(used, ask, settings, kind)
+            except Ended as end:
+                if end.status == "timeout" or self.stopped:
+                    raise
+        fresh = self._spawn(ask, settings, "target")
+        if isinstance(fresh, Answer):
+            return fresh
+        return self._compiled(fresh, ask, settings, kind if own else None)
+
+    def _compiled(self, worker: Process, ask: Ask, settings: Settings, lasts_for: str | None) -> Answer:
+        """`lasts_for`: the kind of target that the process may go on to compile for afterwards."""
+        self.working, lasts = worker, False
         try:
-            told = worker.ask("compile", settings.timeout_s, job=job.to_json(), name=ask.target)
-            keep = told["resident_bytes"] < LASTING_BYTES
+            job = self._job(ask, settings, "target")
+            told = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=ask.target)
+            lasts = told["resident_bytes"] < LASTING_BYTES and not told["spent"]
         except Unsupported:
-            keep = True
+            lasts = True
             raise
         finally:
             self.working = None
-            if keep:
-                self.compilers[kind] = (worker, before + 1)
+            if lasts and lasts_for:
+                self.compilers[lasts_for] = worker
             else:
                 worker.close()
-        return told
+        return Answer.of(told)
+
+    def _spawn(self, ask: Ask, settings: Settings, role: str) -> Process | Answer:
+        """A process; or the answer where its framework cannot be imported now."""
+        if self.processes is None:
+            self.processes = Processes([], "cpu")
+        try:
+            return self.processes.spawn(self._job(ask, settings, role), LANE_BYTES)
+        except Unsupported as missing:
+            return Answer.failed("unsupported", str(missing), passing=True)
 
     def _job(self, ask: Ask, settings: Settings, role: str) -> Job:
         case = ask.case
@@ -108,19 +115,20 @@ class Lane:
             mode=case.mode,
             device="cpu",
             group=case.group,
-            folder=str(self.host.folder),
+            folder="",  # nothing is handed over
             seed=settings.seed,
             threads=settings.threads,
             memory_bytes=COMPILER_BYTES,
         )
 
     def interrupt(self) -> None:
-        """From another thread: what is being compiled ends."""
+        """From another thread: what is being compiled ends, and is not begun again."""
+        self.stopped = True
         if (worker := self.working) is not None:
             worker.kill()
 
     def close(self) -> None:
-        for worker, _ in self.compilers.values():
+        for worker in self.compilers.values():
             worker.close()
-        self.foreign.close()
-        self.host.close()
+        if self.processes is not None:
+            self.processes.close()

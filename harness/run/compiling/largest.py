@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 STEPS = 16  # lengths that are tried between a power of two and the next
 LONGEST = 1 << 30
@@ -19,10 +19,11 @@ class Search:
     seq: int | None = None
     beyond: int | None = None
     reason: str | None = None
+    refused: dict[int, str] = field(default_factory=dict[int, str])
 
     def tell(self, length: int, *, fits: bool | None, why: str | None = None) -> None:
         if fits is None:
-            self.reason = self.reason or why or "its plan is unavailable"
+            self.refused[length] = why or "its plan is unavailable"
         elif fits:
             self.seq = max(length, self.seq or 0)
         else:
@@ -31,6 +32,15 @@ class Search:
     def next(self) -> int | None:
         if self.reason:
             return None
+        length = self._wanted()
+        if length is None and self.seq is None:
+            self.reason = self.reason or next(iter(self.refused.values()), "no length fits")
+        if length in self.refused:
+            self.reason = self.refused[length]
+            return None
+        return length
+
+    def _wanted(self) -> int | None:
         if self.seq is None:
             return self._smaller()
         if self.beyond is None:
@@ -50,11 +60,7 @@ class Search:
         return length
 
     def _smaller(self) -> int | None:
-        if self.beyond is None:
+        """The power of two below what does not fit, down to 1."""
+        if self.beyond is None or self.beyond == 1:
             return None
-        length = 1 << (self.beyond.bit_length() - 1)
-        length = length // 2 if length == self.beyond else length
-        if length < 1:
-            self.reason = "no length fits"
-            return None
-        return length
+        return 1 << ((self.beyond - 1).bit_length() - 1)

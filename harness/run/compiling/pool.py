@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.catalog.catalog import Catalog
 from harness.run.compiling.ask import Answer, Ask
 from harness.run.compiling.keys import key
-from harness.run.compiling.lane import Lane
+from harness.run.compiling.lane import COMPILER_BYTES, Lane
 from harness.spec.units import format_count
 from harness.store.compiled import Compiled
+from harness.sweep.machine import usable_cores, usable_memory
 from harness.sweep.settings import Settings
 
 WAIT_SECONDS = 0.2  # between looks for a Ctrl-C
@@ -36,14 +36,14 @@ class Compiling(Protocol):
 
 
 class Pool:
-    """Lanes, one per core, started with the first ask; answers come in the order in which they are ready."""
+    """Lanes, one per core where memory allows, started with the first ask; who is ready answers first."""
 
     def __init__(self, catalog: Catalog, results: Path, lanes: Sequence[Compiling] | None = None) -> None:
         self.catalog, self.kept = catalog, Compiled(results)
         self.asked: SimpleQueue[tuple[Ask, Settings] | None] = SimpleQueue()
         self.answered: SimpleQueue[Told] = SimpleQueue()
-        cores = len(os.sched_getaffinity(0))
-        self.lanes: list[Compiling] = list(lanes or (Lane(catalog) for _ in range(cores)))
+        count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
+        self.lanes: list[Compiling] = list(lanes or (Lane(catalog) for _ in range(count)))
         self.threads = [threading.Thread(target=self._serve, args=[lane], daemon=True) for lane in self.lanes]
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.stopping = False
@@ -95,7 +95,7 @@ class Pool:
                 self.kept.put(entry, answer.to_json())
         return answer.judged(ask.target, settings.memory_bytes)
 
-    def _kept(self, entry: dict[str, str]) -> Answer | None:
+    def _kept(self, entry: Mapping[str, Any]) -> Answer | None:
         kept = self.kept.get(entry)
         with suppress(ValueError, TypeError, KeyError):  # another version wrote it
             return Answer.from_json(kept) if kept else None

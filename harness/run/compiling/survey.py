@@ -86,6 +86,7 @@ class _Survey:
                 found = self._longest()
         except KeyboardInterrupt:
             interrupted = True
+            self.written = list(self.folder.read().records)  # a Ctrl-C may come between writing and noting it
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         overhead = self._account()
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")

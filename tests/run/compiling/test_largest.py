@@ -49,3 +49,18 @@ def test_what_fits_beyond_what_does_not_is_no_answer():
     search.tell(1024, fits=False)
     assert search.next() is None
     assert search.reason == "1024 does not fit, though 2048 does"
+
+
+def test_a_length_of_the_grid_that_is_refused_does_not_end_the_search():
+    search = Search()
+    search.tell(1024, fits=None, why="topk must be below seq")
+    search.tell(4096, fits=True)
+    search.tell(8192, fits=False)
+    assert search.next() == 6144
+    assert search.reason is None
+
+
+def test_where_every_length_is_refused_it_says_why():
+    search = Search()
+    search.tell(1024, fits=None, why="topk must be below seq")
+    assert (search.next(), search.reason) == (None, "topk must be below seq")

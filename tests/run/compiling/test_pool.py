@@ -55,6 +55,37 @@ def test_whatever_an_answer_depends_on_is_in_its_key(pool, ask, monkeypatch, nam
     assert len(lane.compiled) == 2
 
 
+@pytest.mark.parametrize("name", ["XLA_FLAGS", "TPU_LIBRARY_PATH", "LIBTPU_INIT_ARGS", "JAX_ENABLE_X64"])
+def test_variables_that_change_programs_are_in_the_key(pool, ask, monkeypatch, name):
+    lane = FakeLane()
+    monkeypatch.delenv(name, raising=False)
+    keys._flags.cache_clear()
+    heard(pool(lane), ask())
+    monkeypatch.setenv(name, "something")
+    keys._flags.cache_clear()
+    heard(pool(lane), ask())
+    monkeypatch.delenv(name)
+    keys._flags.cache_clear()
+    assert heard(pool(lane), ask())[1024, "host"].cached
+    assert len(lane.compiled) == 2
+
+
+def test_a_framework_that_cannot_be_imported_now_is_asked_for_again(pool, ask):
+    missing = Answer.failed("unsupported", "jax cannot be imported", passing=True)
+    for _ in range(2):
+        lane = FakeLane({("mask/scatter", 1024, "host"): missing})
+        assert heard(pool(lane), ask())[1024, "host"].status == "unsupported"
+        assert len(lane.compiled) == 1
+
+
+def test_what_json_cannot_hold_is_an_answer_and_is_not_kept(pool, ask):
+    odd = dataclasses.replace(answer(), facts={"size": 1 << 70})
+    for _ in range(2):
+        lane = FakeLane({("mask/scatter", 1024, "host"): odd})
+        assert heard(pool(lane), ask())[1024, "host"].status == "ok"
+        assert len(lane.compiled) == 1
+
+
 def test_the_key_follows_code_that_a_variant_imports(pool, ask, monkeypatch):
     lane = FakeLane()
     heard(pool(lane), ask())
