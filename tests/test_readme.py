@@ -41,6 +41,19 @@ def test_the_charts_are_drawn_from_the_kept_run(tmp_path, name):
     assert (tmp_path / f"{name}.svg").read_bytes() == (ROOT / f"docs/charts/{name}.svg").read_bytes()
 
 
+def test_the_chart_of_targets_is_drawn_from_its_kept_run(tmp_path):
+    run = re.search(r"`seqsweep show --run (\S+)`", README)
+    assert run is not None
+    call("chart", "mask", "--run", run[1], "--out", str(tmp_path))
+    assert (tmp_path / "mask-static.svg").read_bytes() == (ROOT / "docs/charts/mask-static.svg").read_bytes()
+
+
+def test_every_picture_is_there():
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README)
+    assert pictures
+    assert [name for name in pictures if not (ROOT / name).is_file()] == []
+
+
 @pytest.mark.jax
 def test_the_ten_line_file_is_an_implementation(tmp_path):
     example = next(
