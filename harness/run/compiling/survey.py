@@ -68,7 +68,7 @@ class _Survey:
         self.answers: dict[str, dict[str, Answer]] = {}
         self.written: list[Record] = []
         self.shown = -1
-        self.asked = self.told = self.cached = 0
+        self.asked = self.told = self.cached = self.compiled = 0
         self.start = time.monotonic()
 
     def run(self, *, longest: bool) -> Done:
@@ -104,6 +104,7 @@ class _Survey:
             ask, answer = self.pool.next()
             self.told += 1
             self.cached += answer.cached
+            self.compiled += not answer.cached and answer.status != "unsupported"
             take(ask, answer)
 
     def _longest(self) -> list[Fit]:
@@ -193,11 +194,11 @@ class _Survey:
         )
 
     def _remaining(self) -> float | None:
-        fresh, left = self.told - self.cached, self.asked - self.told
-        return (time.monotonic() - self.start) / fresh * left if fresh else None
+        left = self.asked - self.told
+        return (time.monotonic() - self.start) / self.compiled * left if self.compiled else None
 
     def _account(self) -> dict[str, Any]:
-        """`compile_s` is the wall time that all cores together spent compiling, per core."""
+        """`compile_s` is the time that the lanes spent compiling, per lane; refusals are neither count."""
         wall = time.monotonic() - self.start
         compiling = min(wall, self.pool.busy_s / len(self.pool.lanes))
         return {
@@ -206,6 +207,6 @@ class _Survey:
             "share": compiling / wall if wall > 0 else None,
             "compile_s": round(compiling, 3),
             "other_s": round(wall - compiling, 3),
-            "compiled": self.told - self.cached,
+            "compiled": self.compiled,
             "cached": self.cached,
         }
