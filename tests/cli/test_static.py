@@ -177,7 +177,7 @@ def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
         env=os.environ,
     ) as running:
         heard = running.stderr.readline()
-        running.send_signal(signal.SIGINT)
+        running.send_signal(signal.SIGTERM)
         rest = running.stderr.read()
     assert running.returncode == 130
     assert "[1/60]" in heard
