@@ -36,11 +36,12 @@ def closure(path: Path) -> set[Path]:
     return found
 
 
-def _imported(file: Path) -> list[Path]:
+@cache
+def _imported(file: Path) -> tuple[Path, ...]:
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
-        return []
+        return ()
     roots = [file.parent, _home(file), PROJECT, Path.cwd(), *map(Path, _search_path())]
     found: list[Path] = []
     for name, level in _names(tree):
@@ -48,7 +49,7 @@ def _imported(file: Path) -> list[Path]:
         parts = name.split(".")
         for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
             found += [hit for root in where if (hit := _file_of(root, parts[:length]))]
-    return [hit for hit in found if not _known_otherwise(hit)]
+    return tuple(hit for hit in found if not _known_otherwise(hit))
 
 
 def _home(file: Path) -> Path:
