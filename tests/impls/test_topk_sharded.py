@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from impls.topk.family import FAMILY, TopkWorkload
+from tests.targets.alone import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = TopkWorkload(
@@ -87,14 +88,6 @@ w = TopkWorkload(**json.loads(sys.argv[1]))
 devices = topologies.get_topology_desc(platform="tpu", topology_name="v5p:4x4x8").devices
 print(json.dumps({b.name: told(compiled(b, w, devices)) for b in (indexer_exact, indexer_approx)}))
 """
-ALONE = {
-    "JAX_PLATFORMS": "cpu",
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_ACCELERATOR_TYPE": "v5p-8",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    "TPU_LOG_DIR": "disabled",
-}
 
 
 @pytest.mark.jax
@@ -105,7 +98,7 @@ def test_production_shape_over_128_devices():
     done = subprocess.run(
         [sys.executable, "-c", SHARDED, given],
         cwd=ROOT,
-        env={**os.environ, **ALONE},
+        env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
         timeout=300,

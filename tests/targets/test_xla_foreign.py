@@ -10,6 +10,7 @@ import pytest
 
 from harness.catalog.accelerators import absent
 from harness.spec.record import Collective, Static
+from tests.targets.alone import ENVIRONMENT
 
 pytestmark = pytest.mark.jax
 
@@ -17,14 +18,6 @@ TPU, GPU = "tpu:v5p:2x2x1", "cuda:h200"
 N = 512
 PRODUCT = 2 * N**3
 ONCE = "FLOPs and bytes count the body of a loop of unknown length once (body only)"
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_ACCELERATOR_TYPE": "v5p-8",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    "TPU_LOG_DIR": "disabled",
-}
 
 
 def compiled(root, target, *names, seed="0"):
