@@ -2,7 +2,8 @@
 
 Counts ids, then compares positions at a segment's two ends: its first query is dropped where its first key
 lies later, its last key where its last query lies earlier. One token each at most: right for a ring's
-stripe, wrong for a query much shorter than its keys. Linear in seq.
+stripe, wrong for a query much shorter than its keys. A segment that one side does not hold, by the lengths
+before either is dropped, keeps all the tokens of the other, though they meet no partner. Linear in seq.
 
 As merged, hence with its faults. Places are matched by their number, so from an absent segment on the ends
 of different segments are compared. A segment's end is offset[i + 1] − 1, which may be padding behind it, and
@@ -59,10 +60,11 @@ def fast_causal(w: OffsetsWorkload):
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
         q_len, kv_len, q_off, kv_off = tail(segment_ids_q, segment_ids_kv, w.max_segments)
+        both = (q_len > 0) & (kv_len > 0)
         late = at(positions_kv, kv_off[:, :-1]) > at(positions_q, q_off[:, :-1])
-        drop = (late & (q_len > 0)).astype(jnp.int32)
+        drop = (late & both).astype(jnp.int32)
         q_off = q_off.at[:, :-1].add(drop)
         beyond = at(positions_kv, kv_off[:, 1:] - 1) > at(positions_q, q_off[:, 1:] - 1)
-        return q_len - drop, kv_len - (beyond & (kv_len > 0)), q_off, kv_off
+        return q_len - drop, kv_len - (beyond & both), q_off, kv_off
 
     return offsets

@@ -185,6 +185,21 @@ def test_the_fast_path_compares_padding_behind_a_segment():
     assert reference(w, inputs)[1].tolist() == [[2, 3]]
 
 
+@pytest.mark.parametrize(
+    ("inputs", "answer"),
+    [
+        (row("1 1", "0 0", "0 1", "0 1"), ["2", "0", "0 -1", "-1 -1"]),
+        (row("0 0 0", "1 1 1", "0 0 0", "0 1 2"), ["0", "3", "-1 -1", "0 -1"]),
+        (row("1 0", "1 0", "0 0", "1 1"), ["0", "0", "1 -1", "0 -1"]),
+    ],
+    ids=["no keys", "no queries", "both"],
+)
+def test_the_fast_path_trims_only_what_both_sides_hold(inputs, answer):
+    """By the lengths before any trim: a segment that loses its only query still loses its only key."""
+    w = OffsetsWorkload(seq=inputs["segment_ids_q"].shape[1], max_segments=1)
+    assert lists(call(fast_causal, w, inputs)) == [[numbers(part)] for part in answer]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tile", [7, 1000])
 def test_blocks_that_do_not_divide_the_row(kind, tile):
