@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.targets.hlo import Graph
-from harness.targets.loops import COUNTS, FREE, Further, analysis, further
+from harness.targets.loops import COUNTS, FREE, Further, analysis, further, put_back
 
 NO_COUNT = "the compiler gives none"
 ONCE = ("cpu", "tpu")  # whose own counts hold a loop's body once; seen in jaxlib 0.10.2 and libtpu 0.0.52
@@ -75,7 +75,7 @@ def work(
         if opaque or value is None or value + uncounted < 0:
             done.unavailable[name] = f"the custom call {opaque} is not counted" if opaque else NO_COUNT
         else:
-            setattr(done, name, value + uncounted)
+            setattr(done, name, put_back(value, uncounted))
     known = done.flops is not None or done.bytes_accessed is not None
     worked = [call for call in calls if call not in FREE]
     if done.flops is not None:

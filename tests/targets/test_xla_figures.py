@@ -89,6 +89,23 @@ def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
     assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
 
 
+@pytest.mark.parametrize(
+    ("flops", "without"),
+    [
+        (16_777_215, 16_777_216),  # below 2²⁴ every whole number is a float32
+        (16_941_118, 16_941_120),  # 32831 + 16908288 make 16941119, which is none: −1 came before the larger
+        (16_941_120, 16_941_120),  # and behind it, where it was rounded away
+        (33_587_264, 33_587_264),
+        (192_937_984, 192_937_984),  # topk/exact on tpu:v6e, 1024 rows of 8192, k 512
+    ],
+)
+def test_a_minus_one_that_a_large_sum_never_held_is_not_added(flops, without):
+    """Sums are float32: from 2²⁴ on a −1 is lost in rounding, and 192937985 is no sum of XLA's."""
+    cost = {"flops": float(flops), "bytes accessed": float(flops), "optimal_seconds": -0.9997}
+    done = of_a_tpu(["ConcatBitcast"], **cost)
+    assert (done.flops, done.bytes_accessed) == (without, without)
+
+
 def test_a_call_that_only_takes_memory_leaves_nothing_out():
     done = of_a_tpu(["AllocateBuffer"], flops=98.0, optimal_seconds=2e-6, **{"bytes accessed": 998.0})
     assert (done.flops, done.bytes_accessed, done.optimal_s) == (98, 998, 2e-6)

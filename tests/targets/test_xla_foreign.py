@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from harness.catalog.accelerators import absent
@@ -95,6 +96,13 @@ def test_custom_calls_that_libtpu_does_not_know_leave_no_time(tpu):
     assert tpu["cholesky"].optimal_s is None
     assert "Cholesky" in tpu["cholesky"].unavailable["optimal_s"]
     assert "FLOPs and bytes may leave out" in tpu["cholesky"].warnings[0]
+
+
+@pytest.mark.parametrize("order", ["before", "behind"])
+def test_a_call_that_libtpu_does_not_know_takes_nothing_from_a_large_sum(tpu, order):
+    """32831 FLOPs and a product's 2²⁵ are no float32 together; what there is of a −1 in it is lost."""
+    both = tpu["small_cholesky"].flops + 2 * 256**3
+    assert tpu[order].flops == float(np.float32(both)) != both
 
 
 def test_what_devices_send_one_another(tpu):
@@ -210,6 +218,14 @@ def cholesky(x):
     return jax.numpy.linalg.cholesky(x)
 
 
+def before(x, w):
+    return cholesky(x[:64, :64]), x @ w
+
+
+def behind(x, w):
+    return before(x, w)[::-1]
+
+
 def approx(scores, recall=0.95):
     import jax
 
@@ -234,7 +250,6 @@ def attention_rows(q, k):
 
 def sharded(name, devices):
     import jax
-    import numpy as np
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
@@ -266,6 +281,9 @@ PROGRAMS = {
     "by_threes": (by_threes, *SQUARES),
     "unknown": (unknown, *SQUARES),
     "cholesky": (cholesky, (256, 256)),
+    "small_cholesky": (cholesky, (64, 64)),
+    "before": (before, (256, 256), (256, 256)),
+    "behind": (behind, (256, 256), (256, 256)),
     "approx_short": (approx, (8, 2048)),
     "exact_short": (exact, (8, 2048)),
     "approx_long": (approx, (8, 8192)),
@@ -274,7 +292,10 @@ PROGRAMS = {
     "attention_rows": (attention_rows, (256, 256), (256, 256)),
 }
 COMMON = ("product", "scanned", "renamed", "elsewhere", "nested", "by_threes", "unknown", "cholesky")
-TPU_ONLY = ("approx_short", "exact_short", "approx_long", "exact_long", "top_k_rows", "attention_rows")
+TPU_ONLY = (
+    *("approx_short", "exact_short", "approx_long", "exact_long", "top_k_rows", "attention_rows"),
+    *("small_cholesky", "before", "behind"),
+)
 SHARDED = ("gathered", "summed", "scattered", "exchanged", "passed_on")
 
 if __name__ == "__main__":
