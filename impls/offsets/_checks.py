@@ -133,6 +133,13 @@ CHECKS = (
         when=plain,
     ),
     Check(
+        "many_gaps",
+        "padding inside a segment was claimed to be handled, with no limit to how often "
+        "(review of TransformerEngine #2522)",
+        _gives("gaps"),
+        when=plain,
+    ),
+    Check(
         "ids_above_max_segments",
         "ids beyond max_segments void one side's offsets (TransformerEngine #2522, as merged)",
         _gives("G7"),

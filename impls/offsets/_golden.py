@@ -1,4 +1,4 @@
-"""Packed rows small enough to answer by hand: the golden vectors G1 to G10, and a ring's short stripe.
+"""Packed rows small enough to answer by hand: the golden vectors G1 to G10, a ring's short stripe, many gaps.
 
 G1 plain; G2 a gap inside a segment; G3 longer keys; G4 a segment longer and one shorter than its keys;
 G5 an absent segment; G6 a stripe; G7 ids from 4 on; G8 six segments in three places; G9 padding alone;
@@ -91,7 +91,10 @@ SHORT_STRIPE = {
     )
 }
 
-VECTORS = GOLDEN | SHORT_STRIPE
+# A gap behind every token: more runs than any layout of so many segments has.
+MANY_GAPS = {"gaps": Row("1 0 1 0 2 0 2 0 2 0 3 0 3 0 3", answer="2 3 3 | 2 3 3 | 0 2 4 6 | 0 2 4 6")}
+
+VECTORS = GOLDEN | SHORT_STRIPE | MANY_GAPS
 
 
 def workload_of(w: OffsetsWorkload, batch: int) -> OffsetsWorkload:

@@ -5,9 +5,12 @@ no partner are the first of a query's run and the last of a key's, and a binary 
 every id once and, beyond the ends of runs, no position: no other variant here touches as little.
 
 Exact while a row has no more than 4 · max_segments + 1 runs, padding counted too: two of tokens and two of
-padding for each segment. Of a row with more the last are lost. Comparing runs with runs grows with the square
-of max_segments.
+padding for each segment. No layout has more, so that no workload is refused for it; of any other row with
+more the last are lost, as the check `many_gaps` shows. The limit stands with every case. Comparing runs with
+runs grows with the square of max_segments.
 """
+
+from typing import Any
 
 from harness import Unsupported, implementation
 
@@ -15,7 +18,19 @@ from ._runs import LANES, boundaries, first_at_least
 from .family import OffsetsWorkload
 
 
-@implementation(framework="jax", semantics="exact")
+def most_runs(w: OffsetsWorkload) -> int:
+    return 4 * w.max_segments + 1
+
+
+def facts(w: OffsetsWorkload, *_: Any) -> dict[str, Any]:
+    return {"most_runs_of_a_row": most_runs(w)}
+
+
+def loses_runs(*_: Any) -> dict[str, str]:
+    return {"many_gaps": "finds 4 · max_segments + 1 runs of a row and no more"}
+
+
+@implementation(framework="jax", semantics="exact", fails=loses_runs, facts=facts)
 def run_length(w: OffsetsWorkload, *, block: int = 64):
     import jax
     import jax.numpy as jnp
@@ -24,7 +39,7 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
         raise Unsupported("the ends of a run do not decide a sliding window; use torch_unique or kind causal")
     if block < LANES or block % LANES:
         raise Unsupported(f"a block of {block} does not divide into columns of {LANES}; use a multiple of it")
-    runs = 4 * w.max_segments + 1
+    runs = most_runs(w)
 
     def found(ids, positions):
         """Of every run: start, end, id (0 where there is none), first and last key, and position − key."""

@@ -16,7 +16,7 @@ from .family import OffsetsWorkload, counted, partnerless
 
 def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:
     return counted(w, options) | {
-        "intra_segment_padding": "an ascending row has one start for each id",
+        **dict.fromkeys(("intra_segment_padding", "many_gaps"), "an ascending row has one start for each id"),
         "ids_above_max_segments": "only ids up to max_segments are searched for",
         "more_segments_than_slots": "only ids up to max_segments are searched for",
     }

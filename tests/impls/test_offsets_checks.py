@@ -99,6 +99,13 @@ def one_start(answer, inputs, w):
     return answer
 
 
+def first_runs(answer, inputs, w):
+    """Tokens behind a row's first 13 runs are not seen."""
+    runs = [np.cumsum(np.diff(ids, axis=1, prepend=~ids[:, :1]) != 0, axis=1) for ids in inputs[:2]]
+    ids = [np.where(run > 13, 0, row) for run, row in zip(runs, inputs, strict=False)]
+    return right(w)(*ids, *inputs[2:])
+
+
 def clipped(answer, inputs, w):
     """Ids beyond max_segments are counted into the last place."""
     for part, ids in zip(answer[:2], inputs, strict=False):
@@ -168,6 +175,7 @@ BROKEN = [
         "of G10b in a batch q_offsets are [17, 23, -1, -1]",
     ),
     ("intra_segment_padding", PLAIN, changed(one_start), "q_offsets are [0, 4, -1, -1], not [0, 3, 4, -1]"),
+    ("many_gaps", PLAIN, changed(first_runs), "q_seqlens are [2, 3, 2], not [2, 3, 3]"),
     ("ids_above_max_segments", PLAIN, changed(clipped), "q_seqlens are [0, 0, 8], not [0, 0, 0]"),
     (
         "more_segments_than_slots",

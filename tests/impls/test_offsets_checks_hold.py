@@ -21,8 +21,9 @@ from impls.offsets.segment_min import segment_min
 from impls.offsets.torch_unique import torch_unique
 from tests.impls.test_offsets_checks import trial
 
-GOOD = (mask_quadratic, mask_blocked, segment_min, run_length, torch_unique)
-KNOWN_WRONG = (bincount, compact_bincount, onehot_minmax, searchsorted, fast_causal)
+GOOD = (mask_quadratic, mask_blocked, segment_min, torch_unique)
+LIMITED = (run_length,)  # right on every seeded row
+KNOWN_WRONG = (*LIMITED, bincount, compact_bincount, onehot_minmax, searchsorted, fast_causal)
 ALL = (*GOOD, *KNOWN_WRONG)
 KINDS = ("causal", "bottom_right", "padding", "sliding")
 SMALL = OffsetsWorkload(seq=16, max_segments=3)
@@ -107,6 +108,12 @@ def test_which_golden_vectors_differ_and_how(variant, kind):
 def test_the_short_cut_gives_another_row_its_neighbour_s_lengths():
     reason = examined(fast_causal, SMALL)["batch_equals_per_row"].reason
     assert "of G10b in a batch kv_seqlens are [6, 1, 0], not [5, 1, 0] as alone" in reason
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_of_too_many_runs_the_last_are_lost(kind):
+    verdict = examined(run_length, replace(SMALL, kind=kind))["many_gaps"]
+    assert verdict.reason == "q_seqlens are [2, 3, 2], not [2, 3, 3]"
 
 
 def test_no_declared_failure_names_a_check_that_is_not_there():

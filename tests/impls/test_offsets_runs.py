@@ -1,6 +1,7 @@
 """Variants that count, trim, tile or search runs: golden vectors, their traps, and cu_seqlens and back."""
 
 import inspect
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from impls.offsets._runs import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.fast_causal import fast_causal, more_to_trim
 from impls.offsets.mask_blocked import mask_blocked
-from impls.offsets.run_length import run_length
+from impls.offsets.run_length import most_runs, run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.torch_unique import torch_unique
 
@@ -228,6 +229,16 @@ def test_run_boundaries_however_dense_the_changes_are(block, seq):
         )
         places = np.flatnonzero(np.diff(ids, prepend=~ids[:1]))[:66]
         assert first(ids).tolist() == [*places, *[seq] * (66 - len(places))]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_layout_has_more_runs_than_are_found(layout):
+    for seed in range(20):
+        w = OffsetsWorkload(batch=4, seq=64 + seed, max_segments=1 + seed % 16 + (layout == "absent"))
+        inputs = FAMILY.inputs(replace(w, layout=layout), np.random.default_rng(seed))
+        for ids in (inputs["segment_ids_q"], inputs["segment_ids_kv"]):
+            runs = 1 + (np.diff(ids, axis=1) != 0).sum(axis=1)
+            assert runs.max() <= most_runs(w) == run_length.facts(w, None, {})["most_runs_of_a_row"]
 
 
 def test_more_runs_than_places_lose_the_last():
