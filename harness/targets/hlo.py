@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +86,13 @@ class Graph:
         options = importlib.import_module("jaxlib._hlo").HloPrintOptions()
         options.print_metadata = False
         return cls(module.to_string(options))
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        """How many instructions of each opcode all computations hold, by name."""
+        computations = self.computations.values()
+        found = Counter(one.opcode for part in computations for one in part.instructions.values())
+        return dict(sorted(found.items()))
 
     def reach(self, name: str) -> list[str]:
         """The computation and all it calls, callees first: the order in which a text defines them."""

@@ -29,7 +29,8 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
     found, sends = re.search(r"\bwhile\(", text) is not None, present(text)
-    graph, turns = _graph(modules) if found or sends else (None, {})
+    read = _graph(modules)
+    graph, turns = _turning(read) if found or sends else (None, {})
     looped = found or unread is not None  # a loop that may be there
     memory = _memory(compiled.memory_analysis(), platform)
     done = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
@@ -60,6 +61,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         custom_calls=calls,
         collectives=collectives(graph, turns) if graph else (),
         body_only=done.body_only,
+        opcodes=read.opcodes if read else {},
         lower_s=lower_s,
         compile_s=compile_s,
         unavailable={
@@ -92,14 +94,21 @@ def _memory(memory: Any, platform: str) -> dict[str, int | None]:
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
 
 
-def _graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
-    """The program's one module, and how often its loops turn; None where it cannot be read.
+def _graph(modules: Sequence[Any]) -> Graph | None:
+    """The program's one module; None where it cannot be read.
 
     Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
     """
     try:
         (module,) = modules
-        graph = Graph.of(module)
-        return graph, lengths(graph)
+        return Graph.of(module)
+    except (ImportError, AttributeError, TypeError, ValueError, LookupError):
+        return None
+
+
+def _turning(graph: Graph | None) -> tuple[Graph | None, dict[str, int | None]]:
+    """The graph, and how often its loops turn; None where that is beyond reading."""
+    try:
+        return (graph, lengths(graph)) if graph else (None, {})
     except (TypeError, ValueError, LookupError, RecursionError):
         return None, {}

@@ -1,5 +1,5 @@
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -34,7 +34,8 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    added = {"warnings": [], **later, "unavailable": unavailable, "collectives": [], "body_only": False}
+    joined = {"collectives": [], "body_only": False, "opcodes": {}}
+    added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
         "static": {"host": {**host, **added}},
@@ -122,6 +123,14 @@ def test_collectives_survive_the_round_trip():
     again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
     assert again.static["host"] == host
     assert again.static["host"].collectives == moved
+
+
+def test_opcodes_survive_the_round_trip_and_are_none_of_an_older_record():
+    host = EXAMPLE["static"]["host"]
+    counted = Static.from_json({**host, "opcodes": {"dot": 2, "sort": 1}})
+    assert counted.opcodes == {"dot": 2, "sort": 1}
+    assert Static.from_json(json.loads(json.dumps(asdict(counted)))) == counted
+    assert Static.from_json(host).opcodes == {}
 
 
 def test_a_missing_figure_has_its_reason():

@@ -55,6 +55,7 @@ def statics(draw):
         flops_source=draw(st.none() | st.sampled_from(FLOPS_SOURCES)),
         program=draw(st.none() | names),
         custom_calls=tuple(draw(st.lists(names, max_size=2))),
+        opcodes=draw(st.dictionaries(names, counts, max_size=2)),
         compile_s=draw(st.none() | seconds),
         fits=draw(st.none() | st.booleans()),
         unavailable={name: "not given" for name, figure in figures.items() if figure is None},

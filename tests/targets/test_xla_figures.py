@@ -37,6 +37,19 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert (static.collectives, static.body_only) == ((), False)
 
 
+def test_instructions_are_counted_by_opcode_in_fusions_and_loops_too(figures):
+    import jax
+
+    product = figures(lambda a, b: a @ b, (64, 64), (64, 64)).opcodes
+    assert product == {"dot": 1, "fusion": 1, "parameter": 4}
+    scan = figures(
+        lambda x, w: jax.lax.scan(lambda c, _: (c @ w, None), x, None, length=9)[0], (64, 64), (64, 64)
+    )
+    assert (scan.opcodes["while"], scan.opcodes["dot"]) == (1, 1)
+    top = figures(lambda x: jax.lax.top_k(x, 4), (8, 64)).opcodes
+    assert (top["custom-call"], "dot" in top, "sort" in top) == (1, False, False)
+
+
 def test_an_opaque_call_spoils_no_sum(figures):
     import jax
 
@@ -137,7 +150,7 @@ def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
     static = xla.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0)
     assert (static.flops, static.temp_bytes, static.optimal_s, static.body_only) == (98, 64, None, True)
     reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
-    assert static.unavailable["program"] == reason
+    assert (static.unavailable["program"], static.opcodes) == (reason, {})
     assert static.warnings == (
         "custom calls, collectives and loops are not known: the module cannot be read",
         "FLOPs and bytes count the body of a loop, for the module's text could not be read, once (body only)",

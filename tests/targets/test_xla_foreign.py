@@ -70,6 +70,15 @@ def test_the_source_of_flops_and_times(tpu, gpu):
     assert gpu["product"].unavailable == {"optimal_s": "the compiler gives none"}
 
 
+def test_opcodes_of_every_computation_are_counted(figures):
+    """A product is a convolution on the TPU, and stays a dot on cuda; a loop's body counts once."""
+    for name in ("product", "scanned"):
+        opcodes = figures[name].opcodes
+        assert opcodes.get("convolution", 0) + opcodes.get("dot", 0) == 1
+        assert opcodes.get("while", 0) == (name == "scanned")
+    assert figures["cholesky"].opcodes["custom-call"] >= len(figures["cholesky"].custom_calls)
+
+
 @pytest.mark.parametrize(("name", "turns"), [("scanned", 50), ("nested", 35), ("by_threes", 33)])
 def test_a_body_counts_as_often_as_it_turns(figures, name, turns):
     once = figures["product"].flops
@@ -121,6 +130,7 @@ def test_an_approximation_of_top_k_is_engaged_or_not(tpu):
     assert tpu["approx_short"].custom_calls == tpu["exact_short"].custom_calls
     assert tpu["approx_short"].program == tpu["exact_short"].program
     assert "PartialReduce" in tpu["approx_long"].custom_calls
+    assert (tpu["approx_long"].opcodes["sort"], "convolution" in tpu["approx_long"].opcodes) == (1, False)
     assert "PartialReduce" not in tpu["exact_long"].custom_calls
     assert tpu["approx_long"].program != tpu["exact_long"].program
     assert tpu["approx_long"].flops < tpu["exact_long"].flops
