@@ -25,8 +25,9 @@ COMPILERS = {
 class Accelerator:
     """One device of a kind (`tpu`, `cuda`), as its file under `accelerators/` has it.
 
-    `peak_flops` are dense FLOP/s by dtype. `topology` is a TPU's (`name`, `dimensions`); `gpu` is what XLA
-    asks of a GPU, under its own names.
+    `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a TPU's
+    vector units, all of one device's together; None where no source gives them. `topology` is a TPU's
+    (`name`, `dimensions`); `gpu` is what XLA asks of a GPU, under its own names.
     """
 
     name: str
@@ -37,6 +38,16 @@ class Accelerator:
     peak_flops: Mapping[str, float]
     topology: Mapping[str, Any] = field(default_factory=dict)
     gpu: Mapping[str, Any] = field(default_factory=dict)
+    vector_ops: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.vector_ops is None:
+            return
+        if self.kind != "tpu" or not 0 < self.vector_ops < min(self.peak_flops.values()):
+            raise ValueError(
+                f"{self.name}: vector_ops {self.vector_ops:g} are no TPU's; "
+                "give a number above 0 and below its peak_flops"
+            )
 
     @property
     def kind(self) -> str:
