@@ -1,4 +1,4 @@
-"""What targets have to say in a line each: turned verdicts, transfers between devices, equal programs."""
+"""What targets have to say in a line each: turned verdicts, transfers, heaviest operators, equal programs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,9 +9,12 @@ from harness.analysis.turning import turnings
 from harness.report.cells import short_label
 from harness.report.targets_table import TURNS
 from harness.spec.figures import WORDS
+from harness.spec.record import OperatorWeight, Static
 from harness.spec.units import format_bytes, format_count
 
 MOST = 8  # lines of one kind below a table
+FEW = 4  # programs whose heaviest operators are named; of more, --json has them
+WORTH = 0.1  # of a program's estimates: a second operator with less is not named
 
 
 def turning_lines(suite: SuiteRecords) -> list[str]:
@@ -52,6 +55,34 @@ def collective_lines(suite: SuiteRecords) -> list[str]:
             for (target, label, text), at in found.items()
         ]
     )
+
+
+def weight_lines(suite: SuiteRecords) -> list[str]:
+    """`Expected by tpu:v5p's compiler to weigh most (no time): broadcast at 128Ki: fusion at mask.py:22 …`.
+
+    Of a compiler that estimates operators, the heaviest one or two, and how many have an estimate at all.
+    """
+    lines: list[str] = []
+    for own in by_case(suite.records).values():
+        for target in targets(suite):
+            figures = static_of(own, target)
+            if figures is not None and figures.operator_weights:
+                said = f"{short_label(label_of(own[0]))} at {format_count(own[0].seq)}: {_heaviest(figures)}"
+                lines.append(f"Expected by {target}'s compiler to weigh most (no time): {said}")
+    return lines if len(lines) <= FEW else []
+
+
+def _heaviest(figures: Static) -> str:
+    first, *others = figures.operator_weights
+    named = [first, *(one for one in others[:1] if one.share >= WORTH)]
+    weighed, among = figures.weighed
+    return f"{', '.join(map(_weight, named))} of the estimates; {weighed} of {among} operators have one"
+
+
+def _weight(one: OperatorWeight) -> str:
+    place = f" at {one.source}" if one.source else ""
+    loop = " in a loop of unknown length" if one.turns is None else ""
+    return f"{one.operator}{place}{loop} {100 * one.share:.3g} %"
 
 
 def program_lines(suite: SuiteRecords) -> list[str]:

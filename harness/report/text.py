@@ -19,7 +19,7 @@ from harness.report.limits import limit_of
 from harness.report.render import print_tables
 from harness.report.sides import sides_tables
 from harness.report.table import suite_tables
-from harness.report.target_lines import collective_lines, program_lines, turning_lines
+from harness.report.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.targets_table import growth_table, targets_table
 from harness.spec.record import Record
 
@@ -65,7 +65,7 @@ def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords)
             cases = targets_table(suite, panel, limits, notes)
             print_tables(console, cases, growth_table(suite, panel, notes))
             own = replace(suite, records=tuple(select(suite, panel=panel)))
-            _print_lines(console, [*turning_lines(own), *collective_lines(own)])
+            _print_lines(console, [*turning_lines(own), *collective_lines(own), *weight_lines(own)])
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in points(suite):
             print_tables(console, detail_table(suite, panel, compiled[0]))

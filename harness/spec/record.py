@@ -111,13 +111,31 @@ class Collective:
 
 
 @dataclass(frozen=True)
+class OperatorWeight:
+    """What a compiler expects one operator to weigh, in cycles of a single run. No time, and in no verdict.
+
+    `turns` is how often its loops run it, None (counted as one) where that is not known; `share` is its
+    part of all estimates of the program, turns included. `source` is `file:line`, empty where the module
+    names none.
+    """
+
+    operator: str
+    opcode: str
+    source: str
+    estimated_cycles: int
+    turns: int | None
+    share: float
+
+
+@dataclass(frozen=True)
 class Static:
     """What the compiler says of one target. Every figure that is None has its reason.
 
     All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
     count; `body_only` says that something in a loop may be counted once: a warning says why. `opcodes`
     counts the instructions of the optimised module by opcode, insides of fusions and loops once each;
-    it is empty where the module cannot be read.
+    it is empty where the module cannot be read. `operator_weights` are the operators that a TPU's
+    compiler expects to weigh most, heaviest first; `weighed` says how many have an estimate, of how many.
     """
 
     argument_bytes: int | None = None
@@ -140,6 +158,8 @@ class Static:
     collectives: tuple[Collective, ...] = ()
     body_only: bool = False
     opcodes: Mapping[str, int] = field(default_factory=dict[str, int])
+    operator_weights: tuple[OperatorWeight, ...] = ()
+    weighed: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:
@@ -287,6 +307,7 @@ def _build(kind: type, data: Mapping[str, Any] | None) -> Any:
     if data is None:
         return None
     values = {name: data[name] for name in _names(kind) if name in data}
-    if values.get("collectives"):
-        values["collectives"] = [_build(Collective, one) for one in values["collectives"]]
+    for name, part in (("collectives", Collective), ("operator_weights", OperatorWeight)):
+        if values.get(name):
+            values[name] = [_build(part, one) for one in values[name]]
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})

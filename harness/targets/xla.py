@@ -12,6 +12,7 @@ from harness.targets.collectives import collectives, open_ended, present
 from harness.targets.hlo import Graph
 from harness.targets.identity import program, texts
 from harness.targets.trips import lengths
+from harness.targets.weights import weights
 from harness.targets.work import work
 
 NO_PEAK = "leaves temp out on this backend"
@@ -33,6 +34,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     graph, turns = _turning(read) if found or sends else (None, {})
     looped = found or unread is not None  # a loop that may be there
     memory = _memory(compiled.memory_analysis(), platform)
+    operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
     done = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
     missing = {
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
@@ -62,6 +64,8 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         collectives=collectives(graph, turns) if graph else (),
         body_only=done.body_only,
         opcodes=read.opcodes if read else {},
+        operator_weights=operators,
+        weighed=weighed,
         lower_s=lower_s,
         compile_s=compile_s,
         unavailable={

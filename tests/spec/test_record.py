@@ -3,7 +3,16 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from harness.spec.record import LATER_FIGURES, STATIC_FIGURES, Collective, Correctness, Record, Static, Timing
+from harness.spec.record import (
+    LATER_FIGURES,
+    STATIC_FIGURES,
+    Collective,
+    Correctness,
+    OperatorWeight,
+    Record,
+    Static,
+    Timing,
+)
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -34,7 +43,7 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    joined = {"collectives": [], "body_only": False, "opcodes": {}}
+    joined = {"collectives": [], "body_only": False, "opcodes": {}, "operator_weights": [], "weighed": [0, 0]}
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
@@ -123,6 +132,14 @@ def test_collectives_survive_the_round_trip():
     again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
     assert again.static["host"] == host
     assert again.static["host"].collectives == moved
+
+
+def test_operators_weights_survive_the_round_trip():
+    one = OperatorWeight("fusion", "fusion", "impls/mask/broadcast.py:22", 1099175168, 1, 0.99)
+    host = replace(RECORD.static["host"], operator_weights=(one,), weighed=(1, 3))
+    again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
+    assert again.static["host"] == host
+    assert Static.from_json(EXAMPLE["static"]["host"]).weighed == (0, 0)
 
 
 def test_opcodes_survive_the_round_trip_and_are_none_of_an_older_record():

@@ -16,6 +16,7 @@ from harness.spec.record import (
     Correctness,
     Cost,
     Memory,
+    OperatorWeight,
     Record,
     Static,
     Timing,
@@ -27,6 +28,7 @@ counts = st.integers(0, 2**63 - 1)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 values = st.one_of(st.none(), st.booleans(), counts, finite, names)
 seconds = st.floats(1e-9, 1e3)
+weights = st.builds(OperatorWeight, names, names, names, counts, st.none() | counts, st.floats(0, 1))
 
 
 @st.composite
@@ -56,6 +58,8 @@ def statics(draw):
         program=draw(st.none() | names),
         custom_calls=tuple(draw(st.lists(names, max_size=2))),
         opcodes=draw(st.dictionaries(names, counts, max_size=2)),
+        operator_weights=tuple(draw(st.lists(weights, max_size=2))),
+        weighed=(draw(counts), draw(counts)),
         compile_s=draw(st.none() | seconds),
         fits=draw(st.none() | st.booleans()),
         unavailable={name: "not given" for name, figure in figures.items() if figure is None},
