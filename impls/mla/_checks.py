@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness import Check, Judgement, Trial, Unsupported, leaves
 
 from ._bounds import FORWARD, growth, near
-from ._inputs import both_forms, plain
+from ._inputs import both_forms, inputs, plain
 from ._trials import SWITCH, asked, given, referee, rows_of, together, wide
 from .reference import dequantised, latents
 
@@ -224,6 +224,24 @@ def _fp8_dequant(trial: Trial) -> Judgement:
     return together({"": near(w, got, want, 2 * growth(w, w.input_scale))}, differing=differing)
 
 
+def _dtypes(trial: Trial) -> Judgement:
+    """A sequence in each of the four, with weights and tokens of its own; a refusal is a failure here."""
+    import numpy as np
+
+    parts = {}
+    for dtype in FORWARD:
+        w = replace(trial.workload, dtype=dtype, batch=1)
+        arrays, rows = inputs(w, np.random.default_rng(1)), rows_of(w.new)
+        try:
+            got = trial.solve(w, arrays)[:, rows]
+        except Unsupported as refusal:
+            parts[f"_{dtype}"] = Judgement(False, {}, str(refusal))
+            continue
+        expected = referee(arrays["weights"])(w, arrays, rows)
+        parts[f"_{dtype}"] = near(w, got, expected, growth(w, w.input_scale))
+    return together(parts)
+
+
 def _prefill(w: MlaWorkload) -> bool:
     return w.phase == "prefill"
 
@@ -285,6 +303,13 @@ CHECKS = (
         "numerical stability was claimed and not tested (DeepSeek-V3 #684)",
         _no_nan,
         modes=("fwd", "bwd", "fwd_bwd"),
+    ),
+    Check(
+        "dtypes",
+        "other data types were claimed to be compatible; the lines printed mix two (DeepSeek-V3 #684)",
+        _dtypes,
+        when=lambda w: _prefill(w) and w.weights == "plain",
+        named=("as_printed", "fast_path"),
     ),
     Check(
         "fp8_dequant",

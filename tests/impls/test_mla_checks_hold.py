@@ -58,6 +58,8 @@ def test_prefill_holds(variant, w):
     said = verdicts(w, variant)
     assert failures(said) == {}
     wanted = set(CHECKS) - {"boundary", "fallback_is_naive", "causality", "fp8_dequant"}
+    if variant is not fast_path or w.weights == "fp8_block":
+        wanted -= {"dtypes"}
     if w.seq == 1:
         wanted -= {"decode_after_prefill", "content_matters"}
     if variant is naive_chunked:

@@ -1,0 +1,56 @@
+"""#684's lines as its description prints them (`lines=after`), and those that they replace (`before`).
+
+Around them stands what `naive` does: its queries, keys and values, and its projection of the result. The
+two differ in the softmax alone, of which `after` wants f32: then probabilities are f32 beside values in the
+model's dtype, and torch multiplies only what has one dtype. Heads come first in both, for the lines before,
+taken literally, would attend heads and not tokens. Without a mask, as the description has its path.
+Source: DeepSeek-V3 #684, description.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from harness import Unsupported, implementation
+
+from ._mla import dequantised, keys_values, queries
+from .family import MlaWorkload, keeps_heads
+
+
+def raises(_: MlaWorkload, options: Mapping[str, Any]) -> dict[str, str]:
+    """The check asks for all four dtypes, whatever the workload's own."""
+    why = "probabilities are f32 beside values of another dtype (#684)"
+    return {} if options.get("lines") == "before" else {"dtypes": why}
+
+
+@implementation(framework="torch", semantics="dense", facts=keeps_heads, fails=raises)
+def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
+    import torch
+    from torch.nn.functional import linear, softmax
+
+    if w.phase == "decode" or (w.causal and w.seq > 1):
+        raise Unsupported("the lines printed know neither mask nor cache; use causal=false, or fast_path")
+
+    def before(q, k, v):
+        scores = torch.matmul(q, k.transpose(-2, -1)) * w.scale
+        scores = softmax(scores, dim=-1)
+        return torch.matmul(scores, v)
+
+    def after(q, k, v):
+        scores = torch.matmul(q, k.transpose(-2, -1)) * w.scale
+        scores = softmax(scores, dim=-1, dtype=torch.float32)
+        try:
+            return torch.matmul(scores, v)
+        except RuntimeError as error:
+            if scores.dtype == v.dtype:
+                raise
+            raise Unsupported(f"as printed, in {w.dtype} torch raises: {error}; use lines=before") from None
+
+    attend = before if lines == "before" else after
+
+    def prefill(x, weights, freqs):
+        weights = dequantised(w, weights)
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        heads = attend(*(part.transpose(1, 2) for part in (q, *keys_values(w, x, weights, freqs))))
+        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+
+    return prefill

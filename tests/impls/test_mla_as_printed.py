@@ -1,0 +1,98 @@
+"""#684's printed lines: right in f32 alone, and there the program of the lines that they replace."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from harness import Unsupported
+from impls.mla.as_printed import as_printed
+from impls.mla.family import FAMILY, MlaWorkload
+from impls.mla.fast_path import fast_path
+from tests.impls.mla_trial import CHECKS, NARROW, alone, drawn, trial
+from tests.impls.torch_case import judged, operators, run
+
+pytestmark = pytest.mark.torch
+
+LINES = ("before", "after")
+DEVICE = "prim.device.default"  # a question of the tracer, no operator
+DTYPES = ("f64", "f32", "bf16", "f16")
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    yield from alone(monkeypatch, NARROW)
+
+
+def under(lines):
+    return replace(as_printed, builder=partial(as_printed.builder, lines=lines))
+
+
+@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.parametrize("config", ["small", "v3"])
+@pytest.mark.parametrize(
+    "fields", [{"seq": 1}, {"seq": 60, "batch": 2, "causal": False}], ids=["one", "open"]
+)
+def test_both_are_right_in_f32(lines, config, fields):
+    w = MlaWorkload(config=config, **fields)
+    variant = under(lines)
+    assert judged(FAMILY, variant, w).passed
+    assert judged(FAMILY, variant, w, backward=True).passed
+
+
+@pytest.mark.parametrize("seq", [1, 64, 256])
+def test_in_f32_both_are_one_program(seq):
+    w = MlaWorkload(seq=seq, causal=False)
+    before, after = (operators(under(lines), FAMILY, w)[1] for lines in LINES)
+    assert [one for one in before if one[0] != DEVICE] == [one for one in after if one[0] != DEVICE]
+    assert any(name.startswith("aten._softmax") for name, _ in after)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "f32"])
+def test_only_the_lines_before_run_in_other_dtypes(dtype):
+    w = MlaWorkload(seq=40, causal=False, dtype=dtype)
+    assert judged(FAMILY, under("before"), w).passed
+    with pytest.raises(Unsupported, match=f"in {dtype} torch raises: expected"):
+        run(as_printed(w), drawn(w))
+
+
+def test_an_error_of_another_kind_is_not_taken_for_it():
+    w = MlaWorkload(seq=9, causal=False)
+    inputs = drawn(w)
+    inputs["weights"]["wkv_a"] = inputs["weights"]["wkv_a"][:, 1:]
+    with pytest.raises(RuntimeError, match="shape"):
+        run(as_printed(w), inputs)
+
+
+@pytest.mark.parametrize(
+    "w", [MlaWorkload(seq=9), MlaWorkload(seq=9, phase="decode")], ids=["causal", "decode"]
+)
+def test_masks_and_caches_are_refused(w):
+    with pytest.raises(Unsupported, match="use causal=false, or fast_path"):
+        as_printed(w)
+
+
+@pytest.mark.parametrize(
+    ("lines", "dtype"), [("after", "f32"), *(("before", dtype) for dtype in DTYPES)], ids=lambda given: given
+)
+def test_the_check_tries_all_dtypes_whatever_its_own(lines, dtype):
+    w = MlaWorkload(seq=40, causal=False, dtype=dtype)
+    verdict = CHECKS["dtypes"].judge(trial(w, under(lines)))
+    assert verdict.passed == (lines == "before")
+    assert bool(as_printed.fails(w, {"lines": lines})) == (lines == "after")
+    failed = {name for name in DTYPES if f"{name}: as printed" in verdict.reason}
+    assert failed == ({"f64", "bf16", "f16"} if lines == "after" else set())
+
+
+@pytest.mark.parametrize("fields", [{}, {"causal": False, "batch": 2}, {"input_scale": 16.0}])
+def test_the_described_path_holds_it(fields):
+    w = MlaWorkload(seq=40, **fields)
+    assert CHECKS["dtypes"].concerns("dense", "fwd", (), w, name="fast_path")
+    assert CHECKS["dtypes"].judge(trial(w, fast_path)).passed
+
+
+def test_it_concerns_those_named_alone():
+    w = MlaWorkload(seq=40)
+    assert not CHECKS["dtypes"].concerns("dense", "fwd", (), w, name="naive")
+    for other in (MlaWorkload(seq=40, phase="decode"), MlaWorkload(seq=40, weights="fp8_block")):
+        assert not CHECKS["dtypes"].concerns("dense", "fwd", (), other, name="fast_path")
