@@ -108,19 +108,19 @@ def static(
 
 @app.command()
 def claims(
-    families: flags.Families = None,
+    names: flags.ClaimNames = None,
     check: flags.Check = False,
     plugin: flags.Plugin = None,
     config: flags.ConfigFile = None,
     results: flags.Results = None,
     json: flags.Json = False,
 ) -> None:
-    """Published numbers beside ours: reproduced, contradicted, implausible, or not checkable here."""
+    """What became of published numbers: all of them, those of a family, or one (FAMILY/ID)."""
     from harness.command.claims import claims as judge
     from harness.command.claims import tell
 
     asked = Asked(locals())
-    outcome = judge(asked, families or (), check=check, say=lambda said: typer.echo(said, err=True))
+    outcome = judge(asked, names or (), check=check, say=lambda said: typer.echo(said, err=True))
     raise typer.Exit(tell(outcome, asked, check=check))
 
 

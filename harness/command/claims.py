@@ -1,4 +1,4 @@
-"""`claims`: what families have published, what is found of it here, and docs/CLAIMS.md."""
+"""`claims`: published numbers, what became of them here, and the documents that say so."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.analysis.claims import judge
-from harness.analysis.expression import Evidence
+from harness.claims.evidence import Workplace, gather
+from harness.claims.model import Claim, Verdict
+from harness.claims.page import PAGES, page
+from harness.claims.page_diff import alike, parts
+from harness.claims.verdict import judge
 from harness.command.asked import Asked
-from harness.command.claim_evidence import evidence
-from harness.report.claims_page import alike, page, parts
-from harness.spec.claim import Claim, Verdict
+from harness.spec.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
 
-FILE = Path("docs") / "CLAIMS.md"
+FOLDER = Path("docs")
 RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
 STALE = 1
 
@@ -37,36 +38,41 @@ class Outcome:
 
 def claims(
     asked: Asked,
-    families: Sequence[str] = (),
+    names: Sequence[str] = (),
     *,
     check: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """The verdicts on all claims, or on those of some families.
+    """The verdicts on all claims, or on those that are named: a family, or one claim as FAMILY/ID.
 
-    With all families docs/CLAIMS.md is written beside bench.yaml; with `check` it is compared instead. It
-    is not written where a compiler is missing, or something took too long or crashed, for it would hold
-    less than it does. `say` hears of what takes long. UsageError for a claims.yaml that cannot be understood.
+    With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
+    They are not written where a compiler is missing, or something took too long or crashed, for they would
+    hold less than they do. `say` hears of what takes long. UsageError for a claims.yaml that cannot be
+    understood, and for a name that is no family or claim.
     """
-    from harness.sweep.claims import claims_of
-    from harness.sweep.needs import needs
+    from harness.claims.needs import needs
 
     catalog, _ = asked.catalog()
-    chosen = [catalog.family(name) for name in dict.fromkeys(families)] or list(catalog.families.values())
-    found = [claim for family in chosen for claim in claims_of(family, catalog)]
-    wanted = list(dict.fromkeys(need for claim in found for need in needs(claim, catalog)))
-    verdicts = _judged(found, catalog, evidence(asked, catalog, wanted, say))
-    path = asked.config().home / FILE
-    text = page(verdicts, _versions())
+    chosen = _chosen(names, catalog)
+    wanted = list(dict.fromkeys(need for claim in chosen for need in needs(claim, catalog)))
+    place = Workplace(catalog, asked.config(), asked.results, asked.progress, say)
+    evidence = gather(place, wanted)
+    verdicts = tuple(judge(claim, catalog, evidence) for claim in chosen)
+    folder = asked.config().home / FOLDER
+    versions = _versions()
+    texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     if check:
-        return Outcome(verdicts, *_compared(path, verdicts, text, whole=not families))
-    return Outcome(verdicts, _written(path, verdicts, text, whole=not families), _unexpected(verdicts))
+        notes, problems = _missing_evidence(verdicts), list(_unexpected(verdicts))
+        for path, text in texts.items():
+            problems += _differences(path, verdicts, text, whole=not names)
+        return Outcome(verdicts, notes, tuple(problems))
+    return Outcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected(verdicts))
 
 
 def tell(outcome: Outcome, asked: Asked, *, check: bool = False) -> int:
     """Print the outcome; the exit code."""
+    from harness.claims.report import claims_data, print_claims
     from harness.command.printing import console, print_json
-    from harness.report.claims import claims_data, print_claims
 
     if asked.json:
         print_json({**claims_data(outcome.verdicts), "notes": outcome.notes, "problems": outcome.problems})
@@ -78,75 +84,84 @@ def tell(outcome: Outcome, asked: Asked, *, check: bool = False) -> int:
     return outcome.code(check=check)
 
 
-def _judged(found: Sequence[Claim], catalog: Catalog, told: Evidence) -> tuple[Verdict, ...]:
-    return tuple(judge(claim, catalog, told) for claim in found)
+def _chosen(names: Sequence[str], catalog: Catalog) -> list[Claim]:
+    """The claims that are named, in the order of the files; all without a name."""
+    from harness.claims.read_yaml import claims_of
+
+    families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
+    known = [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
+    for name in names:
+        if "/" in name and name not in {claim.name for claim in known}:
+            raise UsageError(f'unknown claim "{name}"{nearest(name, [claim.name for claim in known])}')
+    return [claim for claim in known if not names or {claim.family, claim.name} & set(names)]
 
 
 def _versions() -> dict[str, str]:
     """Of what the figures rest on, where it is installed; `2.9.0+cpu` is 2.9.0."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in RESTS_ON:
         try:
-            found[name] = version(name).partition("+")[0]
+            versions[name] = version(name).partition("+")[0]
         except PackageNotFoundError:  # an extra that is not installed
             continue
-    return found
+    return versions
 
 
 def _incomplete(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.incomplete for one in verdicts if one.incomplete))
+    return tuple(dict.fromkeys(verdict.incomplete for verdict in verdicts if verdict.incomplete))
+
+
+def _missing_evidence(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(f"not compared, for figures are missing: {why}" for why in _incomplete(verdicts))
 
 
 def _unexpected(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return tuple(
-        f"{one.claim.name} is {one.word}, expected {one.claim.expect} ({one.claim.where})"
-        for one in verdicts
-        if one.unexpected
+        f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
+        for verdict in verdicts
+        if verdict.unexpected
     )
 
 
-def _written(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool) -> tuple[str, ...]:
-    """What became of the document."""
+def _write(texts: Mapping[Path, str], verdicts: Sequence[Verdict], *, whole: bool) -> tuple[str, ...]:
+    """What became of the documents."""
     if not whole:
         return ()
     lacking = _incomplete(verdicts)
     if lacking:
-        return (f"{path} was left as it is, for it would hold less: {'; '.join(lacking)}",)
+        names = " and ".join(str(path) for path in texts)
+        return (f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}",)
     from harness.store.files import write_files
 
-    write_files(path.parent, {path.name: text.encode()})
-    return (f"wrote {path}",)
+    for path, text in texts.items():
+        write_files(path.parent, {path.name: text.encode()})
+    return tuple(f"wrote {path}" for path in texts)
 
 
-def _compared(
-    path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(what was not compared, what differs); a claim that lacks something of this machine is not compared."""
+def _differences(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool) -> list[str]:
+    """How a document differs from what would be written.
+
+    A claim for which this machine lacks something is not compared.
+    """
     lacking = _incomplete(verdicts)
-    notes = tuple(f"not compared, for figures are missing: {why}" for why in lacking)
-    problems = list(_unexpected(verdicts))
     if not path.is_file():
-        return notes, (*problems, f"{path} does not exist: seqsweep claims writes it")
+        return [f"{path} does not exist: seqsweep claims writes it"]
     known = path.read_bytes().decode(errors="replace")
-    skipped = {one.claim.name for one in verdicts if one.incomplete}
+    skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
     stale = _stale(parts(known), parts(text), skipped, whole=whole and not lacking)
     if whole and not lacking and not stale and not alike(known, text):
         stale = ["its layout"]
-    if stale:
-        problems.append(f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew")
-    return notes, tuple(problems)
+    return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
 
 
 def _stale(known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool) -> list[str]:
-    """The claims that differ, and those that are gone or new; with `whole` also what stands between them."""
-    names = [name for name in new if "/" in name and name not in skipped]
-    found = [name for name in names if not alike(known.get(name, ""), new[name])]
-    families = {name.split("/")[0] for name in new if "/" in name}
-    found += [n for n in known if "/" in n and n not in new and (whole or n.split("/")[0] in families)]
-    if whole:
-        found += [
-            name or "its head"
-            for name in new
-            if "/" not in name and not alike(known.get(name, ""), new[name])
-        ]
-    return found
+    """The claims that differ, and those that are new; with `whole` also those that are gone, and what
+    stands between them.
+    """
+    changed = [
+        name
+        for name in new
+        if (whole or "/" in name) and name not in skipped and not alike(known.get(name, ""), new[name])
+    ]
+    gone = [name for name in known if whole and name not in new]
+    return [name or "its head" for name in (*changed, *gone)]

@@ -31,8 +31,9 @@ Results = Annotated[Path | None, typer.Option("--results", help="Folder of store
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
 Run = Annotated[str, typer.Option("--run", help="A stored run: id, unique beginning, path or latest.")]
 Ids = Annotated[list[str] | None, typer.Argument(help="Families, implementations or checks; none: all.")]
-Families = Annotated[
-    list[str] | None, typer.Argument(help="Families; none: all, and docs/CLAIMS.md is written.")
+ClaimNames = Annotated[
+    list[str] | None,
+    typer.Argument(help="Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written."),
 ]
 Check = Annotated[bool, typer.Option("--check", help="Is docs/CLAIMS.md what would be written? 1: no.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Suites to keep; none: all of the run.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,11 +23,15 @@ def _seconds() -> dict[str, float]:
     return defaultdict(float)
 
 
+Checks = Collection[str] | Mapping[str, Collection[str]] | None
+
+
 @dataclass
 class Context:
     """`depth` says how far each case goes (DEPTHS): compiled, judged, or measured as well.
 
-    `checks` are the ids of those that cases are put to at depth `check`; None stands for all.
+    `checks` are the ids of those that cases are put to at depth `check`, the same for all cases or by the id
+    of the case; None stands for all.
     `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
     """
 
@@ -37,8 +41,13 @@ class Context:
     listener: Listener
     folder: Path
     depth: str = "run"
-    checks: Collection[str] | None = ()
+    checks: Checks = ()
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
     spent: dict[str, float] = field(default_factory=_seconds)
     startups_s: list[float] = field(default_factory=list[float])
+
+    def checks_of(self, case: str) -> list[str] | None:
+        """The checks that a case is put to; None: all of its family's."""
+        wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
+        return None if wanted is None else sorted(wanted)

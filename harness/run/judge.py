@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,10 +65,10 @@ class Judge:
     def _examine(self, member: Member) -> None:
         """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
         sitting = self.sitting
-        if sitting.context.checks is not None and not sitting.context.checks:
+        only = sitting.context.checks_of(member.id)
+        if only == []:
             return
         sitting.context.listener.case_state(member.id, "checks")
-        only = _listed(sitting.context.checks)
         answer = sitting.ask(member, "contract", "examine", only=only, cotangent=_cotangent(member))
         if answer is not None:
             member.checks = tuple(Checked(**one) for one in answer["checks"])
@@ -127,10 +127,6 @@ class Judge:
             else:
                 why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
                 self.sitting.settle(member, "skipped", why)
-
-
-def _listed(names: Collection[str] | None) -> list[str] | None:
-    return None if names is None else sorted(names)
 
 
 def _cotangent(member: Member) -> str | None:

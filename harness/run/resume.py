@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
+from harness.run.context import Checks
 from harness.run.events import Listener
 from harness.run.runner import left, unfinished
 from harness.spec.errors import UsageError
@@ -28,7 +29,7 @@ class Request:
     depth: str
     version: str
     resume: bool = False
-    checks: Collection[str] | None = ()
+    checks: Checks = ()
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:

@@ -1,78 +1,92 @@
-"""What claims rest on: cases compiled, costs worked out, contracts run, each only where it is asked for."""
+"""Gathering what claims rest on: cases compiled, costs worked out, contracts and checks run."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.analysis.expression import Compiled, Evidence, Judged
-from harness.command.asked import Asked
-from harness.spec.claim import Need
-from harness.spec.record import Cost, Static
+from harness.claims.answers import Compiled, Evidence, Judged
+from harness.claims.model import Need
+from harness.spec.record import Cost, Record, Static
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
+    from harness.report.progress import Progress
     from harness.run.compiling import Answer, Ask
     from harness.spec.case import Case
     from harness.sweep.config import Config
     from harness.sweep.schedule import Schedule
 
-Say = Callable[[str], None]
-TOLD = 10  # programs compiled between two words of progress
+REPORTED = 10  # programs compiled between two words of progress
 
 
-def evidence(asked: Asked, catalog: Catalog, wanted: Sequence[Need], say: Say) -> Evidence:
-    """Answers to all needs; `say` hears of what takes long."""
+@dataclass(frozen=True)
+class Workplace:
+    """Where evidence is gathered: settings, the folder of kept figures, and who is told of progress.
+
+    `say` hears of what takes long; `progress` makes what shows the run of contracts.
+    """
+
+    catalog: Catalog
+    config: Config
+    results: Path
+    progress: Callable[[Schedule], Progress]
+    say: Callable[[str], None]
+
+
+def gather(place: Workplace, wanted: Sequence[Need]) -> Evidence:
+    """Answers to all needs."""
     compiled, costed, judged = (
-        [one for one in wanted if one.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
+        [need for need in wanted if need.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
     )
     return Evidence(
-        compiled=_compiled(asked, catalog, compiled, say) if compiled else {},
-        costs=_costs(catalog, costed) if costed else {},
-        judged=_judged(asked, catalog, judged, say) if judged else {},
+        compiled=_compile(place, compiled) if compiled else {},
+        costs=_costs(place.catalog, costed) if costed else {},
+        judged=_verify(place, judged) if judged else {},
     )
 
 
-def _compiled(asked: Asked, catalog: Catalog, wanted: Sequence[Need], say: Say) -> dict[Need, Compiled]:
+def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
     from harness.catalog.accelerators import HOST, absent, target
     from harness.run.compiling import Ask
 
     kinds = {need.target: target(need.target).kind for need in wanted}
     missing = {name: absent(kind) if kind != HOST else None for name, kind in kinds.items()}
     asks = {need: Ask(need.case, need.target) for need in wanted if not missing[need.target]}
-    answers = _answers(asked, catalog, list(asks.values()), say)
-    found: dict[Need, Compiled] = {}
+    answers = _answers(place, list(asks.values()))
+    compiled: dict[Need, Compiled] = {}
     for need in wanted:
         why = missing[need.target]
         if why:
-            found[need] = Compiled(Static.none(why), reason=why, absent=True)
+            compiled[need] = Compiled(Static.none(why), reason=why, absent=True)
         else:
             answer = answers[asks[need]]
-            found[need] = Compiled(answer.static, answer.status, answer.reason or "")
-    return found
+            compiled[need] = Compiled(answer.static, answer.status, answer.reason or "", facts=answer.facts)
+    return compiled
 
 
-def _answers(asked: Asked, catalog: Catalog, asks: Sequence[Ask], say: Say) -> Mapping[Ask, Answer]:
+def _answers(place: Workplace, asks: Sequence[Ask]) -> Mapping[Ask, Answer]:
     if not asks:
         return {}
     from harness.run import compiling
 
     targets = dict.fromkeys(ask.target for ask in asks)
-    say(f"{len(asks)} programs for {', '.join(targets)}")
+    place.say(f"{len(asks)} programs for {', '.join(targets)}")
     start, done, fresh = time.monotonic(), 0, 0
 
-    def told(_: Ask, answer: Answer) -> None:
+    def report(_: Ask, answer: Answer) -> None:
         nonlocal done, fresh
         done, fresh = done + 1, fresh + (not answer.cached)
-        if fresh and fresh % TOLD == 0:
+        if fresh and fresh % REPORTED == 0:
             left = (time.monotonic() - start) / done * (len(asks) - done)
-            say(f"{done} of {len(asks)}, about {left:.0f} s left")
+            place.say(f"{done} of {len(asks)}, about {left:.0f} s left")
 
-    settings = asked.config().settings
-    return compiling.compile_all(asks, catalog, results=asked.results, settings=settings, told=told)
+    settings = place.config.settings
+    return compiling.compile_all(asks, place.catalog, results=place.results, settings=settings, told=report)
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
@@ -86,22 +100,30 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
     return dict(zip(wanted, costs(questions), strict=True))
 
 
-def _judged(asked: Asked, catalog: Catalog, wanted: Sequence[Need], say: Say) -> dict[Need, Judged]:
-    """How contracts end. Their run is no one's but this command's, and is gone with it."""
+def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
+    """How contracts and checks end. Their run is no one's but this command's, and is gone with it."""
     from harness.run.session import Request, conduct
 
-    say(f"{len(wanted)} contracts, run on this machine")
-    schedule = _schedule([need.case for need in wanted], catalog, asked.config())
-    progress = asked.progress(schedule)
+    cases = list(dict.fromkeys(need.case for need in wanted))
+    checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
+    place.say(f"{len(cases)} contracts, run on this machine")
+    schedule = _schedule(cases, place.catalog, place.config)
+    progress = place.progress(schedule)
     try:
         with tempfile.TemporaryDirectory(prefix="seqsweep-claims-") as folder:
-            request = Request(schedule, catalog, Path(folder), ["seqsweep", "claims"], "check", "")
+            request = Request(
+                schedule, place.catalog, Path(folder), ["seqsweep", "claims"], "check", "", checks=checks
+            )
             records = conduct(request, progress).outcome.records
     finally:
         progress.close()
-    ended = {record.case: Judged(record.status, record.reason or "") for record in records}
+    ended = {record.case: _judged(record) for record in records}
     absent = Judged(None, "its contract did not run")
     return {need: ended.get(need.case.id, absent) for need in wanted}
+
+
+def _judged(record: Record) -> Judged:
+    return Judged(record.status, record.reason or "", {one.check: one.passed for one in record.checks})
 
 
 def _schedule(cases: Sequence[Case], catalog: Catalog, config: Config) -> Schedule:

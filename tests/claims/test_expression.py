@@ -2,7 +2,7 @@ import warnings
 
 import pytest
 
-from harness.spec.expression import Called, parse
+from harness.claims.expression import Called, parse
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from harness.spec.expression import Called, parse
         ("2 ** 10", 1024),
         ("128Ki", 131072),
         ("1.5Mi", 1572864),
+        ("1.3Mi", 1363148.8),  # an amount of memory need not be whole
+        ("1_024Ki", 1048576),
         ("2Gi / 1Gi", 2),
         ("131_072", 131072),
         ("2.74e11", 2.74e11),

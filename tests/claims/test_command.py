@@ -5,43 +5,46 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from harness.catalog import describe
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
 from harness.command.asked import Asked
-from harness.command.claim_evidence import evidence
 from harness.command.claims import _versions, claims, tell
 from harness.run import compiling
-from harness.spec.claim import CONTRADICTED, NOT_CHECKABLE, REPRODUCED
 from harness.spec.errors import UsageError
 from harness.spec.record import Static
 from harness.spec.workload import Field
-from harness.sweep.claims import load
-from harness.sweep.needs import needs
 
 BENCH = "suites:\n  mask: {family: mask, seq: 8}\n"
 CLAIMS = """\
+sources:
+  pull: {title: "Pull #1", of: "Pull #1"}
+  paper: {title: A paper}
 claims:
   - id: arithmetic
     says: Two and two
-    source: somewhere
-    version: not stated
+    source: pull
     hardware: any
-    figures: [{name: sum, theirs: 4, ours: 2 + 2}]
-    expect: reproduced
+    figures: [{name: sum, published: 4, follows: 2 + 2}]
+    expect: adds up
   - id: host
     says: Seven bytes on the host
-    source: somewhere
-    version: not stated
+    source: pull
     hardware: any
-    figures: [{name: temp, theirs: 7, ours: 'temp_bytes("FAMILY/a", "host")'}]
+    figures: [{name: temp, published: 7, found: 'temp_bytes("FAMILY/a", "host")'}]
     expect: reproduced
   - id: tpu
     says: Eight bytes on a TPU
-    source: somewhere
-    version: not stated
+    source: pull
     hardware: any
-    figures: [{name: temp, theirs: 8, ours: 'temp_bytes("FAMILY/a", "tpu:v5p")'}]
+    figures: [{name: temp, published: 8, found: 'temp_bytes("FAMILY/a", "tpu:v5p")'}]
     expect: reproduced
+context:
+  - id: beside
+    says: Nobody asked
+    source: paper
+    hardware: any
+    figures: [{name: sum, published: 4, follows: 1 + 3}]
+    expect: adds up
 """
 LIBTPU = "libtpu is not installed; pip install 'seqsweep[tpu]'"
 
@@ -97,6 +100,10 @@ class Place:
     def page(self):
         return self.folder / "docs" / "CLAIMS.md"
 
+    @property
+    def context(self):
+        return self.folder / "docs" / "CLAIMS_CONTEXT.md"
+
     def edit(self, name, old, new):
         path = self.folder / name / "claims.yaml"
         assert old in path.read_text()
@@ -105,8 +112,8 @@ class Place:
     def asked(self, **flags):
         return Asked({"config": self.folder / "bench.yaml", "results": None, "plugin": None, **flags})
 
-    def run(self, *families, check=False):
-        return claims(self.asked(), families, check=check)
+    def run(self, *names, check=False):
+        return claims(self.asked(), names, check=check)
 
 
 @pytest.fixture
@@ -118,41 +125,79 @@ def words(outcome):
     return {one.claim.name: one.word for one in outcome.verdicts}
 
 
+MASK = {
+    "mask/arithmetic": ADDS_UP,
+    "mask/host": REPRODUCED,
+    "mask/tpu": REPRODUCED,
+    "mask/beside": CONTEXT,
+}
+
+
 def test_everything_is_compiled_in_one_batch_and_written_down(place):
     outcome = place.run()
-    assert set(words(outcome).values()) == {REPRODUCED}
-    assert list(words(outcome))[:4] == ["mask/arithmetic", "mask/host", "mask/tpu", "topk/arithmetic"]
+    assert words(outcome) == {**MASK, **{name.replace("mask", "topk"): word for name, word in MASK.items()}}
+    assert list(words(outcome))[:5] == [*MASK, "topk/arithmetic"]
     assert place.compiler.asked == [["host", "tpu:v5p", "host", "tpu:v5p"]]
-    assert "6 claims: 6 reproduced." in place.page.read_text()
+    assert "6 claims: 4 reproduced, 2 adds up." in place.page.read_text()
     assert "jax 1.2.3" in place.page.read_text()
-    assert outcome.notes == (f"wrote {place.page}",)
+    assert outcome.notes == (f"wrote {place.page}", f"wrote {place.context}")
     assert outcome.code(check=True) == 0
+
+
+def test_context_stands_in_a_document_of_its_own(place):
+    place.run()
+    assert "Nobody asked" in place.context.read_text()
+    assert "Nobody asked" not in place.page.read_text()
+    assert "Two and two" not in place.context.read_text()
 
 
 def test_one_family_is_told_and_not_written(place):
     outcome = place.run("topk")
-    assert list(words(outcome)) == ["topk/arithmetic", "topk/host", "topk/tpu"]
+    assert list(words(outcome)) == ["topk/arithmetic", "topk/host", "topk/tpu", "topk/beside"]
+    assert not place.page.exists()
+    assert not place.context.exists()
+
+
+def test_one_claim_is_told_and_nothing_else_compiled(place):
+    assert words(place.run("topk/host")) == {"topk/host": REPRODUCED}
+    assert place.compiler.asked == [["host"]]
+    assert list(words(place.run("topk/tpu", "mask/beside", "mask/arithmetic"))) == [
+        "topk/tpu",
+        "mask/arithmetic",
+        "mask/beside",
+    ]
+    assert list(words(place.run("mask", "topk/host"))) == [*MASK, "topk/host"]
     assert not place.page.exists()
 
 
-def test_an_unknown_family_is_named(place):
-    with pytest.raises(UsageError, match='unknown family "topp"; nearest: "topk"'):
-        place.run("topp")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("topp", 'unknown family "topp"; nearest: "topk"'),
+        ("topp/host", 'unknown family "topp"; nearest: "topk"'),
+        ("topk/hots", 'unknown claim "topk/hots"; nearest: "topk/host"'),
+    ],
+)
+def test_an_unknown_family_or_claim_is_named(place, name, why):
+    with pytest.raises(UsageError, match=why):
+        place.run("mask", name)
 
 
 def test_a_check_agrees_with_what_was_just_written(place):
     place.run()
-    before = place.page.read_bytes()
+    before = place.page.read_bytes(), place.context.read_bytes()
     outcome = place.run(check=True)
     assert outcome.problems == ()
     assert outcome.code(check=True) == 0
-    assert place.page.read_bytes() == before
+    assert (place.page.read_bytes(), place.context.read_bytes()) == before
 
 
 def test_a_check_without_a_document_says_how_to_write_one(place):
     outcome = place.run(check=True)
     assert outcome.code(check=True) == 1
-    assert outcome.problems == (f"{place.page} does not exist: seqsweep claims writes it",)
+    assert outcome.problems == tuple(
+        f"{path} does not exist: seqsweep claims writes it" for path in (place.page, place.context)
+    )
     assert not place.page.exists()
 
 
@@ -163,31 +208,58 @@ def test_a_check_names_the_claims_that_differ(place):
     outcome = place.run(check=True)
     assert outcome.code(check=True) == 1
     (problem,) = outcome.problems
-    assert problem == f"{place.page} is stale: topk/arithmetic, topk; seqsweep claims writes it anew"
+    assert problem.startswith(f"{place.page} is stale: ")
+    assert problem.endswith("; seqsweep claims writes it anew")
+    assert "topk/arithmetic" in problem
+    assert "mask" not in problem.removeprefix(str(place.page))
     assert place.run("mask", check=True).problems == ()
-    assert place.run("topk", check=True).code(check=True) == 1
+    assert place.run("topk/host", check=True).problems == ()
+    (problem,) = place.run("topk/arithmetic", check=True).problems
+    assert problem == f"{place.page} is stale: topk/arithmetic; seqsweep claims writes it anew"
     assert place.page.read_bytes() == before
+
+
+def test_a_check_names_what_differs_in_the_page_of_context(place):
+    place.run()
+    place.edit("topk", "Nobody asked", "Somebody asked")
+    (problem,) = place.run(check=True).problems
+    assert problem == f"{place.context} is stale: topk/beside; seqsweep claims writes it anew"
 
 
 def test_a_check_sees_claims_that_are_new_or_gone(place):
     place.run()
     place.edit("mask", "id: arithmetic", "id: sum")
     (problem,) = place.run("mask", check=True).problems
-    assert "mask/sum, mask/arithmetic" in problem
+    assert "mask/sum" in problem
+    (problem,) = place.run(check=True).problems
+    assert "mask/sum" in problem
+    assert "mask/arithmetic" in problem
 
 
 def test_a_check_sees_an_edit_between_claims(place):
     place.run()
     place.page.write_text(place.page.read_text().replace("jax 1.2.3", "jax 9.9.9"))
     (problem,) = place.run(check=True).problems
-    assert "stale: its head" in problem
+    assert "stale: its head;" in problem
+
+
+def test_a_check_sees_another_order(place):
+    place.run()
+    text = place.page.read_text()
+    first, rest = text.split("### mask/host\n")
+    middle, last = rest.split("### mask/tpu\n")
+    own, after = last.split("## topk\n")
+    place.page.write_text(f"{first}### mask/tpu\n{own}### mask/host\n{middle}## topk\n{after}")
+    assert sorted(place.page.read_text()) == sorted(text)
+    (problem,) = place.run(check=True).problems
+    assert "stale: its layout;" in problem
 
 
 def test_a_check_of_what_is_no_text_says_that_it_is_stale(place):
     place.run()
     place.page.write_bytes(b"\xff\xfe\x00")
     (problem,) = place.run(check=True).problems
-    assert "is stale: mask/arithmetic, mask/host" in problem
+    assert "mask/arithmetic, mask/host" in problem
 
 
 def test_another_verdict_than_expected_fails_a_check_and_only_that(place):
@@ -200,17 +272,26 @@ def test_another_verdict_than_expected_fails_a_check_and_only_that(place):
     assert "(expected reproduced)" in place.page.read_text()
     again = place.run(check=True)
     assert again.code(check=True) == 1
-    assert len(again.problems) == 2  # the document itself is not stale
+    assert len(again.problems) == 2  # the documents themselves are not stale
 
 
-def test_without_a_compiler_the_document_keeps_what_it_has(place):
+def test_context_is_held_to_what_its_figures_give(place):
+    place.edit("mask", "follows: 1 + 3", "follows: 1 + 4")
+    (problem,) = place.run().problems
+    assert problem.startswith("mask/beside is inconsistent, expected adds up (")
+    assert words(place.run())["mask/beside"] == CONTEXT
+
+
+def test_without_a_compiler_the_documents_keep_what_they_have(place):
     place.run()
     before = place.page.read_bytes()
     place.without(LIBTPU)
     outcome = place.run()
     assert words(outcome)["mask/tpu"] == NOT_CHECKABLE
     assert words(outcome)["mask/host"] == REPRODUCED
-    assert outcome.notes == (f"{place.page} was left as it is, for it would hold less: {LIBTPU}",)
+    assert outcome.notes == (
+        f"{place.page} and {place.context} were left as they are, for they would hold less: {LIBTPU}",
+    )
     assert outcome.problems == ()
     assert place.page.read_bytes() == before
     assert place.compiler.asked[-1] == ["host", "host"]
@@ -236,13 +317,13 @@ def test_without_a_compiler_a_check_compares_the_rest(place):
         (("skipped", "inferred: 64Ki took too long"), "was skipped here: inferred: 64Ki took too long"),
     ],
 )
-def test_a_machine_that_is_slow_or_broken_leaves_the_document_alone(place, end, told):
+def test_a_machine_that_is_slow_or_broken_leaves_the_documents_alone(place, end, told):
     place.run()
     before = place.page.read_bytes()
     place.compiler.ends = {"host": end}
     outcome = place.run()
     whole = "; ".join(f"{name}/a@seq=8:fwd:cpu for host {told}" for name in ("mask", "topk"))
-    assert outcome.notes == (f"{place.page} was left as it is, for it would hold less: {whole}",)
+    assert outcome.notes[0].endswith(f"were left as they are, for they would hold less: {whole}")
     assert place.page.read_bytes() == before
     assert outcome.problems == ()
     again = place.run(check=True)
@@ -257,9 +338,9 @@ def test_what_a_compiler_refuses_everywhere_is_written_down(place):
 
 def test_another_processor_makes_no_document_stale(place):
     for name in ("mask", "topk"):
-        place.edit(name, "theirs: 7, ours", "theirs: 7, within: 30%, ours")
+        place.edit(name, "published: 7, found", "published: 7, within: 30%, why: planned, found")
     place.run()
-    assert "| temp | 7 | ≈\u202f7 | 30 % | compiled for host |" in place.page.read_text()
+    assert "| temp | 7 | – | ≈\u202f7 | 30 % (planned) | compiled for host |" in place.page.read_text()
     place.compiler.bytes["host"] = 8
     assert place.run(check=True).problems == ()
     place.compiler.bytes["tpu:v5p"] = 9
@@ -281,8 +362,8 @@ def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
 
 
 def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):
-    place.edit("mask", "ours: 2 + 2", "ours: 2 + tow")
-    with pytest.raises(UsageError, match=r'claims.yaml:7: unknown name "tow"'):
+    place.edit("mask", "follows: 2 + 2", "follows: 2 + tow")
+    with pytest.raises(UsageError, match=r'claims.yaml:9: unknown name "tow"'):
         place.run()
 
 
@@ -290,8 +371,8 @@ def test_as_json(place, capfdbinary):
     asked = place.asked(json=True)
     assert tell(claims(asked, ["mask"]), asked) == 0
     data = json.loads(capfdbinary.readouterr().out)
-    assert [one["id"] for one in data["claims"]] == ["mask/arithmetic", "mask/host", "mask/tpu"]
-    assert data["claims"][1]["figures"][0]["ours"] == 7
+    assert [one["id"] for one in data["claims"]] == list(MASK)
+    assert data["claims"][1]["figures"][0]["found"] == 7
     assert data["problems"] == []
 
 
@@ -300,31 +381,5 @@ def test_as_a_table(place, capsys):
     assert tell(claims(asked, check=True), asked, check=True) == 1
     out = capsys.readouterr().out
     assert "mask/arithmetic" in out
-    assert "6 claims: 6 reproduced" in out
+    assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out
     assert "does not exist: seqsweep claims writes it" in out.replace("\n", "")
-
-
-CONTRACT = """\
-claims:
-  - id: contract
-    says: A partition finds the largest
-    source: somewhere
-    version: not stated
-    hardware: any
-    shape: {rows: 2, seq: 512, topk: 16}
-    figures: [{name: contract, theirs: ok, ours: status("topk/partition")}]
-    expect: reproduced
-"""
-
-
-def test_contracts_run_here_and_leave_no_run(tmp_path):
-    """A real family at a tiny size: `status` ends as `seqsweep check` would."""
-    everything = describe.builtin()
-    (tmp_path / "bench.yaml").write_text(BENCH)
-    (tmp_path / "claims.yaml").write_text(CONTRACT)
-    (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
-    asked = Asked({"config": tmp_path / "bench.yaml", "results": None, "plugin": None})
-    wanted = needs(claim, everything)
-    told = evidence(asked, everything, wanted, lambda _: None)
-    assert [told.judged[need].status for need in wanted] == ["ok"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.yaml", "claims.yaml"]

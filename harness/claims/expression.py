@@ -90,6 +90,12 @@ class Expression:
         """Every function called, those of mathematics left out."""
         return frozenset(_name(node) for node in self._calls()) - MATHS
 
+    def quoted(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Every call by its name, with those of its arguments that stand in quotes."""
+        for node in self._calls():
+            values = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+            yield _name(node), tuple(value for value in values if isinstance(value, str))
+
     def calls(self, names: Mapping[str, Value]) -> Iterator[Called]:
         """Every call but those of mathematics. ValueError where one stands in another's arguments."""
         for node in self._calls():
@@ -108,7 +114,7 @@ def parse(text: str) -> Expression:
     """The expression that the text spells. ValueError names what is not understood."""
     if len(text) > LONGEST:
         raise ValueError(f"an expression has at most {LONGEST} characters, not {len(text)}")
-    plain = _SIZES.sub(lambda found: str(parse_count(found[1])) if found[1] else found[0], text.strip())
+    plain = _SIZES.sub(lambda size: _count(size[1]) if size[1] else size[0], text.strip())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of `1if`: it is about to be refused, or means what it says
@@ -119,6 +125,12 @@ def parse(text: str) -> Expression:
     for node in ast.walk(tree):
         _refuse_foreign(node)
     return Expression(text.strip(), tree)
+
+
+def _count(size: str) -> str:
+    """`64Ki` → `65536`; `1.3Mi`, an amount of memory and no count, → `1363148.8`."""
+    number = float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}")
+    return str(int(number)) if number == int(number) else repr(number)
 
 
 def _refuse_deep(tree: ast.AST) -> None:

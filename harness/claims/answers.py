@@ -1,0 +1,42 @@
+"""What was found out for the needs of claims: compiled cases, analytic costs, contracts and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.claims.expression import Value
+from harness.claims.model import Need
+from harness.spec.record import Cost, Static
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A case compiled for a target. `absent`: there is no compiler for it here, and `reason` says so."""
+
+    static: Static
+    status: str = "ok"
+    reason: str = ""
+    absent: bool = False
+    facts: Mapping[str, Value | None] = field(default_factory=dict[str, Value | None])
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a case's contract ended on this machine; no status where it did not run.
+
+    `checks` has what became of each of its checks that was asked for; None where it was not decided.
+    """
+
+    status: str | None
+    reason: str = ""
+    checks: Mapping[str, bool | None] = field(default_factory=dict[str, "bool | None"])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found out for the needs of all claims."""
+
+    compiled: Mapping[Need, Compiled] = field(default_factory=dict[Need, Compiled])
+    costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])
+    judged: Mapping[Need, Judged] = field(default_factory=dict[Need, Judged])

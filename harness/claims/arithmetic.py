@@ -1,0 +1,64 @@
+"""An expression as its reader can follow it: numbers in the place of names and calls."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping
+
+from harness.catalog.accelerators import HOST
+from harness.claims.expression import MATHS, Expression, Value
+from harness.claims.functions import FACT, TRACED
+from harness.claims.model import VARIES
+
+LARGE = 1e9  # literals from here on keep an exponent
+Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
+
+
+def worked_out(expression: Expression, names: Mapping[str, Value], evaluate: Evaluate) -> str:
+    """`dense / nsa` → `7.61 / 1.73`; empty where there is no operation to follow."""
+    filled = _Substitution(names, evaluate).visit(copy.deepcopy(expression.tree))
+    if isinstance(filled, ast.Name | ast.Constant):
+        return ""
+    return ast.unparse(filled).replace(" ** ", "^").replace(" * ", " · ")
+
+
+class _Substitution(ast.NodeTransformer):
+    """Puts values in the place of names and calls; mathematics stays as it is written."""
+
+    def __init__(self, names: Mapping[str, Value], evaluate: Evaluate) -> None:
+        self.names, self.evaluate = names, evaluate
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return _written(self.names[node.id]) if node.id in self.names else node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """`1e12` stays that, and is not written out."""
+        value = node.value
+        if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
+            return ast.Name(f"{value:.6g}".replace("e+", "e"))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id not in MATHS:
+            value = self.evaluate(Expression("", node), self.names)
+            return _written(value, varies=_varies(node))
+        node.args = [self.visit(argument) for argument in node.args]
+        return node
+
+
+def _varies(call: ast.Call) -> bool:
+    """Whether the host's compiler has a part in the answer, so that another processor may give another."""
+    quoted = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    return HOST in quoted or (isinstance(call.func, ast.Name) and call.func.id in {TRACED, FACT})
+
+
+def _written(value: Value, *, varies: bool = False) -> ast.Name:
+    """A value as a node that is unparsed to what people write: `549 755 813 888`, `7.61`, `true`."""
+    if isinstance(value, bool):
+        return ast.Name("true" if value else "false")
+    if isinstance(value, str):
+        return ast.Name(f"{value[:15]}…" if value.startswith("sha256:") else value)
+    whole = value == int(value) and abs(value) < 1e15
+    text = f"{int(value):,}".replace(",", "\u202f") if whole else f"{value:.6g}".replace("e+", "e")
+    return ast.Name(f"{VARIES}{text}" if varies else text)

@@ -1,0 +1,85 @@
+"""The functions that a claim's expressions may call, and what each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from harness.claims.expression import Expression, parse
+
+COMPILED = (
+    "temp_bytes",
+    "argument_bytes",
+    "output_bytes",
+    "alias_bytes",
+    "peak_bytes",
+    "planned_bytes",
+    "generated_code_bytes",
+    "flops",
+    "bytes_accessed",
+    "optimal_s",
+    "cycles",
+)
+NO_EVIDENCE = ("optimal_s", "cycles")  # a compiler's guesses at time: shown, never deciding
+IDENTITY = ("program", "calls", "ops")
+TRACED, FACT = "trace_bytes", "fact"
+ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
+JUDGED = ("status", "check")
+DEVICE = ("memory", "peak", "bandwidth", "vector_ops")
+COLUMNS = ("first_win", "crossover", "growth", "fit")
+EXPONENT = "exponent"
+TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED})  # compiled, or run, for the answer
+
+NUMBER = "number"  # an argument that is one; every other is in quotes
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(COMPILED, ("implementation", "target")),
+    "program": ("implementation", "target"),
+    "calls": ("implementation", "target", "custom call"),
+    "ops": ("implementation", "target", "opcode"),
+    TRACED: ("implementation",),
+    FACT: ("implementation", "name"),
+    **dict.fromkeys(ANALYTIC, ("implementation",)),
+    "status": ("implementation",),
+    "check": ("family/check", "implementation"),
+    **dict.fromkeys(DEVICE, ("target",)),
+    "first_win": ("column", "column"),
+    "crossover": ("column", "column"),
+    "growth": ("column", NUMBER),
+    "fit": ("column", NUMBER),
+    EXPONENT: ("figure", "implementation", "target", NUMBER, NUMBER),
+}
+COST_EXPONENT = ("figure", "implementation", NUMBER, NUMBER)  # of a formula, which has no target
+QUOTED: Mapping[str, int] = {
+    "first_win": 2,
+    "crossover": 2,
+    "growth": 1,
+    "fit": 1,
+}  # arguments that are columns
+KEYWORDS: Mapping[str, tuple[str, ...]] = {"fit": ("start", "square")}  # of functions that compile nothing
+
+
+def arguments_of(name: str, given: tuple[object, ...]) -> tuple[str, ...]:
+    """What a call of this function takes; ValueError says so where it was given something else."""
+    wanted = ARGUMENTS[name]
+    if name == EXPONENT and given and str(given[0]) in ANALYTIC:
+        wanted = COST_EXPONENT
+    fits = len(given) == len(wanted) and all(
+        isinstance(value, str) == (kind != NUMBER) for value, kind in zip(given, wanted, strict=True)
+    )
+    if not fits:
+        listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in wanted)
+        raise ValueError(f"{name}({listed}) was given {len(given)} arguments, or not of that kind")
+    return wanted
+
+
+def called_in(expression: Expression) -> frozenset[str]:
+    """Every function that a value rests on: those within a column's, and the figure of an exponent, too."""
+    found = set(expression.functions())
+    for name, words in expression.quoted():
+        if name == EXPONENT:
+            found.update(words[:1])
+        elif name in COLUMNS:
+            for word in words:
+                with suppress(ValueError):  # what is no arithmetic is refused where its needs are read
+                    found |= called_in(parse(word))
+    return frozenset(found)

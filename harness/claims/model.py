@@ -1,0 +1,263 @@
+"""The claim: a published statement as data, the documents it stands in, and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.claims.expression import Expression
+from harness.claims.expression import Value as Found
+from harness.spec.case import Case
+from harness.spec.record import STATUSES
+from harness.spec.workload import Value
+
+REPRODUCED = "reproduced"
+ELSEWHERE = "reproduced on another target"
+ADDS_UP = "adds up"
+VACUOUS = "vacuous"
+INCONSISTENT = "inconsistent"
+IMPLAUSIBLE = "implausible"
+CONTRADICTED = "contradicted"
+NOT_CHECKABLE = "not checkable here"
+CONTEXT = "context"
+VERDICTS: Mapping[str, str] = {
+    CONTRADICTED: "what is found here differs by more than the tolerance, on every device that it may be of",
+    IMPLAUSIBLE: "a bound of the hardware, or of the work that has to be done, speaks against it",
+    INCONSISTENT: "the document disagrees with itself: its own numbers give another one",
+    VACUOUS: "it holds, and would hold without what it is meant to show",
+    REPRODUCED: "compiled or run here, every figure that decides agrees within the tolerance beside it",
+    ELSEWHERE: "every figure agrees, for another target than the hardware that was published for",
+    ADDS_UP: "the author's own figures agree with each other and keep every bound; nothing was run for it",
+    NOT_CHECKABLE: "it takes hardware, or a configuration, that is not to be had; bounds may be checked",
+}
+AGAINST = (CONTRADICTED, IMPLAUSIBLE, INCONSISTENT)  # strongest first
+
+ANY = "any"  # the hardware of a claim that no hardware can change
+
+VARIES = "≈\u202f"  # before a number that the host's compiler decided: another processor may give another
+
+STATUS_WORDS: Mapping[str, Found] = {status: status for status in STATUSES}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document that numbers were taken from.
+
+    `of` names the pull request that it belongs to; empty for what is only context. `kept` is the id of the
+    stored text that quoted numbers are held against; empty where no text was kept.
+    """
+
+    id: str
+    title: str
+    of: str = ""
+    version: str = ""
+    url: str = ""
+    kept: str = ""
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A source, and the lines of its kept text that a number stands in (`46,51` or `28-39`; may be empty)."""
+
+    source: Source
+    lines: str = ""
+
+    def line_numbers(self) -> frozenset[int]:
+        """Every line cited. ValueError where `lines` is not of that form."""
+        cited: set[int] = set()
+        for part in filter(None, self.lines.split(",")):
+            first, _, last = part.partition("-")
+            cited |= set(range(int(first), int(last or first) + 1))
+        return frozenset(cited)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an expression asks for: a compiled case, its analytic cost, its contract, or one of its checks.
+
+    `target` is the one compiled for, `check` the id of the check.
+    """
+
+    kind: str
+    case: Case
+    target: str = ""
+    check: str = ""
+
+    COMPILE, COST, JUDGE = "compile", "cost", "judge"
+
+    @property
+    def id(self) -> str:
+        return f"{self.case.id} for {self.target}" if self.target else self.case.id
+
+
+@dataclass(frozen=True)
+class Table:
+    """Published rows, written down once. A cell that held no number has None or what stood there (`OOM`).
+
+    `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
+    """
+
+    id: str
+    sources: tuple[Citation, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | str | None, ...], ...]
+    written: tuple[tuple[str, ...], ...]
+    units: str = "ms"
+
+    def numbers(self, row: tuple[float | str | None, ...]) -> dict[str, float]:
+        """The columns of a row that hold a number."""
+        return {
+            name: cell for name, cell in zip(self.columns, row, strict=True) if isinstance(cell, int | float)
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a claim: compared, held to a bound, or only shown.
+
+    Three columns that never mix: `published`, as the document has it (two expressions are both ends of a
+    range); `follows`, arithmetic on published numbers; `found`, what this project counts, compiles or runs.
+    Two or three of them are compared, and may differ by the share `within`, for the reason `why`. One with
+    `at_most` or `at_least` is bounded. One alone is shown and decides nothing.
+    A `premise` has to hold for the claim to show anything. `each`: for every row of the table.
+    """
+
+    name: str
+    where: str
+    unit: str = ""
+    published: tuple[Expression, ...] = ()
+    follows: Expression | None = None
+    found: Expression | None = None
+    within: float = 0.0
+    why: str = ""
+    at_most: Expression | None = None
+    at_least: Expression | None = None
+    premise: bool = False
+    each: bool = False
+
+    @property
+    def sides(self) -> int:
+        """How many of the three columns it has."""
+        return sum((bool(self.published), self.follows is not None, self.found is not None))
+
+    @property
+    def bounded(self) -> bool:
+        return self.at_most is not None or self.at_least is not None
+
+    @property
+    def compared(self) -> bool:
+        return self.sides > 1
+
+    @property
+    def decides(self) -> bool:
+        """Whether it can speak for or against its claim; else it is only shown."""
+        return self.bounded or self.compared
+
+    def expressions(self) -> tuple[Expression, ...]:
+        single = (self.follows, self.found, self.at_most, self.at_least)
+        return (*self.published, *(expression for expression in single if expression is not None))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published statement, and the figures that decide what becomes of it.
+
+    `shape` has every field of the family's workload that is known; `given` those the file writes out.
+    `targets` are what the published hardware may have been. `because` is the reasoning behind the expected
+    verdict, `needs` what only the hardware would settle, `not_checkable` what is missing for a verdict,
+    `headline` the sentence that stands among those at the head of the page. `context`: of none of the pull
+    requests; it is shown on a page of its own, and not counted.
+    """
+
+    family: str
+    id: str
+    where: str
+    says: str
+    sources: tuple[Citation, ...]
+    hardware: str
+    expect: str
+    shape: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    given: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    table: Table | None = None
+    targets: tuple[str, ...] = ()
+    because: str = ""
+    needs: str = ""
+    not_checkable: str = ""
+    headline: str = ""
+    context: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.family}/{self.id}"
+
+    def names(self) -> dict[str, Found]:
+        """What its expressions may name: the shape's fields, and the statuses."""
+        return {**STATUS_WORDS, **{name: value for name, value in self.shape.items() if value is not None}}
+
+    def points(self, figure: Figure) -> tuple[tuple[str, dict[str, Found]], ...]:
+        """Where a figure is evaluated, each with the names known there: once, or row by row of the table."""
+        if not figure.each or self.table is None:
+            return (("", self.names()),)
+        return tuple((str(row[0]), {**self.names(), **self.table.numbers(row)}) for row in self.table.rows)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one column of a figure came to, and the arithmetic with its numbers put in (`7.61 / 1.73`)."""
+
+    value: Found
+    arithmetic: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a figure came to at the row that speaks most against it.
+
+    `agrees` None: undecided, and `missing` says why, or it is only shown. `against` is the verdict that a
+    disagreement stands for. `rows` counts those that were decided; `by` tells what was found from where;
+    `targets` those compiled for or run on; `tested` whether anything was compiled or run for it.
+    """
+
+    figure: Figure
+    published: Side | None = None
+    upto: Side | None = None
+    follows: Side | None = None
+    found: Side | None = None
+    at_most: Side | None = None
+    at_least: Side | None = None
+    agrees: bool | None = None
+    against: str = ""
+    row: str = ""
+    rows: int = 0
+    missing: str = ""
+    by: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    tested: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim. `judged` is what its figures give; `word` is shown and counted.
+
+    `incomplete`: what this machine lacked, or failed at, so that figures are left out; else empty.
+    """
+
+    claim: Claim
+    judged: str
+    sentence: str
+    readings: tuple[Reading, ...] = ()
+    incomplete: str = ""
+
+    def __post_init__(self) -> None:
+        if self.judged not in VERDICTS:
+            raise ValueError(f'"{self.judged}" is no verdict: {", ".join(VERDICTS)}')
+
+    @property
+    def word(self) -> str:
+        return CONTEXT if self.claim.context else self.judged
+
+    @property
+    def unexpected(self) -> bool:
+        """Another verdict than the file's author found, though nothing was left out."""
+        return not self.incomplete and self.judged != self.claim.expect

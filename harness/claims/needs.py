@@ -1,0 +1,159 @@
+"""What a claim's expressions ask to be compiled, costed or judged: real cases of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from harness.catalog import accelerators
+from harness.catalog.catalog import Catalog
+from harness.claims.expression import MATHS, Called, Expression, Value, parse
+from harness.claims.functions import (
+    ANALYTIC,
+    ARGUMENTS,
+    COLUMNS,
+    COMPILED,
+    DEVICE,
+    EXPONENT,
+    FACT,
+    IDENTITY,
+    JUDGED,
+    KEYWORDS,
+    QUOTED,
+    TRACED,
+    arguments_of,
+)
+from harness.claims.model import Claim, Figure, Need
+from harness.spec.case import Case
+from harness.spec.errors import UsageError, nearest
+from harness.spec.workload import Value as Field
+from harness.spec.workload import shown
+from harness.sweep.axes import missing
+from harness.sweep.axes import parse as parse_field
+from harness.sweep.nodes import Scalar, at
+from harness.sweep.variants import from_label, variant
+
+MODE = "mode"
+TRACEABLE = "torch"
+
+
+def needs(claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
+    """Everything that the figures of a claim ask for, each once.
+
+    UsageError, with the figure's place, for names, functions, implementations, targets and fields that
+    do not exist.
+    """
+    wanted: dict[Need, None] = {}
+    for figure in claim.figures:
+        with at(figure.where):
+            for expression in figure.expressions():
+                wanted |= dict.fromkeys(_of_expression(expression, claim, figure, catalog))
+    return tuple(wanted)
+
+
+def _of_expression(expression: Expression, claim: Claim, figure: Figure, catalog: Catalog) -> Iterator[Need]:
+    _refuse_unknown(expression, claim, per_row=figure.each)
+    for _, names in claim.points(figure):
+        if not expression.names() <= names.keys():
+            continue  # a row that holds no number there
+        for called in expression.calls(names):
+            yield from _of_call(called, claim, catalog)
+
+
+def _of_call(called: Called, claim: Claim, catalog: Catalog) -> Iterator[Need]:
+    arguments_of(called.name, called.arguments)
+    if called.name in DEVICE:
+        accelerators.target(str(called.arguments[0]))
+    elif called.name in COLUMNS:
+        yield from _of_columns(called, claim, catalog)
+    else:
+        yield from needs_of(called, claim, catalog)
+
+
+def _of_columns(called: Called, claim: Claim, catalog: Catalog) -> Iterator[Need]:
+    if claim.table is None:
+        raise ValueError(f"{called.name}(…) reads a table, and this claim has none")
+    for name in sorted(called.keywords.keys() - KEYWORDS.get(called.name, ())):
+        raise ValueError(f'{called.name}(…) takes no "{name}"{nearest(name, KEYWORDS.get(called.name, ()))}')
+    every_row = Figure(called.name, "", each=True)
+    for text in called.arguments[: QUOTED[called.name]]:
+        yield from _of_expression(parse(str(text)), claim, every_row, catalog)
+
+
+def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> None:
+    for name in sorted(expression.functions() - ARGUMENTS.keys()):
+        raise ValueError(f'unknown function "{name}"{nearest(name, {*ARGUMENTS, *MATHS})}')
+    columns = claim.table.columns if claim.table and per_row else ()
+    known = {*claim.names(), *columns}
+    for name in sorted(expression.names() - known):
+        if claim.table and name in claim.table.columns:
+            raise ValueError(f"{name} is a column; add each: true")
+        if name in claim.shape:
+            raise ValueError(f"{name} has no value; write it under shape")
+        raise ValueError(f'unknown name "{name}"{nearest(name, known)}')
+
+
+def needs_of(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
+    """What one call asks for: two cases for an exponent, else one. UsageError or ValueError for what does
+    not exist.
+    """
+    name, arguments = called.name, called.arguments
+    if name == EXPONENT:
+        return _of_exponent(called, claim, catalog)
+    label = str(arguments[1] if name == "check" else arguments[0])
+    case = _case(label, called.keywords, claim, catalog)
+    if name == "check":
+        return (Need(Need.JUDGE, case, check=_check(str(arguments[0]), catalog)),)
+    if name in JUDGED:
+        return (Need(Need.JUDGE, case),)
+    if name in ANALYTIC:
+        return (Need(Need.COST, case),)
+    if name == TRACED and catalog.implementation(case.implementation).framework != TRACEABLE:
+        raise ValueError(f"{label} is not of {TRACEABLE}, so it is compiled, not traced; ask temp_bytes")
+    if name in {TRACED, FACT}:
+        return (Need(Need.COMPILE, case, accelerators.HOST),)
+    if name not in {*COMPILED, *IDENTITY}:
+        raise ValueError(f"{name}(…) asks for nothing that is compiled")
+    target = str(arguments[1])
+    accelerators.target(target)
+    return (Need(Need.COMPILE, case, target),)
+
+
+def _of_exponent(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
+    figure, label, *rest = called.arguments
+    *target, low, high = rest
+    if figure not in {*COMPILED, *ANALYTIC}:
+        raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{nearest(str(figure), COMPILED)}')
+    if not 0 < float(low) < float(high):
+        raise ValueError(f"exponent(…) goes from a length to a longer one, not from {low} to {high}")
+    return tuple(
+        need
+        for length in (low, high)
+        for need in needs_of(
+            Called(str(figure), (label, *target), {**called.keywords, "seq": length}), claim, catalog
+        )
+    )
+
+
+def _check(name: str, catalog: Catalog) -> str:
+    if name not in catalog.checks():
+        raise ValueError(f'unknown check "{name}"{nearest(name, catalog.checks())}')
+    return name
+
+
+def _case(label: str, keywords: Mapping[str, Value], claim: Claim, catalog: Catalog) -> Case:
+    family = catalog.family(claim.family)
+    info, spelt = from_label(catalog, family.name, Scalar.given(f'"{label}"', label))
+    chosen = variant(info, {option: values[0] for option, values in spelt.items()})
+    mode = str(keywords.get(MODE, family.modes[0]))
+    if mode not in family.modes:
+        raise ValueError(f'unknown mode "{mode}" of family {family.name}{nearest(mode, family.modes)}')
+    shape: dict[str, Field] = {name: claim.shape[name] for name in claim.shape}
+    for name, value in keywords.items():
+        if name != MODE:
+            field = family.field(name)
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            shape[name] = parse_field(field, Scalar(name, text, value if isinstance(value, bool) else text))
+    absent = [name for name in missing(family, shape) if shape.get(name) is None]
+    if absent:
+        raise UsageError(f"{label} has no {' and '.join(absent)}; write it under shape")
+    return Case.of(info.id, dict(chosen.options), shown(family.fields, shape), mode)

@@ -1,0 +1,176 @@
+"""Verdicts on published numbers as data, and as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.claims.model import (
+    ADDS_UP,
+    CONTEXT,
+    CONTRADICTED,
+    ELSEWHERE,
+    IMPLAUSIBLE,
+    INCONSISTENT,
+    NOT_CHECKABLE,
+    REPRODUCED,
+    VACUOUS,
+    VERDICTS,
+    Reading,
+    Side,
+    Verdict,
+)
+from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
+
+STYLES = {
+    REPRODUCED: "green",
+    ELSEWHERE: "green",
+    ADDS_UP: "green",
+    VACUOUS: "yellow",
+    CONTRADICTED: "yellow",
+    IMPLAUSIBLE: "yellow",
+    INCONSISTENT: "yellow",
+    NOT_CHECKABLE: "dim",
+    CONTEXT: "dim",
+}
+COLUMNS = ("figure", "published", "follows from it", "found here")
+
+
+def print_claims(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """The totals, then a table per family: the claim, the three columns, the verdict with its sentence."""
+    console.print(Text(totals(verdicts), style="bold"))
+    console.print()
+    for family in dict.fromkeys(verdict.claim.family for verdict in verdicts):
+        console.print(_table([verdict for verdict in verdicts if verdict.claim.family == family]))
+        console.print()
+
+
+def totals(verdicts: Sequence[Verdict]) -> str:
+    """`31 claims: 12 reproduced, 3 contradicted, …`, in the order of the verdicts; context is not counted."""
+    counted = [verdict for verdict in verdicts if not verdict.claim.context]
+    counts = [(sum(verdict.word == word for verdict in counted), word) for word in VERDICTS]
+    listed = ", ".join(f"{count} {word}" for count, word in counts if count)
+    text = f"{len(counted)} {'claim' if len(counted) == 1 else 'claims'}{': ' if listed else ''}{listed}"
+    context = len(verdicts) - len(counted)
+    return f"{text}; {context} more for context" if context else text
+
+
+def _table(verdicts: Sequence[Verdict]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 2, 1, 0), pad_edge=False, show_edge=False)
+    figures = _grid(COLUMNS)
+    for title, ratio in (("claim", 3), (figures, 9), ("verdict", 6)):
+        table.add_column(title, overflow="fold", ratio=ratio)
+    for verdict in verdicts:
+        own = _grid()
+        for reading in verdict.readings:
+            own.add_row(_name(reading), *_cells(reading))
+        table.add_row(verdict.claim.name, own, _verdict_text(verdict))
+    return table
+
+
+def _cells(reading: Reading) -> tuple[str, str, str]:
+    bound = f"; {bound_text(reading)}" if reading.figure.bounded and not reading.missing else ""
+    published, follows, found = published_text(reading), follows_text(reading), found_text(reading)
+    return published, follows, f"{found}{bound}".removeprefix("; ")
+
+
+def _grid(heading: Sequence[str] = ()) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    for ratio in (5, 2, 3, 3):
+        grid.add_column(overflow="fold", ratio=ratio)
+    if heading:
+        grid.add_row(*heading)
+    return grid
+
+
+def _verdict_text(verdict: Verdict) -> Text:
+    text = Text(verdict.word, style=STYLES[verdict.word])
+    if verdict.unexpected:
+        text.append(f" (expected {verdict.claim.expect})", style="bold red")
+    text.append(f": {verdict.sentence}", style="not bold default")
+    return text
+
+
+def _name(reading: Reading) -> str:
+    return f"{reading.figure.name} at {reading.row}" if reading.row else reading.figure.name
+
+
+def claims_data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Everything about every claim; numbers as they are, nothing rounded.
+
+    A figure's `kind` is `compared`, `bounded` or `shown`; `published` is a number or both ends of a range.
+    """
+    return {"claims": [_claim_data(verdict) for verdict in verdicts]}
+
+
+def _claim_data(verdict: Verdict) -> dict[str, Any]:
+    claim = verdict.claim
+    return {
+        "id": claim.name,
+        "family": claim.family,
+        "says": claim.says,
+        "sources": [
+            {
+                "title": citation.source.title,
+                "of": citation.source.of or None,
+                "version": citation.source.version or None,
+                "url": citation.source.url or None,
+                "lines": citation.lines or None,
+            }
+            for citation in claim.sources
+        ],
+        "hardware": claim.hardware,
+        "targets": list(claim.targets),
+        "shape": {name: claim.shape[name] for name in claim.given},
+        "verdict": verdict.word,
+        "judged": verdict.judged,
+        "sentence": verdict.sentence,
+        "headline": claim.headline or None,
+        "needs": claim.needs or None,
+        "context": claim.context,
+        "expect": claim.expect,
+        "unexpected": verdict.unexpected,
+        "incomplete": verdict.incomplete or None,
+        "figures": [_figure_data(reading) for reading in verdict.readings],
+        "table": None
+        if claim.table is None
+        else {
+            "id": claim.table.id,
+            "columns": claim.table.columns,
+            "units": claim.table.units,
+            "rows": claim.table.rows,
+        },
+    }
+
+
+def _figure_data(reading: Reading) -> dict[str, Any]:
+    figure = reading.figure
+    published = _value(reading.published)
+    return {
+        "name": figure.name,
+        "kind": "bounded" if figure.bounded else "compared" if figure.compared else "shown",
+        "unit": figure.unit or None,
+        "published": published if reading.upto is None else [published, _value(reading.upto)],
+        "follows": _value(reading.follows),
+        "found": _value(reading.found),
+        "at_least": _value(reading.at_least),
+        "at_most": _value(reading.at_most),
+        "within": figure.within,
+        "premise": figure.premise,
+        "agrees": reading.agrees,
+        "row": reading.row or None,
+        "rows": reading.rows,
+        "method": list(reading.by) or ["arithmetic"],
+        "targets": list(reading.targets),
+        "missing": reading.missing or None,
+        "tolerance": tolerance_text(reading) or None,
+    }
+
+
+def _value(side: Side | None) -> object:
+    return None if side is None else side.value

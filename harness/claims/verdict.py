@@ -1,0 +1,247 @@
+"""The verdict on a claim: what each of its figures came to, and the word for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.catalog.catalog import Catalog
+from harness.claims.answers import Evidence
+from harness.claims.arithmetic import worked_out
+from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
+from harness.claims.expression import Expression, Value
+from harness.claims.model import (
+    ADDS_UP,
+    AGAINST,
+    ANY,
+    CONTRADICTED,
+    ELSEWHERE,
+    IMPLAUSIBLE,
+    INCONSISTENT,
+    NOT_CHECKABLE,
+    REPRODUCED,
+    VACUOUS,
+    Claim,
+    Figure,
+    Reading,
+    Side,
+    Verdict,
+)
+from harness.claims.wording import sentence
+from harness.spec.errors import UsageError
+from harness.spec.units import format_count
+
+ROUNDING = 1e-12  # relative: what floating-point arithmetic may add to a figure that is equal
+NO_ROW = "no row of the table holds the numbers that it needs"
+
+
+def judge(claim: Claim, catalog: Catalog, evidence: Evidence) -> Verdict:
+    """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
+    read = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
+    readings = tuple(reading for reading, _ in read)
+    word = _word(claim, readings)
+    incomplete = next((lacking for _, lacking in read if lacking), "")
+    return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
+
+
+def _word(claim: Claim, readings: Sequence[Reading]) -> str:
+    """A disagreement outweighs what is missing, and this outweighs agreement."""
+    decided = [reading for reading in readings if reading.figure.decides]
+    wrong = [reading for reading in decided if reading.agrees is False]
+    if wrong:
+        holds = not claim.not_checkable and all(reading.agrees is not None for reading in decided)
+        return _word_against(claim, wrong, holds=holds)
+    compared = [reading for reading in decided if reading.figure.compared]
+    if claim.not_checkable or not compared or any(reading.agrees is None for reading in decided):
+        return NOT_CHECKABLE
+    if claim.needs or not any(reading.tested for reading in decided):
+        return ADDS_UP
+    targets = {target for reading in decided for target in reading.targets}
+    own = claim.hardware == ANY or targets == set(claim.targets)
+    return REPRODUCED if own else ELSEWHERE
+
+
+def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str:
+    """The strongest verdict that the figures which disagree allow.
+
+    What was compiled for one device says nothing against a number published for another: such a
+    disagreement counts only where there is one for every device that it may have been. What fails a
+    premise alone is vacuous, where all the rest is known to hold.
+    """
+    for word in AGAINST:
+        speaking = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
+        if speaking and (word == INCONSISTENT or _covers(claim, speaking)):
+            return word
+    premises = [reading for reading in wrong if reading.figure.premise]
+    if holds and len(premises) == len(wrong) and _covers(claim, premises):
+        return VACUOUS
+    return NOT_CHECKABLE
+
+
+def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
+    if claim.hardware == ANY or any(not reading.targets for reading in readings):
+        return True
+    targets = {target for reading in readings for target in reading.targets}
+    return bool(claim.targets) and targets >= set(claim.targets)
+
+
+def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: Evidence) -> tuple[Reading, str]:
+    """A figure at the row that speaks most against it, and what this machine lacked for any of its rows.
+
+    A row that disagrees outweighs rows that are not to be had; these outweigh rows that agree.
+    """
+    evaluator = Evaluator(claim, catalog, evidence)
+    worst: tuple[bool, float, Reading] | None = None
+    blank: Reading | None = None
+    lacking, rows = "", 0
+    for row, names in claim.points(figure):
+        if not all(expression.names() <= names.keys() for expression in figure.expressions()):
+            continue
+        point = _Point(figure, evaluator, names)
+        try:
+            off, reading, incomplete = point.read()
+        except OutsideTableError:
+            continue
+        except (ValueError, UsageError) as error:
+            raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
+        lacking = lacking or incomplete
+        reading = replace(reading, row=_row_name(row))
+        if reading.missing:
+            blank = blank or reading
+            continue
+        rows += 1
+        wrong = reading.agrees is False
+        if worst is None or (wrong, off) > worst[:2]:
+            worst = (wrong, off, reading)
+    chosen = worst[2] if worst else Reading(figure, missing=NO_ROW if figure.decides else "")
+    if blank and chosen.agrees is not False:
+        chosen = blank
+    against = _stands_for(figure, chosen, evaluator) if chosen.agrees is False else ""
+    chosen = replace(
+        chosen,
+        rows=rows,
+        against=against,
+        by=tuple(evaluator.by),
+        targets=tuple(evaluator.targets),
+        tested=evaluator.tested,
+    )
+    return chosen, lacking
+
+
+def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
+    """The verdict that a figure's disagreement stands for."""
+    if figure.bounded:
+        own = CONTRADICTED if figure.found is not None else INCONSISTENT
+        return IMPLAUSIBLE if evaluator.bounded_by_hardware else own
+    return INCONSISTENT if _follows_differs(figure, reading) else CONTRADICTED
+
+
+def _follows_differs(figure: Figure, reading: Reading) -> bool:
+    """Whether it is the document's own numbers that differ, and not ours from the document's."""
+    if reading.published is None or reading.follows is None:
+        return False
+    return _off(reading.published, reading.upto, reading.follows) > figure.within + ROUNDING
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A figure at one point: once, or at one row of the table."""
+
+    figure: Figure
+    evaluator: Evaluator
+    names: Mapping[str, Value]
+
+    def read(self) -> tuple[float, Reading, str]:
+        """(how far off it is, in shares or over its bound; what it is; what this machine lacked)."""
+        figure = self.figure
+        sides: dict[str, Side] = {}
+        missing: Missing | None = None
+        for name, expression in self._expressions():
+            try:
+                sides[name] = self._side(expression)
+            except OutsideTableError:
+                raise
+            except Missing as reason:  # the other columns are shown all the same
+                missing = missing or reason
+        reading = Reading(
+            figure,
+            published=sides.get("published"),
+            upto=sides.get("upto"),
+            follows=sides.get("follows"),
+            found=sides.get("found"),
+            at_most=sides.get("at_most"),
+            at_least=sides.get("at_least"),
+        )
+        if missing is not None:
+            return 0.0, replace(reading, missing=str(missing)), str(missing) if missing.incomplete else ""
+        if figure.bounded:
+            return *_bound(reading), ""
+        if not figure.compared:
+            return 0.0, reading, ""
+        off = max(_offs(reading))
+        return off, replace(reading, agrees=off <= figure.within + ROUNDING), ""
+
+    def _expressions(self) -> Iterator[tuple[str, Expression]]:
+        figure = self.figure
+        yield from zip(("published", "upto"), figure.published, strict=False)
+        for name in ("follows", "found", "at_most", "at_least"):
+            expression = getattr(figure, name)
+            if expression is not None:
+                yield name, expression
+
+    def _side(self, expression: Expression) -> Side:
+        value = self.evaluator.value(expression, self.names)
+        return Side(value, worked_out(expression, self.names, self.evaluator.value))
+
+
+def _offs(reading: Reading) -> Iterator[float]:
+    """How far each two columns lie apart, the first of them being the measure."""
+    published, follows, found = reading.published, reading.follows, reading.found
+    if published is not None:
+        for side in (follows, found):
+            if side is not None:
+                yield _off(published, reading.upto, side)
+    elif follows is not None and found is not None:
+        yield _off(follows, None, found)
+
+
+def _off(measure: Side, upto: Side | None, other: Side) -> float:
+    """By which share of the nearer end a value lies outside; whole for words and truths that differ."""
+    low, high, value = measure.value, (upto or measure).value, other.value
+    if any(isinstance(one, bool | str) for one in (low, high, value)):
+        if {type(low), type(high)} != {type(value)}:
+            raise ValueError(f"{low} is compared with {value}: a number is compared with a number")
+        return 0.0 if low == value else math.inf
+    first, last, own = float(low), float(high), float(value)
+    if first > last:
+        raise ValueError(f"the range {low} to {high} is empty")
+    distance = max(first - own, own - last, 0.0)
+    end = first if own < first else last
+    return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
+
+
+def _bound(reading: Reading) -> tuple[float, Reading]:
+    side = reading.published or reading.follows or reading.found
+    if side is None:
+        raise ValueError("there is no number to hold to its bound")
+    number = _number(side)
+    most, least = (None if bound is None else _number(bound) for bound in (reading.at_most, reading.at_least))
+    over = number / most if most else -math.inf if most is None else math.inf
+    under = -math.inf if least is None else (least / number if number else math.inf)
+    keeps = (most is None or number <= most + abs(most) * ROUNDING) and (
+        least is None or number >= least - abs(least) * ROUNDING
+    )
+    return max(over, under), replace(reading, agrees=keeps)
+
+
+def _number(side: Side) -> float:
+    if isinstance(side.value, bool | str):
+        why = f"{side.value} is not a number, so it bounds nothing"
+        raise ValueError(why)  # noqa: TRY004 - of the file, not of a caller
+    return side.value
+
+
+def _row_name(row: str) -> str:
+    """A row's first cell as people write it: `65536` is 64Ki."""
+    return format_count(int(row)) if row.isdigit() else row

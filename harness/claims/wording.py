@@ -1,0 +1,237 @@
+"""A figure of a claim, and the verdict on it, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from harness.catalog.accelerators import HOST
+from harness.claims.expression import Expression, Value
+from harness.claims.model import (
+    AGAINST,
+    NOT_CHECKABLE,
+    VACUOUS,
+    VARIES,
+    Citation,
+    Claim,
+    Reading,
+    Side,
+)
+from harness.spec.units import format_bytes
+
+BYTES = "B"
+EXPONENTS = 10**7  # from here on other numbers have one
+GROUPED = 10**9  # whole numbers below it are written out
+COMPILED_FOR = "compiled for "
+LONGEST = 90  # characters of arithmetic that a cell or a sentence holds
+_PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
+_HOST = re.compile(rf"""["']{HOST}["']|\btrace_bytes\b|\bfact\(""")
+
+
+def value_text(value: Value | None, unit: str = "") -> str:
+    """`285212672`, `B` → `272.0 MiB`; truths as yes and no; program hashes shortened; nothing as —."""
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return f"{value[:15]}…" if value.startswith("sha256:") else value
+    if unit == BYTES:
+        return format_bytes(value, 4)
+    return _with_unit(_number(value), unit)
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text}{unit}" if unit in {"×", ""} else f"{text} {unit}"
+
+
+def _number(value: float) -> str:
+    """Four significant digits, or a whole number as it is; a narrow space between thousands."""
+    if value == int(value) and abs(value) < GROUPED:
+        return _grouped(f"{int(value):,}")
+    if 1_000 <= abs(value) < EXPONENTS:
+        return _grouped(f"{round(value, 3 - len(str(int(abs(value)))) + 1):,.0f}")
+    return _mantissa(f"{value:.4g}")
+
+
+def _mantissa(text: str) -> str:
+    if "e" not in text:
+        return text
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _grouped(text: str) -> str:
+    return text.replace(",", "\u202f")
+
+
+def published_text(reading: Reading) -> str:
+    """What was published: a number with all its digits, or a range; nothing where nothing was."""
+    figure = reading.figure
+    if reading.published is None:
+        return ""
+    ends = [
+        _published(side, figure.unit, expression)
+        for side, expression in zip((reading.published, reading.upto), figure.published, strict=False)
+        if side is not None
+    ]
+    return " to ".join(ends)
+
+
+def _published(side: Side, unit: str, expression: Expression) -> str:
+    """A number written out keeps its digits (`26581.04`)."""
+    value = side.value
+    if isinstance(value, bool | str) or unit == BYTES:
+        return value_text(value, unit)
+    if digits := _PLAIN.fullmatch(expression.text):
+        whole, fraction = digits.groups("")
+        return _with_unit(f"{_grouped(f'{int(whole):,}')}{fraction}", unit)
+    if not expression.text.isidentifier():  # arithmetic, and no number as it stands in a cell
+        return value_text(value, unit)
+    whole, dot, fraction = f"{value:.10g}".partition(".")
+    text = f"{_grouped(f'{int(whole):,}')}{dot}{fraction}" if whole.lstrip("-").isdigit() else f"{value:.10g}"
+    return _with_unit(_mantissa(text) if "e" in text else text, unit)
+
+
+def follows_text(reading: Reading) -> str:
+    """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
+    return _worked_out(reading.follows, reading.figure.unit, reading.figure.follows)
+
+
+def found_text(reading: Reading) -> str:
+    """What was found here, with the arithmetic; a ≈ where the host's compiler had a part in it."""
+    return _worked_out(reading.found, reading.figure.unit, reading.figure.found)
+
+
+def bound_text(reading: Reading) -> str:
+    """What the number has to keep to: `≥ 4 and ≤ 56.87`."""
+    figure = reading.figure
+    bounds = (("≥", reading.at_least, figure.at_least), ("≤", reading.at_most, figure.at_most))
+    return " and ".join(
+        f"{sign} {_short(side, figure.unit, expression)}"
+        for sign, side, expression in bounds
+        if side is not None
+    )
+
+
+def _worked_out(side: Side | None, unit: str, expression: Expression | None) -> str:
+    if side is None:
+        return ""
+    text = _short(side, unit, expression)
+    shown = 0 < len(side.arithmetic) <= LONGEST and not isinstance(side.value, bool | str)
+    return f"{side.arithmetic} = {text}" if shown else text
+
+
+def _short(side: Side, unit: str, expression: Expression | None) -> str:
+    varies = expression is not None and _HOST.search(expression.text)
+    numeric = not isinstance(side.value, bool | str)
+    return f"{VARIES if varies and numeric else ''}{value_text(side.value, unit)}"
+
+
+def tolerance_text(reading: Reading) -> str:
+    """By how much the columns may differ, and why; nothing for a figure that is not compared."""
+    figure = reading.figure
+    if not figure.compared:
+        return ""
+    if not figure.within:
+        return "exact"
+    return f"{100 * figure.within:g} %{f' ({figure.why})' if figure.why else ''}"
+
+
+def method_text(reading: Reading) -> str:
+    """Where what was found comes from: `compiled for tpu:v5p and tpu:v6e`."""
+    compiled = [method.removeprefix(COMPILED_FOR) for method in reading.by if method.startswith(COMPILED_FOR)]
+    others = [method for method in reading.by if not method.startswith(COMPILED_FOR)]
+    methods = [f"{COMPILED_FOR}{', '.join(compiled)}", *others] if compiled else others
+    return ", ".join(methods) or "arithmetic"
+
+
+def source_text(sources: Sequence[Citation]) -> str:
+    return "; ".join(dict.fromkeys(citation.source.title for citation in sources))
+
+
+def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
+    """Subject, both numbers and source; then the author's reasoning where the verdict is as expected."""
+    parts = [_evidence(claim, word, readings)]
+    if word == NOT_CHECKABLE:
+        missing = next((reading.missing for reading in readings if reading.missing), "")
+        parts.append(claim.not_checkable or missing or claim.because)
+    elif word == claim.expect:
+        parts.append(claim.because)
+    return " ".join(_closed(part) for part in parts if part)
+
+
+def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
+    deciding = [reading for reading in readings if reading.figure.decides]
+    if word in AGAINST:
+        chosen = [reading for reading in deciding if reading.agrees is False and reading.against == word]
+    elif word == VACUOUS:
+        chosen = [reading for reading in deciding if reading.agrees is False]
+    elif word == NOT_CHECKABLE:
+        against = [reading for reading in deciding if reading.agrees is False]
+        chosen = against or [reading for reading in readings if reading.published or reading.follows]
+    else:
+        chosen = [reading for reading in deciding if reading.figure.compared]
+    if not chosen:
+        return ""
+    first = chosen[0]
+    text = _in_words(first, claim)
+    rest = len(chosen) - 1
+    if word not in (*AGAINST, VACUOUS, NOT_CHECKABLE) and (rest or first.rows > 1):
+        text += _how_many(first, rest)
+    return text
+
+
+def _in_words(reading: Reading, claim: Claim) -> str:
+    where = f" at {reading.row}" if reading.row else ""
+    name = f"{_capital(reading.figure.name)}{where}"
+    told = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
+    text = f"{name}: {told}"
+    if reading.figure.bounded:
+        verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
+        text += f", which {verb} {bound_text(reading)}"
+    by = f"{method_text(reading)}; " if reading.found is not None and reading.by else ""
+    if reading.figure.premise:
+        text = f"It shows something only where this holds. {text}"
+    return f"{text} ({by}{source_text(claim.sources)})"
+
+
+def _numbers(reading: Reading) -> Iterator[str]:
+    follows = "follows from its own numbers" if reading.published else "follows from what is published"
+    phrases = (
+        ("is published", published_text(reading)),
+        (follows, follows_text(reading)),
+        ("is found here", found_text(reading)),
+    )
+    return (f"{text} {phrase}" for phrase, text in phrases if text)
+
+
+def _is_truth(reading: Reading) -> bool:
+    sides = (reading.published, reading.follows, reading.found)
+    return any(side is not None and isinstance(side.value, bool) for side in sides)
+
+
+def _truths(reading: Reading) -> Iterator[str]:
+    phrases = (
+        ("by what is published", reading.published),
+        ("by its own numbers", reading.follows),
+        ("here", reading.found),
+    )
+    return (f"{'so' if side.value else 'not so'} {phrase}" for phrase, side in phrases if side is not None)
+
+
+def _how_many(first: Reading, rest: int) -> str:
+    rows = f"the {first.rows} rows" if first.rows > 1 else ""
+    others = f"{rest} more {'figure' if rest == 1 else 'figures'}" if rest else ""
+    parts = " and ".join(part for part in (rows, others) if part)
+    verb = "agrees" if parts == "1 more figure" else "agree"
+    share = f" within {100 * first.figure.within:g} %" if first.figure.within and not rest else ""
+    return f"; {parts} {verb}{share}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _closed(text: str) -> str:
+    return text if not text or text.endswith((".", "…")) else f"{text}."

@@ -1,0 +1,138 @@
+"""Verdicts made by hand, of every word."""
+
+from typing import Any
+
+from harness.claims.expression import parse
+from harness.claims.model import (
+    CONTRADICTED,
+    ELSEWHERE,
+    IMPLAUSIBLE,
+    INCONSISTENT,
+    NOT_CHECKABLE,
+    REPRODUCED,
+    Citation,
+    Claim,
+    Figure,
+    Reading,
+    Side,
+    Source,
+    Table,
+    Verdict,
+)
+
+PULL = Source("pull", "Pull #1, description", "Pull #1", "1a2b3c4", "https://example.org/1", "000")
+PAPER = Source("paper", "A paper")
+TARGET = "tpu:v5p"
+
+
+def claim(name: str, expect: str = REPRODUCED, **more: Any) -> Claim:
+    values: dict[str, Any] = {
+        "sources": (Citation(PULL, "46"),),
+        "hardware": "a TPU",
+        "says": f"What {name} says",
+    }
+    values |= more
+    return Claim("mask", name, "claims.yaml:2", expect=expect, **values)
+
+
+def figure(name: str, **more: Any) -> Figure:
+    columns = {key: parse(text) for key, text in more.items() if isinstance(text, str) and key in COLUMNS}
+    published = more.pop("published", ())
+    ends = (published,) if isinstance(published, str) else published
+    return Figure(
+        name, "claims.yaml:9", **{**more, **columns, "published": tuple(parse(text) for text in ends)}
+    )
+
+
+COLUMNS = ("follows", "found", "at_most", "at_least")
+
+ROWS = Table(
+    "b200",
+    (Citation(PULL, "3-6"),),
+    ("n", "dense"),
+    ((65536, 3.7), (131072, "OOM"), (1000, None), (10**6, 26581.04)),
+    (("64Ki", "3.70"), ("128Ki", "OOM"), ("1000", "null"), ("1_000_000", "26581.04")),
+)
+MEMORY = Verdict(
+    claim("memory", shape={"rows": 1024, "seq": 131072}, given=("rows", "seq"), targets=(TARGET,)),
+    REPRODUCED,
+    "Temp: 2 GiB is published, and found.",
+    (
+        Reading(
+            figure(
+                "temp",
+                unit="B",
+                published="2Gi",
+                found='temp_bytes("a", "tpu:v5p")',
+                within=0.05,
+                why="rounded",
+            ),
+            published=Side(2**31),
+            found=Side(2**31 + 2**20),
+            agrees=True,
+            rows=1,
+            by=("compiled for tpu:v5p",),
+            targets=(TARGET,),
+            tested=True,
+        ),
+        Reading(
+            figure("ratio", unit="×", published=("50", "800"), follows="16Gi / 256Mi"),
+            published=Side(50),
+            upto=Side(800),
+            follows=Side(64.0, "17179869184 / 268435456"),
+            agrees=True,
+            rows=1,
+        ),
+    ),
+)
+RATE = Verdict(
+    claim("rate", IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
+    IMPLAUSIBLE,
+    "It is above the peak.",
+    (
+        Reading(
+            figure("rate", unit="TFLOP/s", follows="n / dense", at_most='peak("cuda:b200")', each=True),
+            follows=Side(4990.0, "65536 / 3.7"),
+            at_most=Side(2250),
+            agrees=False,
+            against=IMPLAUSIBLE,
+            row="64Ki",
+            rows=2,
+            by=("the device's file",),
+        ),
+    ),
+)
+TIME = Verdict(
+    claim("time", NOT_CHECKABLE, not_checkable="It takes a TPU."),
+    NOT_CHECKABLE,
+    "It takes a TPU.",
+    (
+        Reading(figure("time", unit="ms", published="153"), published=Side(153), rows=1),
+        Reading(
+            figure("seen", unit="×", found='flops("a", "tpu:v5p") / 2'),
+            found=Side(2.4321, "4.8642 / 2"),
+            rows=1,
+            by=("compiled for tpu:v5p",),
+            targets=(TARGET,),
+            tested=True,
+        ),
+    ),
+)
+SURPRISE = Verdict(claim("surprise"), CONTRADICTED, "Size: 1 is published, 2 is found here.")
+LACKING = Verdict(
+    claim("lacking"),
+    NOT_CHECKABLE,
+    "libtpu is not installed.",
+    (
+        Reading(
+            figure("temp", published="1", found="1"), published=Side(1), missing="libtpu is not installed"
+        ),
+    ),
+    incomplete="libtpu is not installed",
+)
+SUM = Verdict(claim("sum", INCONSISTENT, table=ROWS), INCONSISTENT, "One is counted twice.")
+FOREIGN = Verdict(claim("foreign", ELSEWHERE, needs="the time, on a TPU"), ELSEWHERE, "It agrees.")
+BESIDE = Verdict(
+    claim("beside", CONTRADICTED, context=True, sources=(Citation(PAPER),)), CONTRADICTED, "It is more."
+)
+ALL = (MEMORY, RATE, TIME, SURPRISE, LACKING, SUM, FOREIGN, BESIDE)

@@ -1,0 +1,415 @@
+"""What the functions of a claim's expressions answer, each from evidence made by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.claims.answers import Compiled, Evidence, Judged
+from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
+from harness.claims.expression import parse
+from harness.claims.functions import ARGUMENTS, called_in
+from harness.claims.model import Claim, Need, Table
+from harness.spec.case import Case
+from harness.spec.errors import UsageError
+from harness.spec.record import Cost, Static
+from tests.claims.planted import CATALOG, static, weight
+
+COLUMNS = ("n", "dense", "sparse")
+
+
+def table(*rows):
+    return Table("t", (), COLUMNS, rows, tuple(tuple(str(cell) for cell in row) for row in rows))
+
+
+TABLE = table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (8192, 9.0, 2.0), (16384, 16.0, "OOM"))
+CLAIM = Claim(
+    "mask",
+    "one",
+    "claims.yaml:2",
+    "",
+    (),
+    "any",
+    "reproduced",
+    {"rows": 4, "seq": 8, "topk": 2},
+    table=TABLE,
+)
+
+
+def case(implementation="mask/a", mode="fwd", options=(), **shape):
+    return Case.of(implementation, dict(options), {"rows": 4, "seq": 8, "topk": 2, **shape}, mode)
+
+
+def known(target="host", of=None, told=None, *, facts=None, **shape):
+    need = Need(Need.COMPILE, of or case(**shape), target)
+    return {need: Compiled(told or Static.none("not compiled"), facts=facts or {})}
+
+
+def compiled(target="host", of=None, program=None, calls=(), **figures):
+    return known(target, of, static(program, calls, **figures))
+
+
+def value(text, claim=CLAIM, **evidence):
+    evaluator = Evaluator(claim, CATALOG, Evidence(**evidence))
+    found = evaluator.value(parse(text), claim.names())
+    return found, tuple(evaluator.by), tuple(evaluator.targets)
+
+
+def rests_on(text, **evidence):
+    evaluator = Evaluator(CLAIM, CATALOG, Evidence(**evidence))
+    evaluator.value(parse(text), CLAIM.names())
+    return evaluator.tested, evaluator.bounded_by_hardware
+
+
+# compiled
+
+
+def test_a_figure_of_a_compiled_case():
+    both = compiled("tpu:v5p", temp_bytes=10) | compiled("tpu:v5p", case(rows=2), temp_bytes=5)
+    text = 'temp_bytes("mask/a", "tpu:v5p") / temp_bytes("a", "tpu:v5p", rows=2)'
+    assert value(text, compiled=both) == (2.0, ("compiled for tpu:v5p",), ("tpu:v5p",))
+
+
+def test_the_mode_is_a_keyword_and_options_stand_in_brackets():
+    assert (
+        value(
+            'temp_bytes("mask/a", "host", mode="bwd")', compiled=compiled(of=case(mode="bwd"), temp_bytes=7)
+        )[0]
+        == 7
+    )
+    chosen = case("mask/b", options={"keep": 1})
+    assert value('temp_bytes("mask/b[keep=1]", "host")', compiled=compiled(of=chosen, temp_bytes=7))[0] == 7
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "temp_bytes",
+        "argument_bytes",
+        "output_bytes",
+        "alias_bytes",
+        "peak_bytes",
+        "generated_code_bytes",
+        "flops",
+        "bytes_accessed",
+        "optimal_s",
+    ],
+)
+def test_every_figure_is_the_one_that_it_is_called(figure):
+    assert value(f'{figure}("mask/a", "host")', compiled=compiled(**{figure: 11}))[0] == 11
+    with pytest.raises(Missing, match=r"not counted|not given"):
+        value(f'{figure}("mask/a", "host")', compiled=compiled())
+
+
+def test_planned_bytes_are_arguments_outputs_and_temporaries_without_aliases():
+    figures = {"argument_bytes": 1, "output_bytes": 2, "temp_bytes": 4, "alias_bytes": 1}
+    assert value('planned_bytes("mask/a", "host")', compiled=compiled(**figures))[0] == 6
+
+
+def test_programs_and_their_calls():
+    both = compiled(program="sha256:a", calls=("TopK",)) | compiled("tpu:v5p", program="sha256:a")
+    same = 'program("mask/a", "host") == program("mask/a", "tpu:v5p")'
+    assert value(same, compiled=both) == (
+        True,
+        ("compiled for host", "compiled for tpu:v5p"),
+        ("host", "tpu:v5p"),
+    )
+    assert value('calls("mask/a", "host", "TopK")', compiled=both)[0] is True
+    assert value('calls("mask/a", "host", "PartialReduce")', compiled=both)[0] is False
+
+
+def test_operations_of_the_optimised_module_are_counted():
+    own = known("tpu:v5p", told=replace(static("sha256:a"), opcodes={"convolution": 3, "sort": 1}))
+    assert value('ops("mask/a", "tpu:v5p", "convolution")', compiled=own) == (
+        3,
+        ("compiled for tpu:v5p",),
+        ("tpu:v5p",),
+    )
+    assert value('ops("mask/a", "tpu:v5p", "dot")', compiled=own)[0] == 0
+    for told in (static("sha256:a"), replace(static(), opcodes={"sort": 1})):  # none there is not none known
+        with pytest.raises(Missing):
+            value('ops("mask/a", "tpu:v5p", "dot")', compiled=known("tpu:v5p", told=told))
+
+
+def test_estimated_cycles_are_those_of_all_operators_and_never_missing_as_zero():
+    """The heaviest are kept, with their share of all."""
+
+    def of(*weights):
+        return known("tpu:v5p", told=replace(static("sha256:a"), operator_weights=weights))
+
+    text = 'cycles("mask/a", "tpu:v5p")'
+    assert value(text, compiled=of(weight(3, share=0.6), weight(2, share=0.4)))[0] == pytest.approx(5)
+    kept = of(weight(3, turns=2, share=0.6), weight(1, turns=None, share=0.1))
+    assert value(text, compiled=kept)[0] == pytest.approx(10)
+    with pytest.raises(Missing, match="carries no estimates"):
+        value(text, compiled=of())
+
+
+def test_an_exponent_is_the_growth_between_two_lengths():
+    both = compiled("tpu:v5p", case(seq=1024), temp_bytes=3) | compiled(
+        "tpu:v5p", case(seq=4096), temp_bytes=48
+    )
+    text = 'exponent("temp_bytes", "mask/a", "tpu:v5p", 1Ki, 4Ki)'
+    assert value(text, compiled=both) == (2, ("compiled for tpu:v5p",), ("tpu:v5p",))
+    costs = {Need(Need.COST, case(seq=n)): Cost(flops=5.0 * n) for n in (1024, 2048)}
+    of_a_formula = value('exponent("cost_flops", "mask/a", 1Ki, 2Ki)', costs=costs)
+    assert of_a_formula == (pytest.approx(1), ("the family's cost formula",), ())
+    nothing = compiled("host", case(seq=1024), temp_bytes=0) | compiled("host", case(seq=2048), temp_bytes=8)
+    with pytest.raises(Missing, match="temp_bytes of mask/a is 0 at 1024: it has no exponent"):
+        value('exponent("temp_bytes", "mask/a", "host", 1Ki, 2Ki)', compiled=nothing)
+
+
+def test_a_trace_counts_what_a_torch_implementation_holds_at_once():
+    own = compiled(of=case("mask/t"), temp_bytes=96)
+    assert value('trace_bytes("mask/t")', compiled=own) == (96, ("traced here over fake tensors",), ("host",))
+    with pytest.raises(
+        ValueError, match="mask/a is not of torch, so it is compiled, not traced; ask temp_bytes"
+    ):
+        value('trace_bytes("mask/a")', compiled=own)
+
+
+def test_a_fact_is_what_the_case_says_of_itself():
+    own = known(told=static(), facts={"path": "fast", "blocks": 16, "unset": None})
+    assert value('fact("mask/a", "path") == "fast"', compiled=own) == (
+        True,
+        ("a fact of the case, read here",),
+        ("host",),
+    )
+    assert value('fact("mask/a", "blocks") / 4', compiled=own)[0] == 4
+    for name in ("width", "unset"):
+        with pytest.raises(Missing, match=f'has no fact "{name}"; it has path, blocks'):
+            value(f'fact("mask/a", "{name}")', compiled=own)
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "why"),
+    [
+        ('flops("mask/a", "host")', compiled(), "not counted"),
+        ('temp_bytes("mask/a", "host")', {}, "was not compiled"),
+        ('program("mask/a", "host")', compiled(), "not given"),
+        ('calls("mask/a", "host", "TopK")', compiled(), "not given"),
+        (
+            'flops("mask/a", "host")',
+            known(told=replace(static(flops=1.0), body_only=True)),
+            "a loop's body once",
+        ),
+        ('memory("host")', {}, "host has no data file"),
+        ('vector_ops("host")', {}, "host has no data file"),
+    ],
+)
+def test_what_is_not_to_be_had_says_why(text, own, why):
+    with pytest.raises(Missing, match=why) as missing:
+        value(text, compiled=own)
+    assert not missing.value.incomplete
+
+
+def test_a_case_that_did_not_compile_says_why():
+    (need,) = compiled()
+    refused = {need: Compiled(Static.none("no"), "unsupported", "f32 alone is supported")}
+    with pytest.raises(Missing, match=r"mask/a@.*: f32 alone is supported") as missing:
+        value('temp_bytes("mask/a", "host")', compiled=refused)
+    assert not missing.value.incomplete
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("timeout", "took too long here: why"),
+        ("crashed", "crashed here: why"),
+        ("skipped", "was skipped here: why"),
+        ("oom", "ran out of memory here: why"),
+    ],
+)
+def test_what_this_machine_failed_at_is_told_apart(status, told):
+    (need,) = compiled()
+    own = {need: Compiled(Static.none("why"), status, "why")}
+    for text in ('program("mask/a", "host")', 'fact("mask/a", "path")', 'temp_bytes("mask/a", "host")'):
+        with pytest.raises(Missing, match=rf"mask/a@.* for host {told}") as missing:
+            value(text, compiled=own)
+        assert missing.value.incomplete
+    for text, need in (('status("mask/a")', JUDGE), ('check("mask/order", "mask/a")', CHECK)):
+        with pytest.raises(Missing, match=rf"mask/a@.* {told}") as missing:
+            value(text, judged={need: Judged(status, "why")})
+        assert missing.value.incomplete
+
+
+def test_a_compiler_that_is_not_installed_is_told_apart():
+    (need,) = compiled("tpu:v5p")
+    why = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+    absent = {need: Compiled(Static.none(why), reason=why, absent=True)}
+    with pytest.raises(Missing, match="pip install") as missing:
+        value('temp_bytes("mask/a", "tpu:v5p")', compiled=absent)
+    assert missing.value.incomplete
+
+
+# costs, contracts, checks
+
+
+def test_analytic_costs():
+    costs = {Need(Need.COST, case()): Cost(flops=6.0, bytes=2.0)}
+    text = 'cost_flops("mask/a") / cost_bytes("mask/a")'
+    assert value(text, costs=costs) == (3, ("the family's cost formula",), ())
+    with pytest.raises(Missing, match="no formula of dense_flops"):
+        value('cost_dense_flops("mask/a")', costs=costs)
+    with pytest.raises(Missing, match="refused"):
+        value('cost_flops("mask/a")', costs={Need(Need.COST, case()): "refused"})
+    with pytest.raises(Missing, match="has no analytic cost"):
+        value('cost_flops("mask/a")')
+
+
+JUDGE = Need(Need.JUDGE, case())
+CHECK = Need(Need.JUDGE, case(), check="mask/order")
+
+
+@pytest.mark.parametrize("status", ["ok", "incorrect"])
+def test_a_contract_ends_as_it_ran_here(status):
+    told = value(f'status("mask/a") == {status}', judged={JUDGE: Judged(status)})
+    assert told == (True, ("its contract, run here",), ("host",))
+
+
+def test_a_contract_that_was_refused_is_no_answer_and_one_that_did_not_run_is_incomplete():
+    with pytest.raises(Missing, match=r"mask/a@.* is unsupported: needs a GPU") as missing:
+        value('status("mask/a") == ok', judged={JUDGE: Judged("unsupported", "needs a GPU")})
+    assert not missing.value.incomplete
+    for judged in ({JUDGE: Judged(None, "its contract did not run")}, {}):
+        with pytest.raises(Missing, match=r"did not run|was not judged") as missing:
+            value('status("mask/a")', judged=judged)
+        assert missing.value.incomplete
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_check_passes_or_fails_whatever_its_contract_says(passed):
+    for status in ("ok", "incorrect"):
+        told = value(
+            'check("mask/order", "mask/a")', judged={CHECK: Judged(status, "", {"mask/order": passed})}
+        )
+        assert told == (passed, ("its check, run here",), ("host",))
+
+
+@pytest.mark.parametrize("checks", [{}, {"mask/order": None}, {"mask/twice": True}])
+def test_a_check_that_decided_nothing_is_no_answer(checks):
+    with pytest.raises(Missing, match="mask/order decides nothing of mask/a@") as missing:
+        value('check("mask/order", "mask/a")', judged={CHECK: Judged("ok", "", checks)})
+    assert not missing.value.incomplete
+
+
+# devices
+
+
+def test_devices_are_data_files():
+    assert value('memory("cuda:h200") > 140e9') == (True, ("the device's file",), ())
+    assert value('peak("cuda:b200")')[0] == 2250e12
+    assert value('bandwidth("tpu:v5p") > 2e12')[0] is True
+
+
+def test_a_tpus_vector_units_are_counted_and_a_gpus_are_not_known():
+    assert value('vector_ops("tpu:v5p")')[0] == 8 * 128 * 4 * 2 * 1.75e9
+    with pytest.raises(Missing, match="the data file of cuda:h200 has no rate of its vector units"):
+        value('vector_ops("cuda:h200")')
+
+
+# columns of the published table
+
+
+def test_columns_of_the_published_table():
+    assert value('growth("dense", 8Ki)') == (9 / 4, ("the published table",), ())
+    assert value('first_win("dense", "sparse")')[0] == 8192
+    assert value('first_win("dense", "3")')[0] == 4096
+    assert value('first_win("5", "sparse")')[0] == 1024  # the row without a number is left out
+    assert value('crossover("3 * dense", "sparse")', CROSSED)[0] == pytest.approx(2048)
+    with pytest.raises(Missing, match="neither passes"):
+        value('crossover("dense", "2 * dense")')
+
+
+CROSSED = replace(CLAIM, table=table((1024, 1.0, 1.0), (4096, 1.0, 9.0)))
+
+
+def test_columns_may_be_arithmetic_over_the_shape():
+    assert value('growth("rows * dense / 2", 8Ki)')[0] == 9 / 4
+    square = replace(CLAIM, table=table(*((n, 1e-6 * n**2 + 1, 1.0) for n in (1024, 2048, 4096, 8192))))
+    assert value('fit("dense", 16Ki)', square)[0] == pytest.approx(1 + 1e-6 * 16384**2)
+    assert value('fit("dense", 16Ki, start=1Ki, square=0)', square)[0] == pytest.approx(1, rel=1e-3)
+    with pytest.raises(Missing, match="takes four rows"):
+        value('fit("dense", 16Ki, start=2Ki)', square)
+
+
+def test_growth_beyond_the_table_is_told_apart_and_a_fit_is_not():
+    with pytest.raises(OutsideTableError):
+        value('growth("dense", 1Ki)')
+    with pytest.raises(Missing) as missing:
+        value('fit("sparse", 1Ki, start=4Ki)')
+    assert not isinstance(missing.value, OutsideTableError)
+
+
+def test_rows_that_begin_alike_are_refused_where_both_are_needed():
+    twice = replace(CLAIM, table=table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (4096, 2.0, "OOM")))
+    with pytest.raises(ValueError, match="two rows of the table begin with 4096"):
+        value('first_win("3", "dense")', twice)
+    assert value('first_win("sparse + 1", "sparse")', twice)[0] == 1024  # one of them has no number there
+
+
+def test_a_column_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match='"dense > 1" is no number'):
+        value('growth("dense > 1", 8Ki)')
+
+
+def test_what_is_compiled_within_a_column_counts_as_compiled():
+    own = {
+        need: told
+        for n in (1024, 4096, 8192, 16384)
+        for need, told in compiled("tpu:v5p", case(seq=n), temp_bytes=n // 2).items()
+    }
+    text = """growth('temp_bytes("mask/a", "tpu:v5p", seq=n)', 8Ki)"""
+    assert value(text, compiled=own) == (2, ("the published table", "compiled for tpu:v5p"), ("tpu:v5p",))
+    assert rests_on(text, compiled=own) == (True, True)
+
+
+# what was read
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "found"),
+    [
+        ("rows * seq", {}, (False, False)),
+        ('growth("dense", 8Ki)', {}, (False, False)),
+        ('peak("cuda:b200")', {}, (False, True)),
+        ('cost_flops("mask/a")', {"costs": {Need(Need.COST, case()): Cost(flops=1.0)}}, (False, True)),
+        ('temp_bytes("mask/a", "host")', {"compiled": compiled(temp_bytes=1)}, (True, True)),
+        ('status("mask/a")', {"judged": {JUDGE: Judged("ok")}}, (True, True)),
+    ],
+)
+def test_what_was_tested_and_what_was_only_reckoned_are_told_apart(text, evidence, found):
+    assert rests_on(text, **evidence) == found
+
+
+def test_the_functions_that_a_value_rests_on_are_those_within_quotes_too():
+    assert called_in(parse("1 + max(rows, 2)")) == frozenset()
+    assert called_in(parse("""growth('flops("a", "host") / n', 4)""")) == {"growth", "flops"}
+    assert called_in(parse("""exponent("cycles", "a", "host", 1, 2)""")) == {"exponent", "cycles"}
+    assert called_in(parse("""growth('not (', 4)""")) == {"growth"}
+    assert called_in(parse("""program("flops", "host")""")) == {"program"}
+
+
+def test_every_function_of_the_format_is_there():
+    assert {
+        "temp_bytes",
+        "ops",
+        "exponent",
+        "trace_bytes",
+        "fact",
+        "check",
+        "vector_ops",
+        "fit",
+    } <= ARGUMENTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('temp_bytes("mask/z", "host")', 'unknown implementation "mask/z"'),
+        ('temp_bytes("mask/a", "tpu:v9")', 'unknown target "tpu:v9"'),
+        ('temp_bytes("mask/a", "host", row=1)', 'unknown workload field "row"'),
+    ],
+)
+def test_what_does_not_exist_has_no_value(text, why):
+    with pytest.raises((UsageError, ValueError), match=why):
+        value(text)

@@ -1,0 +1,94 @@
+"""Evidence: real contracts and checks at a tiny size, and what a compiler's answer is turned into."""
+
+import pytest
+
+from harness.catalog import describe
+from harness.claims.evidence import Workplace, gather
+from harness.claims.model import REPRODUCED, Need
+from harness.claims.needs import needs
+from harness.claims.read_yaml import load
+from harness.claims.verdict import judge
+from harness.command.asked import Asked
+from harness.run import compiling
+from harness.spec.record import Cost
+from tests.claims.planted import CATALOG, document, static
+
+CLAIMS = """\
+sources: {pull: {title: "Pull #1", of: "Pull #1"}}
+claims:
+  - id: contract
+    says: A partition finds the largest, and the check passes
+    source: pull
+    hardware: any
+    shape: {rows: 2, seq: 512, topk: 16}
+    figures:
+      - {name: contract, published: ok, found: status("topk/partition")}
+      - {name: check, published: true, found: 'check("topk/edge_rows", "topk/partition")'}
+      - {name: work, published: true, found: 'cost_bytes("topk/partition") > 0'}
+    expect: reproduced
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where evidence is gathered: settings of a bench.yaml, and a folder of results that stays empty."""
+    (tmp_path / "bench.yaml").write_text("suites:\n  mask: {family: mask, seq: 8}\n")
+
+    def of(catalog, said):
+        asked = Asked({"config": tmp_path / "bench.yaml", "results": None, "plugin": None})
+        return Workplace(catalog, asked.config(), asked.results, asked.progress, said.append)
+
+    return of
+
+
+def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path):
+    """A real family: `status` and `check` end as `seqsweep check` would."""
+    everything, said = describe.builtin(), []
+    (tmp_path / "claims.yaml").write_text(CLAIMS)
+    (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
+    wanted = needs(claim, everything)
+    told = gather(place(everything, said), wanted)
+    assert [one.status for one in told.judged.values()] == ["ok", "ok"]
+    (examined,) = [one for need, one in told.judged.items() if need.check]
+    assert examined.checks == {"topk/edge_rows": True}
+    assert said == ["1 contracts, run on this machine"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.yaml", "claims.yaml"]
+    assert judge(claim, everything, told).word == REPRODUCED
+
+
+def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_asked(
+    place, monkeypatch, tmp_path
+):
+    asked = []
+
+    def compile_all(asks, catalog, *, results, settings, told=None):
+        asked.extend(ask.target for ask in asks)
+        return {ask: compiling.Answer("ok", static(temp_bytes=3), facts={"path": "fast"}) for ask in asks}
+
+    monkeypatch.setattr(compiling, "compile_all", compile_all)
+    why = "libtpu is not installed"
+    monkeypatch.setattr("harness.catalog.accelerators.absent", lambda kind: why if kind == "tpu" else None)
+    figures = [
+        f"""name: {name}, found: 'temp_bytes("mask/a", "{name}")'"""
+        for name in ("host", "tpu:v5p", "cuda:h200")
+    ]
+    (tmp_path / "claims.yaml").write_text(document(*figures, "name: a, published: 1, follows: 1"))
+    (claim,) = load(tmp_path / "claims.yaml", CATALOG.family("mask"), CATALOG)
+    said = []
+    told = gather(place(CATALOG, said), needs(claim, CATALOG)).compiled
+    by_target = {need.target: one for need, one in told.items()}
+    assert asked == ["host", "cuda:h200"]
+    assert said == ["2 programs for host, cuda:h200"]
+    assert (by_target["host"].facts, by_target["host"].static.temp_bytes) == ({"path": "fast"}, 3)
+    assert (by_target["tpu:v5p"].absent, by_target["tpu:v5p"].reason) == (True, why)
+
+
+def test_costs_are_the_familys_formulas(place, tmp_path):
+    everything = describe.builtin()
+    (tmp_path / "claims.yaml").write_text(CLAIMS)
+    (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
+    wanted = [need for need in needs(claim, everything) if need.kind == Need.COST]
+    (cost,) = gather(place(everything, []), wanted).costs.values()
+    assert isinstance(cost, Cost)
+    assert cost.bytes is not None
+    assert cost.bytes > 0

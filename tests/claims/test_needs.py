@@ -1,0 +1,152 @@
+"""What expressions ask for: real cases of the catalog, each once, and errors for what does not exist."""
+
+import pytest
+
+from harness.claims.model import Need
+from harness.claims.needs import needs
+from harness.spec.errors import UsageError
+from tests.claims.planted import CATALOG, document
+
+TABLE = "t: {source: paper, columns: [n, dense, nsa], rows: [[64, 1, 2], [128, 2, OOM], [256, 4, 3]]}"
+
+
+@pytest.fixture
+def wanted(read):
+    """The needs of a claim whose figures find these."""
+
+    def of(*found, each=False, more="shape: {rows: 16, seq: 64}", tables=""):
+        row = "each: true, " if each else ""
+        figures = [f"name: f{place}, {row}found: '{one}'" for place, one in enumerate(found)]
+        (claim,) = read(document(*figures, "name: other, published: 1, found: 1", more=more, tables=tables))
+        return needs(claim, CATALOG)
+
+    return of
+
+
+def told(found):
+    return [(one.kind, one.case.id, one.target) for one in found]
+
+
+def test_cases_at_the_claims_shape_each_once(wanted):
+    text = 'temp_bytes("mask/a", "tpu:v5p", topk=512) + temp_bytes("a", "host") + flops("mask/a", "host")'
+    assert sorted(told(wanted(text, 'temp_bytes("mask/a", "host")'))) == [
+        (Need.COMPILE, "mask/a@rows=16,seq=64,topk=2:fwd:cpu", "host"),
+        (Need.COMPILE, "mask/a@rows=16,seq=64,topk=512:fwd:cpu", "tpu:v5p"),
+    ]
+
+
+def test_modes_options_and_sizes(wanted):
+    found = wanted('program("mask/b[keep=1]", "host", mode="bwd", seq=2Ki)')
+    assert told(found) == [(Need.COMPILE, "mask/b[keep=1]@rows=16,seq=2048,topk=2:bwd:cpu", "host")]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "target"),
+    [
+        ('ops("mask/a", "tpu:v5p", "sort")', Need.COMPILE, "tpu:v5p"),
+        ('calls("mask/a", "cuda:h200", "TopK")', Need.COMPILE, "cuda:h200"),
+        ('cycles("mask/a", "tpu:v5p")', Need.COMPILE, "tpu:v5p"),
+        ('fact("mask/a", "path")', Need.COMPILE, "host"),
+        ('trace_bytes("mask/t")', Need.COMPILE, "host"),
+        ('cost_dense_flops("mask/a")', Need.COST, ""),
+        ('status("mask/a")', Need.JUDGE, ""),
+    ],
+)
+def test_each_function_asks_for_its_kind(wanted, text, kind, target):
+    (found,) = wanted(text)
+    assert (found.kind, found.target, found.check) == (kind, target, "")
+
+
+def test_a_check_asks_for_its_case_beside_the_contracts(wanted):
+    contract, check = wanted('status("mask/a")', 'check("mask/order", "mask/a", seq=32)')
+    assert (check.kind, check.check, check.case.seq) == (Need.JUDGE, "mask/order", 32)
+    assert (contract.check, contract.case.seq) == ("", 64)
+
+
+def test_an_exponent_asks_for_both_lengths(wanted):
+    found = wanted('exponent("temp_bytes", "mask/a", "tpu:v5p", 1Ki, 2Ki, rows=2)')
+    assert told(found) == [
+        (Need.COMPILE, "mask/a@rows=2,seq=1024,topk=2:fwd:cpu", "tpu:v5p"),
+        (Need.COMPILE, "mask/a@rows=2,seq=2048,topk=2:fwd:cpu", "tpu:v5p"),
+    ]
+    found = wanted('exponent("cost_flops", "mask/a", 1Ki, 2Ki)')
+    assert [(one.kind, one.case.seq, one.target) for one in found] == [
+        (Need.COST, 1024, ""),
+        (Need.COST, 2048, ""),
+    ]
+
+
+def test_every_row_of_the_table_asks_where_it_has_the_numbers(wanted):
+    one = 'flops("mask/a", "host", seq=n) / nsa'
+    assert [need.case.seq for need in wanted(one, each=True, more="table: t", tables=TABLE)] == [64, 256]
+    assert wanted("1 + dense", each=True, more="table: t", tables=TABLE) == ()
+
+
+def test_a_column_of_what_is_compiled_asks_row_by_row(wanted):
+    one = """growth("temp_bytes(''mask/a'', ''host'', seq=n)", 128)"""
+    assert [need.case.seq for need in wanted(one, more="table: t", tables=TABLE)] == [64, 128, 256]
+
+
+@pytest.mark.parametrize(
+    "text", ["rows * seq", 'peak("cuda:b200") * memory("tpu:v5p")', 'growth("dense", 128)']
+)
+def test_arithmetic_devices_and_columns_ask_for_nothing(wanted, text):
+    more, tables = ("table: t", TABLE) if "growth" in text else ("shape: {seq: 64}", "")
+    assert wanted(text, more=more, tables=tables) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rows * sq", r'claims.yaml:\d+: unknown name "sq"; nearest: "seq"'),
+        ('tmp_bytes("a", "host")', 'unknown function "tmp_bytes"; nearest: "temp_bytes"'),
+        ('__import__("os")', 'unknown function "__import__"'),
+        ('largest("rows")', 'unknown function "largest"'),
+        ('temp_bytes("mask/c", "host")', 'unknown implementation "mask/c"'),
+        ('temp_bytes("wide/a", "host")', "wide/a is not of family mask"),
+        ('temp_bytes("mask/a", "tpu:v5")', 'unknown target "tpu:v5"; nearest: "tpu:v5'),
+        ('temp_bytes("mask/a")', r'temp_bytes\("implementation", "target"\) was given 1 arguments'),
+        ('temp_bytes("mask/a", 1)', "was given 2 arguments, or not of that kind"),
+        ('temp_bytes("mask/a", "host", row=1)', 'unknown workload field "row".*"rows"'),
+        ('temp_bytes("mask/a", "host", rows=0.5)', "not a whole number"),
+        ('temp_bytes("mask/a", "host", mode="up")', 'unknown mode "up"'),
+        ('temp_bytes("mask/b[keap=1]", "host")', 'unknown option "keap"'),
+        ('temp_bytes(status("mask/a"), "host")', r"status\(…\) cannot stand here"),
+        ('ops("mask/a", "host")', r'ops\("implementation", "target", "opcode"\) was given 2'),
+        ('check("mask/ordr", "mask/a")', 'unknown check "mask/ordr"; nearest: "mask/order"'),
+        ('check("mask/a", "mask/order")', 'unknown check "mask/a"|unknown implementation'),
+        ('trace_bytes("mask/a")', "mask/a is not of torch, so it is compiled, not traced; ask temp_bytes"),
+        (
+            'exponent("temp_byte", "mask/a", "host", 1, 2)',
+            'of a figure, not of "temp_byte"; nearest: "temp_bytes"',
+        ),
+        ('exponent("program", "mask/a", "host", 1, 2)', r'exponent\(…\) is of a figure, not of "program"'),
+        ('exponent("flops", "mask/a", "host", 2, 2)', "goes from a length to a longer one, not from 2 to 2"),
+        ('exponent("flops", "mask/a", 1, 2)', r"exponent\(.*\) was given 4 arguments"),
+        ('exponent("cost_flops", "mask/a", "host", 1, 2)', r"exponent\(.*\) was given 5 arguments"),
+        ('memory("cuda:h20")', 'unknown target "cuda:h20"; nearest: "cuda:h200"'),
+        ('growth("rows", 1)', r"growth\(…\) reads a table, and this claim has none"),
+    ],
+)
+def test_what_does_not_exist_is_an_error_with_its_place(wanted, text, why):
+    with pytest.raises(UsageError, match=why):
+        wanted(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('growth("dens", 128)', 'unknown name "dens"; nearest: "dense"'),
+        ('growth("dense")', r'growth\("column", number\) was given 1'),
+        ("growth(dense, 128)", "dense is a column; add each: true"),
+        ('fit("dense", 128, from=64)', "not arithmetic"),
+        ('fit("dense", 128, begin=64)', r'fit\(…\) takes no "begin"'),
+        ('growth("dense", 128, start=64)', r'growth\(…\) takes no "start"'),
+        ('crossover("dense", 2)', "was given 2 arguments, or not of that kind"),
+        ('growth("dense(", 128)', "is not arithmetic"),
+        ('growth("tmp_bytes(1)", 128)', 'unknown function "tmp_bytes"'),
+    ],
+)
+def test_slips_in_functions_of_columns(wanted, text, why):
+    with pytest.raises(UsageError, match=why):
+        wanted(text, more="table: t", tables=TABLE)

@@ -1,0 +1,361 @@
+"""Every number that a claim publishes stands in the cited lines of the document that it is taken from.
+
+Of the documents only their numbers are kept, in `kept/`: their wording is not ours. Where nothing was kept,
+nothing can be held against a number; how many there are is written down here, so that none joins unseen.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import describe
+from harness.claims.model import Citation, Claim
+from harness.claims.read_yaml import claims_of
+from harness.spec.units import parse_count
+from tests.claims.kept_numbers import HOW, KEPT, kept, numbers, read
+from tests.claims.planted import document
+
+LITERAL = re.compile(r"(?<![\w.])(\d[\d_]*(?:\.\d+)?)(e[+-]?\d+)?(Ki|Mi|Gi|Ti)?(?![\w.])")
+QUOTED = re.compile(r'"[^"]*"')
+EXACT = re.compile(r"\d+\.\d+|\d{4,}")
+READ = re.compile(r"\d+\.\d\d+|\d{5,}")  # what nobody writes who did not read it: 623.98, 142606336
+ROUNDING = {"0.005", "0.0005", "0.05"}  # half a unit of a last digit
+
+# Documents of the pull requests of which no text was kept, and the numbers that rest on them alone
+UNKEPT = {
+    "mslk-bench-backward": 2,
+    "mslk-bench-sparse": 2,
+    "mslk-chart-0326": 33,
+    "mslk-chart-128": 45,
+    "mslk-chart-64": 45,
+    "mslk-chart-select": 54,
+    "mslk-chart-torch": 21,
+    "te-2522-final": 20,
+}
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A number as a claims.yaml spells it, and the documents and lines that it should stand in."""
+
+    what: str
+    literal: str
+    citations: Sequence[Citation]
+
+    def spellings(self) -> frozenset[Decimal]:
+        """`16Gi` may be printed as 16 or 17179869184, `274e9` as 274 or 274000000000."""
+        match = LITERAL.fullmatch(self.literal)
+        assert match is not None
+        digits, exponent, prefix = match.groups("")
+        mantissa = digits.replace("_", "")
+        return frozenset({Decimal(mantissa), Decimal(f"{mantissa}{exponent}") * parse_count(f"1{prefix}")})
+
+    def stands(self, folder: Path, *, anywhere: bool = False) -> bool:
+        """Whether it is in the cited lines, or `anywhere` in a cited document."""
+        there: set[Decimal] = set()
+        for citation in self.citations:
+            if citation.source.kept:
+                lines = read(citation.source.kept, folder)
+                cited = lines.keys() if anywhere else citation.line_numbers()
+                there.update(*(lines.get(line, ()) for line in cited))
+        return bool(self.spellings() & there)
+
+    @property
+    def unkept(self) -> tuple[str, ...]:
+        return tuple(citation.source.id for citation in self.citations if not citation.source.kept)
+
+    def __str__(self) -> str:
+        cited = ", ".join(f"{citation.source.id}:{citation.lines}" for citation in self.citations)
+        return f"{self.what}: {self.literal} does not stand in {cited}"
+
+
+def literals(text: str) -> tuple[str, ...]:
+    """The numbers of an expression as they are spelt."""
+    return tuple(match[0] for match in LITERAL.finditer(QUOTED.sub("", text)))
+
+
+def quotes(claims: Iterable[Claim]) -> dict[Quote, None]:
+    """All numbers that are published: of figures, and of every table once."""
+    found: dict[Quote, None] = {}
+    for claim in claims:
+        for figure in claim.figures:
+            for end in figure.published:
+                found |= _listed(f"{claim.name}, {figure.name}", literals(end.text), claim.sources)
+        table = claim.table
+        for row, texts in zip(table.rows, table.written, strict=True) if table else ():
+            for column, value, text in zip(table.columns, row, texts, strict=True):
+                spelt = literals(text) if isinstance(value, int | float) else numbers(text)
+                where = f"{claim.family}, table {table.id}, {column} at {texts[0]}"
+                found |= _listed(where, spelt if value is not None else (), table.sources)
+    return found
+
+
+def _listed(what: str, spelt: Sequence[str], citations: Sequence[Citation]) -> dict[Quote, None]:
+    return {Quote(what, literal, citations): None for literal in spelt}
+
+
+def misquotes(claims: Sequence[Claim], folder: Path = KEPT) -> list[str]:
+    """What does not stand where it is said to stand, a sentence for each."""
+    wrong = [str(one) for one in quotes(claims) if not one.stands(folder) and not one.unkept]
+    return [*uncited(claims), *wrong]
+
+
+def uncited(claims: Iterable[Claim]) -> list[str]:
+    """Documents of which the text was kept, cited without lines."""
+    found = [
+        f"{claim.name}: {citation.source.id} is cited without lines"
+        for claim in claims
+        for citation in (*claim.sources, *(claim.table.sources if claim.table else ()))
+        if citation.source.of and citation.source.kept and not citation.lines
+    ]
+    return list(dict.fromkeys(found))
+
+
+def unfounded(claims: Iterable[Claim], folder: Path = KEPT) -> list[str]:
+    """Exact numbers that are said, or that something follows from, and that no cited document has."""
+    found: list[str] = []
+    for claim in claims:
+        citations = (*claim.sources, *(claim.table.sources if claim.table else ()))
+        told = [(f"{claim.name}, says", numbers(claim.says))]
+        told += [
+            (f"{claim.name}, {figure.name}, follows", literals(figure.follows.text))
+            for figure in claim.figures
+            if figure.follows is not None
+        ]
+        for what, spelt in told:
+            for literal in spelt:
+                one = Quote(what, literal, citations)
+                exact = READ.fullmatch(literal) and literal not in ROUNDING
+                if exact and not one.unkept and not one.stands(folder, anywhere=True):
+                    found.append(str(one))
+    return list(dict.fromkeys(found))
+
+
+@pytest.fixture(scope="module")
+def seeds():
+    """Every claim of the pull requests."""
+    everything = describe.builtin()
+    found = [claim for family in everything.families.values() for claim in claims_of(family, everything)]
+    return [claim for claim in found if not claim.context]
+
+
+def test_every_published_number_stands_in_the_cited_lines(seeds):
+    assert misquotes(seeds) == []
+
+
+def test_what_is_said_and_what_follows_rests_on_numbers_that_were_read(seeds):
+    assert unfounded(seeds) == []
+
+
+def test_what_rests_on_documents_that_were_not_kept_is_known(seeds):
+    found = Counter(name for one in quotes(seeds) if not one.stands(KEPT) for name in one.unkept)
+    assert found == UNKEPT
+
+
+def test_every_family_quotes(seeds):
+    counted = Counter(re.split("[/,]", one.what)[0] for one in quotes(seeds) if one.stands(KEPT))
+    assert counted.keys() == {"mask", "topk", "offsets", "mla", "attention"}
+    assert min(counted.values()) >= 4
+
+
+# the test tested
+
+
+def changed(literal: str) -> str:
+    """With another last digit: `3.70` is 3.71."""
+    match = LITERAL.fullmatch(literal)
+    assert match is not None
+    digits = match[1]
+    return digits[:-1] + str((int(digits[-1]) + 1) % 10) + literal[len(digits) :]
+
+
+def test_a_changed_digit_is_found_in_nearly_every_number(seeds):
+    """Some lines hold both numbers; a number of one digit is easily another's."""
+    exact = [one for one in quotes(seeds) if one.stands(KEPT) and EXACT.fullmatch(one.literal)]
+    missed = [one for one in exact if replace(one, literal=changed(one.literal)).stands(KEPT)]
+    assert len(exact) >= 500
+    assert len(missed) <= len(exact) / 20
+
+
+def test_a_number_of_another_line_is_found(seeds):
+    def moved(one):
+        return replace(
+            one,
+            citations=[
+                replace(citation, lines=",".join(str(line + 500) for line in citation.line_numbers()))
+                for citation in one.citations
+            ],
+        )
+
+    own = [one for one in quotes(seeds) if one.stands(KEPT)]
+    assert [one for one in own if moved(one).stands(KEPT)] == []
+    assert all(moved(one).stands(KEPT, anywhere=True) for one in own)
+
+
+TEXT = "On 64K tokens (~15%)\nit takes 26,581.04 ms, 11.5x less.\n1M: 2309.82 | 7\n"
+ROWS = "t: {source: 'paper:2-3', columns: [n, a, b], rows: [[1Mi, 2309.82, null], [7, OOM, 11.50]]}"
+
+
+@pytest.fixture
+def planted(read, tmp_path):
+    """What is misquoted of a planted document whose numbers were kept."""
+    (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
+
+    def of(figure="name: a, published: 11.5, follows: 11.5", **written):
+        claims = read(document(figure, **written))
+        return misquotes([claim for claim in claims if not claim.context], tmp_path)
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["26581.04", "26_581.04", "11.5", "11.50", "11.5e3", "[11.5, 26581.04]", "11.5 + 26581.04", "true"],
+)
+def test_a_planted_number_that_stands_there_is_no_misquote(planted, number):
+    assert (
+        planted(
+            f"name: a, published: {number}, found: {number.replace('[11.5, 26581.04]', '12')}",
+            source="'paper:2'",
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "number", ["26581.05", "26581", "2658104", "115", "1.5", "64Ki", "[11.5, 12]", "11.5 * 1.1"]
+)
+def test_a_planted_misquote_is_found(planted, number):
+    (told,) = planted(f"name: a, published: {number}, found: 1", source="'paper:2'")
+    assert told.startswith("mask/one, a: ")
+    assert told.endswith(" does not stand in paper:2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"), [("2", True), ("1", False), ("3", False), ("1,3", False), ("1-3", True)]
+)
+def test_a_number_stands_in_the_lines_that_are_cited(planted, lines, found):
+    assert (planted(source=f"'paper:{lines}'") == []) is found
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [("64Ki", 1), ("65536", None), ("1Mi", 3), ("15%", None), ("7", 3)]
+)
+def test_prefixes_are_taken_as_they_are_printed(planted, number, line):
+    text = "15" if number == "15%" else number
+    for place in (1, 2, 3):
+        stands = planted(f"name: a, published: {text}, found: {text}", source=f"'paper:{place}'") == []
+        assert stands is (place == (1 if number == "15%" else line))
+
+
+def test_cells_of_a_table_are_held_against_its_own_lines(planted):
+    assert planted(tables=ROWS, more="table: t", source="'paper:2'") == []
+    (told,) = planted(tables=ROWS.replace("2309.82", "2309.28"), more="table: t", source="'paper:2'")
+    assert told == "mask, table t, a at 1Mi: 2309.28 does not stand in paper:2-3"
+    assert len(planted(tables=ROWS.replace("2-3", "1"), more="table: t", source="'paper:2'")) == 4
+    (told,) = planted(tables=ROWS.replace("OOM", "OOM at 9"), more="table: t", source="'paper:2'")
+    assert "OOM at 9" not in told
+    assert ": 9 does not stand in" in told
+
+
+def test_a_kept_document_is_cited_with_lines(planted):
+    assert planted(source="paper")[0] == "mask/one: paper is cited without lines"
+    rows = ROWS.replace("'paper:2-3'", "paper")
+    assert (
+        planted(tables=rows, more="table: t", source="'paper:2'")[0]
+        == "mask/one: paper is cited without lines"
+    )
+
+
+def test_a_document_that_was_not_kept_may_be_cited_whole(planted):
+    figure = "name: a, published: 99, found: 99"
+    assert planted(figure, source="letter") == []
+    assert planted(figure, source="['paper:2', letter]") == []  # counted, see UNKEPT
+
+
+def test_what_follows_from_a_number_that_no_document_has_is_found(read, tmp_path):
+    (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
+
+    def of(follows):
+        return unfounded(
+            read(document(f"name: a, published: 2, follows: {follows}", source="'paper:2'")), tmp_path
+        )
+
+    assert of("26581.04 / 2309.82 * 1e3 + 0.005") == []
+    (told,) = of("26581.04 / 2309.28")
+    assert told == "mask/one, a, follows: 2309.28 does not stand in paper:2"
+
+
+def test_what_is_said_and_stands_nowhere_is_found(read, tmp_path):
+    (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
+    text = document("name: a, published: 11.5, follows: 11.5", source="'paper:2'")
+    assert unfounded(read(text.replace("It is so", "It takes 2309.82 ms on 3 pages")), tmp_path) == []
+    (told,) = unfounded(read(text.replace("It is so", "It takes 2309.28 ms")), tmp_path)
+    assert told == "mask/one, says: 2309.28 does not stand in paper:2"
+
+
+# what was kept
+
+
+def test_every_kept_file_says_what_it_is_of():
+    files = sorted(KEPT.glob("*.numbers"))
+    assert len(files) == 15
+    for path in files:
+        title, digest, how, *lines = path.read_text().splitlines()
+        assert re.fullmatch(
+            r"# (MaxText|TransformerEngine|DeepSeek-V3|MSLK) #\d+(, docs/FINDINGS\.md of .*)?", title
+        )
+        assert re.fullmatch(r"# sha256 of the text: [0-9a-f]{64}", digest)
+        assert how == HOW
+        assert [line for line in lines if not re.fullmatch(r"\d+:( \d+(\.\d+)?(e[+-]?\d+)?)+", line)] == []
+        places = [int(line.partition(":")[0]) for line in lines]
+        assert places == sorted(set(places))
+
+
+def test_every_kept_file_is_cited_under_its_own_name(seeds):
+    cited = {citation.source for claim in seeds for citation in claim.sources if citation.source.kept}
+    cited |= {one.source for claim in seeds if claim.table for one in claim.table.sources if one.source.kept}
+    assert {source.kept for source in cited} <= {path.stem for path in KEPT.glob("*.numbers")}
+    for source in cited:
+        title = (KEPT / f"{source.kept}.numbers").read_text().partition("\n")[0].removeprefix("# ")
+        assert title.startswith(source.of), source.id
+        assert not source.kept.startswith("findings-") or source.version in title, source.id
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("26,581.04 ms", ["26581.04"]),
+        ("142606336 bytes, 2,147,483,647", ["142606336", "2147483647"]),
+        ("14.07x, 10.1x/11.5x and 3.70×", ["14.07", "10.1", "11.5", "3.70"]),
+        ("64K, 1M, 2M+, 128k, 16 GiB, ~10GB", ["64", "1", "2", "128", "16", "10"]),
+        ("~1.3, ~6,900x, ~15%", ["1.3", "6900", "15"]),
+        ("4-7x; 22-24 %; 3→1; 4096×8192", ["4", "7", "22", "24", "3", "1", "4096", "8192"]),
+        ("$O(N \\log^2 N)$ of $K=64$, O(N²/64)", ["2", "64", "64"]),
+        ("~274 Billion, 274e9, atol=1e-5", ["274", "274e9", "1e-5"]),
+        ("f32[1,1024,65536] and [4, 16, 1024]", ["1", "1024", "65536", "4", "16", "1024"]),
+        ("| **32K** | **5.50ms** | 1.38x | OOM | — |", ["32", "5.50", "1.38"]),
+        ("(D=128, H_kv=8, l=64(ms))", ["128", "8", "64"]),
+        ("D93888405 bf16 int32 V3.2 FA4 sm100 8d32e21 9ef80f2 1e15b00", []),
+        ("1.2.3 and 0.50ms", ["1.2", "0.50"]),
+        ("no number", []),
+    ],
+)
+def test_numbers_are_read_as_they_stand(line, found):
+    assert list(numbers(line)) == found
+
+
+def test_what_is_kept_is_read_again(tmp_path):
+    (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
+    assert read("paper", tmp_path) == {
+        1: {Decimal(64), Decimal(15)},
+        2: {Decimal("26581.04"), Decimal("11.5")},
+        3: {Decimal(1), Decimal("2309.82"), Decimal(7)},
+    }
+    with pytest.raises(FileNotFoundError):
+        read("blog", tmp_path)
