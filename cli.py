@@ -9,11 +9,11 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from harness.command import flags
-from harness.command.asked import Asked, words
-from harness.command.conducting import compile_for, conduct
-from harness.command.printing import console, print_json, rehearse, tell_list, tell_run
-from harness.spec.errors import MachineError, SeqsweepError, UsageError
+from harness.commands import flags
+from harness.commands.output import console, print_dry_run, print_json, print_list, print_run_or_json
+from harness.commands.run import compile_for, conduct
+from harness.core.errors import MachineError, SeqsweepError, UsageError
+from harness.sweep.project import Asked, words
 
 VERSION = "0.1.0"
 STOPPED = 130
@@ -55,7 +55,7 @@ def run(
     """Contract, static figures and time of every case; tables at the end."""
     asked = Asked(locals())
     if dry_run:
-        rehearse(asked)
+        print_dry_run(asked)
     else:
         raise typer.Exit(conduct(asked, "run", VERSION, resume=resume))
 
@@ -116,8 +116,8 @@ def claims(
     json: flags.Json = False,
 ) -> None:
     """What became of published numbers: all of them, those of a family, or one (FAMILY/ID)."""
-    from harness.command.claims import claims as judge
-    from harness.command.claims import tell
+    from harness.commands.claims import claims as judge
+    from harness.commands.claims import tell
 
     asked = Asked(locals())
     outcome = judge(asked, names or (), check=check, say=lambda said: typer.echo(said, err=True))
@@ -127,7 +127,7 @@ def claims(
 @app.command("list")
 def list_(plugin: flags.Plugin = None, config: flags.ConfigFile = None, json: flags.Json = False) -> None:
     """Families and implementations, with their options; the targets that are compiled for."""
-    tell_list(Asked(locals()))
+    print_list(Asked(locals()))
 
 
 @app.command()
@@ -140,7 +140,7 @@ def doctor(
 ) -> None:
     """This machine: what a benchmark finds here, what is missing, and how to install it."""
     if noise:
-        from harness.command.gate.gate import tell_noise
+        from harness.commands.gate import tell_noise
 
         tell_noise(locals(), console())
         return
@@ -150,7 +150,7 @@ def doctor(
     if json:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
-        from harness.report.listing import findings_table
+        from harness.report.tables.listing import findings_table
 
         console().print(findings_table(findings))
 
@@ -169,8 +169,10 @@ def show(
     json: flags.Json = False,
 ) -> None:
     """The tables of a stored run again."""
-    stored = Asked(locals()).stored()
-    tell_run(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+    from harness.commands.stored import stored_run
+
+    stored = stored_run(Asked(locals()))
+    print_run_or_json(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
 
 
 @app.command()
@@ -184,14 +186,14 @@ def compare(
     json: flags.Json = False,
 ) -> None:
     """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
-    from harness.command.beside import beside
+    from harness.commands.compare import compare_sides
 
     asked = Asked(locals())
-    found = beside(asked.results, run, other, words(impl), force=force)
+    found = compare_sides(asked.results, run, other, words(impl), force=force)
     if json:
         print_json(found.to_json())
     else:
-        from harness.report.text import print_sides
+        from harness.report.run_report import print_sides
 
         print_sides(console(), found.changes, found.heading, found.differing)
 
@@ -230,7 +232,7 @@ def gate(
 ) -> None:
     """The working tree against a base: regressed, unchanged, or not enough evidence."""
     asked = locals()
-    from harness.command.gate.gate import gate as decide
+    from harness.commands.gate import gate as decide
 
     code, data = decide(asked, console(), typer.echo)
     if data is not None:
@@ -253,8 +255,10 @@ def chart(
     json: flags.Json = False,
 ) -> None:
     """Draw latency, speedup and memory of every suite of a stored run as SVG."""
+    from harness.commands.stored import draw
+
     asked = Asked(locals())
-    paths = asked.draw()
+    paths = draw(asked)
     if json:
         print_json({"charts": [str(path) for path in paths]})
     else:

@@ -5,9 +5,9 @@ from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
-from harness.spec.errors import Unsupported
-from harness.spec.record import Cost
-from harness.spec.workload import axis
+from harness.core.errors import Unsupported
+from harness.core.record import Cost
+from harness.core.workload import axis
 
 __all__ = [
     "Array",

@@ -9,7 +9,7 @@ import typer.main
 import yaml
 
 from cli import app
-from harness.spec.gate import EXIT_CODES
+from harness.gate.outcome import EXIT_CODES
 
 CI = Path(__file__).resolve().parents[1] / "docs" / "ci"
 TEXT = (CI / "github.yml").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ASK = """
 import json, sys
-from harness.command.asked import Asked
+from harness.sweep.project import Asked
 asked = Asked({})
 catalog, _ = asked.catalog()
 places = {"bench": str(asked.config().path), "home": str(asked.config().home), "results": str(asked.results)}

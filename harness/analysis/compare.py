@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.analysis.query import (
+from harness.analysis.results import (
     BODY_ONLY,
     HOST,
     SuiteRecords,
@@ -15,7 +15,7 @@ from harness.analysis.query import (
     static_of,
 )
 from harness.analysis.stats import Estimate, ratio, saving
-from harness.spec.record import Record, Static
+from harness.core.record import Record, Static
 
 
 @dataclass(frozen=True)

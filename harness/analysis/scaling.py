@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.power import bends, fit
-from harness.analysis.query import (
+from harness.analysis.power_law import bends, fit
+from harness.analysis.results import (
     COUNTED,
     HOST,
     SuiteRecords,
@@ -19,8 +19,8 @@ from harness.analysis.query import (
     targets,
 )
 from harness.analysis.stats import time_of
-from harness.spec.record import Record
-from harness.spec.units import format_count
+from harness.core.record import Record
+from harness.core.units import format_count
 
 FIGURES = ("temp_bytes", "flops", "bytes_accessed")
 

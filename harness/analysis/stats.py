@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.doubts import doubts
-from harness.spec.order import median_interval, samples_needed
-from harness.spec.record import Record, Timing
+from harness.analysis.timing_warnings import doubts
+from harness.core.median_interval import median_interval, samples_needed
+from harness.core.record import Record, Timing
 
 LEVEL = 0.95
 PROCESSES = 4

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.spec.errors import UsageError, nearest
+from harness.core.errors import UsageError, nearest
 
 HOST = "host"
 FILES = Path(__file__).with_suffix("")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import Field
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Field
 
 
 @dataclass(frozen=True)

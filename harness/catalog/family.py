@@ -9,7 +9,7 @@ from typing import Any
 from harness.catalog.arrays import Shapes, Sharding
 from harness.catalog.check import Check
 from harness.catalog.contract import Contract
-from harness.spec.record import Cost
+from harness.core.record import Cost
 
 
 def _no_cost(_: Any) -> Cost:

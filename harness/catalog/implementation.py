@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.spec.errors import UsageError, nearest
-from harness.spec.record import Static
-from harness.spec.workload import Field, kind_of
+from harness.core.errors import UsageError, nearest
+from harness.core.record import Static
+from harness.core.workload import Field, kind_of
 
 Value = float | int | str | None
 Facts = Callable[[Any, Static, Mapping[str, Any]], Mapping[str, Value]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from harness.claims.expression import Value
 from harness.claims.model import Need
-from harness.spec.record import Cost, Static
+from harness.core.record import Cost, Static
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from harness.claims.functions import (
 )
 from harness.claims.model import Claim, Need
 from harness.claims.needs import needs_of
-from harness.spec.record import Cost
+from harness.core.record import Cost
 
 PEAK_DTYPE = "bf16"
 COUNTED = {"flops", "bytes_accessed"}  # per execution of a loop's body

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from harness.claims.answers import Compiled, Evidence, Judged
 from harness.claims.model import Need
-from harness.spec.record import Cost, Record, Static
+from harness.core.record import Cost, Record, Static
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
+    from harness.core.case import Case
     from harness.report.progress import Progress
-    from harness.run.compiling import Answer, Ask
-    from harness.spec.case import Case
+    from harness.run.compile import CompileRequest, CompileResult
     from harness.sweep.config import Config
     from harness.sweep.schedule import Schedule
 
@@ -52,11 +52,11 @@ def gather(place: Workplace, wanted: Sequence[Need]) -> Evidence:
 
 def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
     from harness.catalog.accelerators import HOST, absent, target
-    from harness.run.compiling import Ask
+    from harness.run.compile import CompileRequest
 
     kinds = {need.target: target(need.target).kind for need in wanted}
     missing = {name: absent(kind) if kind != HOST else None for name, kind in kinds.items()}
-    asks = {need: Ask(need.case, need.target) for need in wanted if not missing[need.target]}
+    asks = {need: CompileRequest(need.case, need.target) for need in wanted if not missing[need.target]}
     answers = _answers(place, list(asks.values()))
     compiled: dict[Need, Compiled] = {}
     for need in wanted:
@@ -69,16 +69,16 @@ def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
     return compiled
 
 
-def _answers(place: Workplace, asks: Sequence[Ask]) -> Mapping[Ask, Answer]:
+def _answers(place: Workplace, asks: Sequence[CompileRequest]) -> Mapping[CompileRequest, CompileResult]:
     if not asks:
         return {}
-    from harness.run import compiling
+    from harness.run import compile as compiling
 
     targets = dict.fromkeys(ask.target for ask in asks)
     place.say(f"{len(asks)} programs for {', '.join(targets)}")
     start, done, fresh = time.monotonic(), 0, 0
 
-    def report(_: Ask, answer: Answer) -> None:
+    def report(_: CompileRequest, answer: CompileResult) -> None:
         nonlocal done, fresh
         done, fresh = done + 1, fresh + (not answer.cached)
         if fresh and fresh % REPORTED == 0:
@@ -90,13 +90,13 @@ def _answers(place: Workplace, asks: Sequence[Ask]) -> Mapping[Ask, Answer]:
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
-    from harness.catalog.costs import Question, costs
+    from harness.catalog.analytic_cost import CostQuestion, costs
 
-    questions: list[Question] = []
+    questions: list[CostQuestion] = []
     for need in wanted:
         family = catalog.family(need.case.family)
         semantics = catalog.implementation(need.case.implementation).semantics
-        questions.append(Question(family.module, family.name, semantics, need.case.workload))
+        questions.append(CostQuestion(family.module, family.name, semantics, need.case.workload))
     return dict(zip(wanted, costs(questions), strict=True))
 
 
@@ -130,11 +130,11 @@ def _schedule(cases: Sequence[Case], catalog: Catalog, config: Config) -> Schedu
     """These cases and no others, a suite each, under the settings of bench.yaml."""
     from dataclasses import replace
 
-    from harness.spec.workload import canonical
+    from harness.core.workload import canonical
     from harness.sweep.config import SuiteConfig
-    from harness.sweep.nodes import Entry, Scalar
     from harness.sweep.overrides import Overrides
     from harness.sweep.schedule import plan
+    from harness.sweep.yaml_nodes import Entry, Scalar
 
     def suite(name: str, case: Case) -> SuiteConfig:
         values = {

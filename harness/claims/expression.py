@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from harness.spec.errors import nearest
-from harness.spec.units import parse_count
+from harness.core.errors import nearest
+from harness.core.units import parse_count
 
 Value = int | float | bool | str
 Function = Callable[[str, tuple[Value, ...], Mapping[str, Value]], Value]

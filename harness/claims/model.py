@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from harness.claims.expression import Expression
 from harness.claims.expression import Value as Found
-from harness.spec.case import Case
-from harness.spec.record import STATUSES
-from harness.spec.workload import Value
+from harness.core.case import Case
+from harness.core.record import STATUSES
+from harness.core.workload import Value
 
 REPRODUCED = "reproduced"
 ELSEWHERE = "reproduced on another target"

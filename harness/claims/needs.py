@@ -23,14 +23,14 @@ from harness.claims.functions import (
     arguments_of,
 )
 from harness.claims.model import Claim, Figure, Need
-from harness.spec.case import Case
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import Value as Field
-from harness.spec.workload import shown
+from harness.core.case import Case
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Value as Field
+from harness.core.workload import shown
 from harness.sweep.axes import missing
 from harness.sweep.axes import parse as parse_field
-from harness.sweep.nodes import Scalar, at
 from harness.sweep.variants import from_label, variant
+from harness.sweep.yaml_nodes import Scalar, at
 
 MODE = "mode"
 TRACEABLE = "torch"

@@ -38,8 +38,8 @@ from harness.claims.wording import (
     published_text,
     tolerance_text,
 )
-from harness.spec.units import format_count
-from harness.spec.workload import canonical
+from harness.core.units import format_count
+from harness.core.workload import canonical
 
 COMMAND = "seqsweep claims"
 PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # a page, and whether of context

@@ -8,10 +8,10 @@ from harness.claims import expression
 from harness.claims.expression import Expression
 from harness.claims.functions import COLUMNS, NO_EVIDENCE, called_in
 from harness.claims.model import Citation, Figure, Table
-from harness.spec.errors import UsageError
-from harness.spec.units import parse_share
-from harness.sweep import nodes
-from harness.sweep.nodes import Listing, Node, Scalar, at, items, scalar
+from harness.core.errors import UsageError
+from harness.core.units import parse_share
+from harness.sweep import yaml_nodes
+from harness.sweep.yaml_nodes import Listing, Node, Scalar, at, items, scalar
 
 FIGURE_KEYS = (
     "name",
@@ -29,7 +29,9 @@ FIGURE_KEYS = (
 TABLE_KEYS = ("source", "columns", "rows", "units")
 
 
-def text_of(keys: nodes.Table, name: str, default: str | None = None, *, what: str = "a claim") -> str:
+def text_of(
+    keys: yaml_nodes.YamlMapping, name: str, default: str | None = None, *, what: str = "a claim"
+) -> str:
     """The text of a key; UsageError where it is missing and there is no default."""
     if name in keys.entries:
         return scalar(keys.entries[name].node, name).text.strip()
@@ -38,20 +40,20 @@ def text_of(keys: nodes.Table, name: str, default: str | None = None, *, what: s
     return default
 
 
-def figures_of(keys: nodes.Table) -> tuple[Figure, ...]:
+def figures_of(keys: yaml_nodes.YamlMapping) -> tuple[Figure, ...]:
     """The figures of a claim, in order; UsageError for one that mixes its columns or stands there twice."""
     if "figures" not in keys.entries:
         return ()
     figures: dict[str, Figure] = {}
     for node in items(keys.entries["figures"].node, "figures"):
-        figure = _figure(nodes.table(node, "a figure"))
+        figure = _figure(yaml_nodes.table(node, "a figure"))
         if figure.name in figures:
             raise UsageError(f"{figure.where}: two figures of a claim are called {figure.name}")
         figures[figure.name] = figure
     return tuple(figures.values())
 
 
-def _figure(keys: nodes.Table) -> Figure:
+def _figure(keys: yaml_nodes.YamlMapping) -> Figure:
     keys.refuse_unknown(FIGURE_KEYS, "of a figure")
     figure = Figure(
         name=text_of(keys, "name", what="a figure"),
@@ -98,7 +100,7 @@ def _refuse_mixtures(figure: Figure) -> None:
             )
 
 
-def _ends(keys: nodes.Table) -> tuple[Expression, ...]:
+def _ends(keys: yaml_nodes.YamlMapping) -> tuple[Expression, ...]:
     """What a figure has published: a number, or both ends of a range."""
     if "published" not in keys.entries:
         return ()
@@ -109,7 +111,7 @@ def _ends(keys: nodes.Table) -> tuple[Expression, ...]:
     return ends
 
 
-def _expression(keys: nodes.Table, name: str) -> Expression | None:
+def _expression(keys: yaml_nodes.YamlMapping, name: str) -> Expression | None:
     return _parsed(keys.entries[name].node) if name in keys.entries else None
 
 
@@ -119,7 +121,7 @@ def _parsed(node: Node) -> Expression:
         return expression.parse(raw.text)
 
 
-def _share(keys: nodes.Table) -> float:
+def _share(keys: yaml_nodes.YamlMapping) -> float:
     if "within" not in keys.entries:
         return 0.0
     raw = scalar(keys.entries["within"].node, "within")
@@ -127,7 +129,7 @@ def _share(keys: nodes.Table) -> float:
         return parse_share(raw.text)
 
 
-def _flag(keys: nodes.Table, name: str) -> bool:
+def _flag(keys: yaml_nodes.YamlMapping, name: str) -> bool:
     if name not in keys.entries:
         return False
     raw = scalar(keys.entries[name].node, name)
@@ -136,13 +138,13 @@ def _flag(keys: nodes.Table, name: str) -> bool:
     return raw.value
 
 
-def table_of(name: str, written: nodes.Table, sources: tuple[Citation, ...]) -> Table:
+def table_of(name: str, written: yaml_nodes.YamlMapping, sources: tuple[Citation, ...]) -> Table:
     """Published rows; UsageError, with its place, where a row does not fit its columns."""
     written.refuse_unknown(TABLE_KEYS, "of a table")
     for key in ("columns", "rows"):
         if key not in written.entries:
             raise UsageError(f"{written.where}: a table needs {key}")
-    columns = tuple(raw.text for raw in nodes.scalars(written.entries["columns"].node, "columns"))
+    columns = tuple(raw.text for raw in yaml_nodes.scalars(written.entries["columns"].node, "columns"))
     if len(set(columns)) < len(columns):
         raise UsageError(f"{written.entries['columns'].where}: two columns have one name")
     rows = [_row(node, columns) for node in items(written.entries["rows"].node, "rows")]
@@ -179,11 +181,11 @@ def _cell(node: Scalar) -> float | str | None:
     return value if isinstance(value, int | float) else node.text
 
 
-def _units(written: nodes.Table) -> str:
+def _units(written: yaml_nodes.YamlMapping) -> str:
     if "units" not in written.entries:
         return "ms"
     node = written.entries["units"].node
-    if isinstance(node, nodes.Table):
+    if isinstance(node, yaml_nodes.YamlMapping):
         each = [f"{name} {scalar(e.node, name).text}" for name, e in node.entries.items()]
         return ", ".join(each)
     return scalar(node, "units").text

@@ -13,12 +13,12 @@ from harness.claims.functions import COLUMNS, called_in
 from harness.claims.model import ANY, NOT_CHECKABLE, VERDICTS, Citation, Claim, Figure, Source, Table
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of, table_of, text_of
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import Value
-from harness.sweep import nodes
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Value
+from harness.sweep import yaml_nodes
 from harness.sweep.axes import parse
-from harness.sweep.nodes import Entry, Listing, Node, Scalar, at, items, scalar
-from harness.sweep.yaml_lines import read
+from harness.sweep.yaml_nodes import Entry, Listing, Node, Scalar, at, items, scalar
+from harness.sweep.yaml_reader import read
 
 FILE = "claims.yaml"
 SECTIONS = ("sources", "tables", "claims", "context")
@@ -60,7 +60,7 @@ def claims_of(family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
 
 
 def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
-    root = nodes.table(read(path), path.name)
+    root = yaml_nodes.table(read(path), path.name)
     root.refuse_unknown(SECTIONS, "at the top level")
     if "claims" not in root.entries:
         raise UsageError(f"{root.where}: the file has no claims")
@@ -82,23 +82,25 @@ def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     return tuple(claims.values())
 
 
-def _section(root: nodes.Table, name: str) -> Mapping[str, Entry]:
-    return nodes.table(root.entries[name].node, name).entries if name in root.entries else {}
+def _section(root: yaml_nodes.YamlMapping, name: str) -> Mapping[str, Entry]:
+    return yaml_nodes.table(root.entries[name].node, name).entries if name in root.entries else {}
 
 
 def _source(name: str, entry: Entry) -> Source:
-    keys = nodes.table(entry.node, f"source {name}")
+    keys = yaml_nodes.table(entry.node, f"source {name}")
     keys.refuse_unknown(SOURCE_KEYS, "of a source")
     values = {key: text_of(keys, key, "") for key in SOURCE_KEYS if key != "title"}
     return Source(name, text_of(keys, "title", what="a source"), **values)
 
 
 def _table(name: str, entry: Entry, sources: Mapping[str, Source]) -> Table:
-    written = nodes.table(entry.node, f"table {name}")
+    written = yaml_nodes.table(entry.node, f"table {name}")
     return table_of(name, written, _citations(written, sources, "a table"))
 
 
-def _citations(keys: nodes.Table, sources: Mapping[str, Source], what: str) -> tuple[Citation, ...]:
+def _citations(
+    keys: yaml_nodes.YamlMapping, sources: Mapping[str, Source], what: str
+) -> tuple[Citation, ...]:
     """`id` or `id:lines`, once or in a list."""
     if "source" not in keys.entries:
         raise UsageError(f"{keys.where}: {what} needs source")
@@ -117,7 +119,7 @@ def _citation(raw: Scalar, sources: Mapping[str, Source]) -> Citation:
 
 
 def _claim(node: Node, file: _File, *, context: bool) -> Claim:
-    keys = nodes.table(node, "a claim")
+    keys = yaml_nodes.table(node, "a claim")
     keys.refuse_unknown(CLAIM_KEYS, "of a claim")
     shape, given = _shape(keys, file.family)
     claim = Claim(
@@ -143,7 +145,7 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
     return claim
 
 
-def _refuse_contradictions(claim: Claim, keys: nodes.Table) -> None:
+def _refuse_contradictions(claim: Claim, keys: yaml_nodes.YamlMapping) -> None:
     """UsageError for keys that contradict each other."""
     if claim.expect not in VERDICTS:
         where = keys.entries["expect"].where
@@ -203,7 +205,7 @@ def _sources(claim: Claim) -> list[Source]:
     return [citation.source for citation in cited]
 
 
-def _targets(keys: nodes.Table) -> tuple[str, ...]:
+def _targets(keys: yaml_nodes.YamlMapping) -> tuple[str, ...]:
     """What the published hardware may have been, one target or several."""
     if "target" not in keys.entries:
         return ()
@@ -215,7 +217,7 @@ def _targets(keys: nodes.Table) -> tuple[str, ...]:
     return tuple(raw.text for raw in named)
 
 
-def _named_table(keys: nodes.Table, tables: Mapping[str, Table]) -> Table | None:
+def _named_table(keys: yaml_nodes.YamlMapping, tables: Mapping[str, Table]) -> Table | None:
     if "table" not in keys.entries:
         return None
     raw = scalar(keys.entries["table"].node, "table")
@@ -224,12 +226,12 @@ def _named_table(keys: nodes.Table, tables: Mapping[str, Table]) -> Table | None
     return tables[raw.text]
 
 
-def _shape(keys: nodes.Table, family: FamilyInfo) -> tuple[dict[str, Value], tuple[str, ...]]:
+def _shape(keys: yaml_nodes.YamlMapping, family: FamilyInfo) -> tuple[dict[str, Value], tuple[str, ...]]:
     """The family's workload, with the claim's values over its defaults, and the fields that it writes."""
     shape = {field.name: field.default for field in family.fields if not field.required}
     if "shape" not in keys.entries:
         return shape, ()
-    written = nodes.table(keys.entries["shape"].node, "shape")
+    written = yaml_nodes.table(keys.entries["shape"].node, "shape")
     for name, entry in written.entries.items():
         with at(entry.where):
             field = family.field(name)

@@ -29,8 +29,8 @@ from harness.claims.model import (
     Verdict,
 )
 from harness.claims.wording import sentence
-from harness.spec.errors import UsageError
-from harness.spec.units import format_count
+from harness.core.errors import UsageError
+from harness.core.units import format_count
 
 ROUNDING = 1e-12  # relative: what floating-point arithmetic may add to a figure that is equal
 NO_ROW = "no row of the table holds the numbers that it needs"

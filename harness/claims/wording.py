@@ -17,7 +17,7 @@ from harness.claims.model import (
     Reading,
     Side,
 )
-from harness.spec.units import format_bytes
+from harness.core.units import format_bytes
 
 BYTES = "B"
 EXPONENTS = 10**7  # from here on other numbers have one

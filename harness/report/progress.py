@@ -12,8 +12,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from harness.report.figures import duration
-from harness.spec.record import Record
+from harness.core.record import Record
+from harness.report.format import duration
 
 MIN_REDRAW_S = 0.1
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.run.lock import held_by
-from harness.run.probe import Probe
-from harness.spec.units import format_bytes
+from harness.core.units import format_bytes
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.lock import held_by
 from harness.sweep.settings import Settings
 
 PACKAGES = {
@@ -37,7 +37,7 @@ class Finding:
 def examine(results: Path) -> list[Finding]:
     """Everything at once; nothing is installed or changed."""
     settings = Settings()
-    facts = Probe("cpu", settings.threads).wait()
+    facts = FingerprintProbe("cpu", settings.threads).wait()
     fingerprint, environment = facts["fingerprint"], facts["environment"]
     checks: list[Callable[[], Finding]] = [
         _python,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from harness.spec.record import Record
+from harness.core.record import Record
 
 
 class Listener(Protocol):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from harness.run.context import DEPTHS, Context
-from harness.run.judge import SETS, Judge
-from harness.run.member import Member
-from harness.run.prepare import prepare
-from harness.run.sample import leave, sample
-from harness.run.sitting import Sitting
-from harness.spec.record import Record
-from harness.spec.units import format_bytes
+from harness.core.record import Record
+from harness.core.units import format_bytes
+from harness.run.case_state import CaseState
+from harness.run.compilation import compile_case
+from harness.run.group_context import GroupContext
+from harness.run.run_context import DEPTHS, RunContext
+from harness.run.sampling import leave, sample
+from harness.run.verification import SETS, Verifier
 
-__all__ = ["DEPTHS", "Context", "GroupRun", "Interrupted"]
+__all__ = ["DEPTHS", "GroupRun", "Interrupted", "RunContext"]
 
 
 class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
@@ -28,10 +28,10 @@ class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
 class GroupRun:
     """Measures one group once. `run()` returns its records, in the order of the sitting's members."""
 
-    def __init__(self, sitting: Sitting) -> None:
+    def __init__(self, sitting: GroupContext) -> None:
         self.depth = sitting.context.depth
         self.sitting = sitting
-        self.judge = Judge(sitting)
+        self.judge = Verifier(sitting)
 
     def run(self) -> list[Record]:
         sitting = self.sitting
@@ -55,13 +55,13 @@ class GroupRun:
 
     def _prepare(self) -> None:
         """In order; where two sides of a gate are members, both compile at once, on cores of their own."""
-        lanes: dict[str | None, list[Member]] = {}
+        lanes: dict[str | None, list[CaseState]] = {}
         for member in self.sitting.members:
             lanes.setdefault(member.side, []).append(member)
 
-        def prepare_all(lane: Sequence[Member]) -> None:
+        def prepare_all(lane: Sequence[CaseState]) -> None:
             for member in lane:
-                prepare(self.sitting, member)
+                compile_case(self.sitting, member)
 
         if len(lanes) == 1:
             prepare_all(self.sitting.members)
@@ -83,7 +83,7 @@ class GroupRun:
             )
             self._judge_and_sample([member])
 
-    def _judge_and_sample(self, members: Sequence[Member]) -> None:
+    def _judge_and_sample(self, members: Sequence[CaseState]) -> None:
         for member in members:
             self.judge.check(member)
             if self.depth == "check" and member.living:

@@ -7,16 +7,16 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from harness.spec.case import Case
-from harness.spec.record import Cost, Static
-from harness.spec.units import format_count, format_seconds
+from harness.core.case import Case
+from harness.core.record import Cost, Static
+from harness.core.units import format_count, format_seconds
 
 STEEPEST = 3.0  # a steeper growth between two lengths is noise, or the edge of a cache
 PAIRS = 2  # how many of the latest steps are asked for their growth
 
 
 @dataclass(frozen=True)
-class Work:
+class KnownWork:
     """FLOPs of a case as far as they are known: counted in the program, and by the family's formula."""
 
     counted: float | None = None
@@ -24,12 +24,12 @@ class Work:
     formula: float | None = None
 
     @classmethod
-    def of(cls, static: Static | None, cost: Cost) -> Work:
+    def of(cls, static: Static | None, cost: Cost) -> KnownWork:
         if static is None:
             return cls(formula=cost.flops)
         return cls(static.flops, static.flops_source, cost.flops)
 
-    def times(self, other: Work) -> tuple[float, str] | None:
+    def times(self, other: KnownWork) -> tuple[float, str] | None:
         """(how many times the work of `other`, by which figure); None where both lack the same figure."""
         if self.counted and other.counted and self.source == other.source:
             return self.counted / other.counted, f"{self.source} FLOPs"
@@ -51,10 +51,10 @@ class Prediction:
     """Call times and work by series and length, and lengths at which a series ran out of something."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, dict[int, tuple[float, Work]]] = defaultdict(dict)
+        self.seen: dict[str, dict[int, tuple[float, KnownWork]]] = defaultdict(dict)
         self.stops: dict[tuple[str, bool], tuple[int, str]] = {}
 
-    def note(self, case: Case, seconds: float, work: Work) -> None:
+    def note(self, case: Case, seconds: float, work: KnownWork) -> None:
         """One call of a case took so long; a later word about the same case counts."""
         if seconds > 0:
             self.seen[case.series][case.seq] = seconds, work
@@ -73,7 +73,7 @@ class Prediction:
         what = f"{known[1]} of compiling" if compiling else known[1]
         return f"inferred from the {what} at seq {format_count(known[0])}; --seq {case.seq} alone tries it"
 
-    def call(self, case: Case, work: Work) -> Predicted | None:
+    def call(self, case: Case, work: KnownWork) -> Predicted | None:
         """One call, extrapolated from the longest shorter length; None with nothing to go on.
 
         Growth is the steeper of the latest measured steps (a fixed cost hides it at small lengths);
@@ -94,7 +94,7 @@ class Prediction:
         exponent = _exponent(ratio, grown[0])
         return Predicted(seconds * ratio**exponent, exponent, f"{grown[1]} and seq {format_count(latest)}")
 
-    def over_budget(self, case: Case, work: Work, budget_s: float) -> str | None:
+    def over_budget(self, case: Case, work: KnownWork, budget_s: float) -> str | None:
         """Why not to run a case, because not even one call fits its budget."""
         predicted = self.call(case, work)
         if predicted is None or predicted.seconds <= budget_s:

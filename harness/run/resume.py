@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
-from harness.run.context import Checks
+from harness.core.errors import UsageError
+from harness.core.record import Record
 from harness.run.events import Listener
+from harness.run.run_context import Checks
 from harness.run.runner import left, unfinished
-from harness.spec.errors import UsageError
-from harness.spec.record import Record
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Schedule, suite_info

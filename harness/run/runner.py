@@ -7,27 +7,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.run.account import Estimate, overhead
-from harness.run.context import Context
-from harness.run.evidence import record_of, was_compiled, was_cut_short
+from harness.core.record import Record
+from harness.run.case_state import CaseState
 from harness.run.group import GroupRun, Interrupted
-from harness.run.member import Member
-from harness.run.predict import Work
-from harness.run.sitting import Sitting
-from harness.spec.record import Record
+from harness.run.group_context import GroupContext
+from harness.run.overhead import RemainingTime, overhead
+from harness.run.predict import KnownWork
+from harness.run.records import record_of, was_compiled, was_cut_short
+from harness.run.run_context import RunContext
 from harness.sweep.schedule import Group, Schedule
 
 Key = tuple[str, int]  # case id and replicate
 
 
-class Sink(Protocol):
+class RecordSink(Protocol):
     """Where records go: one call is one write."""
 
     def append(self, records: Sequence[Record]) -> None: ...
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """`records` are those the run began with, then the new ones in the order of the schedule."""
 
     records: tuple[Record, ...]
@@ -37,13 +37,13 @@ class Outcome:
 
 def run(
     schedule: Schedule,
-    context: Context,
-    sink: Sink,
+    context: RunContext,
+    sink: RecordSink,
     *,
     done: Sequence[Record] = (),
     fingerprint: Callable[[Group], str] | None = None,
     known_s: Mapping[str, float] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Measure what is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
 
     A group is the atom of loss: after Ctrl-C everything written stays, and what the running group
@@ -55,7 +55,7 @@ def run(
         _learn(context, record)
     todo = left(schedule, done)
     position = len(schedule.groups) * schedule.replicates - len(todo)
-    estimate = Estimate([group for group, _ in todo], known_s or {})
+    estimate = RemainingTime([group for group, _ in todo], known_s or {})
     interrupted = False
     try:
         if impossible := _impossible(schedule, context, done):
@@ -67,7 +67,7 @@ def run(
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, estimate.remaining())
             began = context.clock()
-            records = GroupRun(Sitting(group, context, replicate)).run()
+            records = GroupRun(GroupContext(group, context, replicate)).run()
             sink.append(records)
             kept += records
             estimate.took(context.clock() - began)
@@ -78,7 +78,7 @@ def run(
         kept += stop.records
     except KeyboardInterrupt:
         interrupted = True
-    return Outcome(tuple(kept), interrupted, overhead(context, context.clock() - start))
+    return RunOutcome(tuple(kept), interrupted, overhead(context, context.clock() - start))
 
 
 def left(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
@@ -102,24 +102,26 @@ def _keys(group: Group, replicate: int) -> list[Key]:
     return [(case.id, replicate) for case in group.cases]
 
 
-def _learn(context: Context, record: Record) -> None:
+def _learn(context: RunContext, record: Record) -> None:
     """Let a resumed run predict from what the interrupted one measured."""
     case = record.as_case
     static = next(iter(record.static.values()), None)
     if record.timing is not None:
-        context.prediction.note(case, record.timing.median_s, Work.of(static, record.cost))
+        context.prediction.note(case, record.timing.median_s, KnownWork.of(static, record.cost))
     elif record.status in {"oom", "timeout"} and not (static and static.fits is False):
         context.prediction.stop(case, record.status, compiling=not was_compiled(record))
 
 
-def _impossible(schedule: Schedule, context: Context, done: Collection[Record]) -> list[Record]:
+def _impossible(schedule: Schedule, context: RunContext, done: Collection[Record]) -> list[Record]:
     """Records of the cases that the schedule already knows to be impossible, where not stored yet."""
     stored = {record.case for record in done}
     records: list[Record] = []
     for skip in schedule.skips:
         case = skip.case
         if case.id not in stored:
-            member = Member(case, schedule.implementations[case.implementation], baseline=False, started="")
+            member = CaseState(
+                case, schedule.implementations[case.implementation], baseline=False, started=""
+            )
             member.settle("unsupported", skip.reason)
             records.append(
                 record_of(member, context.stamp, "host" if case.device == "cpu" else case.device, 0)

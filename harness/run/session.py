@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.run.account import together
-from harness.run.context import Context
+from harness.core.record import Record
 from harness.run.events import Listener
-from harness.run.evidence import Stamp
-from harness.run.lock import device_lock
-from harness.run.probe import Probe
-from harness.run.processes import Processes
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.lock import device_lock
+from harness.run.overhead import together
+from harness.run.processes.worker_process import Processes
+from harness.run.records import Provenance
 from harness.run.resume import Request, suites, take_up
-from harness.run.runner import Outcome, left, run
-from harness.spec.record import Record
+from harness.run.run_context import RunContext
+from harness.run.runner import RunOutcome, left, run
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder, new_run_id
 from harness.sweep.schedule import Group
@@ -31,7 +31,7 @@ __all__ = ["Done", "Request", "conduct", "known_seconds"]
 @dataclass(frozen=True)
 class Done:
     folder: RunFolder
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 def conduct(request: Request, listener: Listener) -> Done:
@@ -47,7 +47,7 @@ def conduct(request: Request, listener: Listener) -> Done:
         stack.callback(executor.close)
         stack.enter_context(terminable())
         settings = schedule.suites[0].settings
-        facts = Probe(device, settings.threads).wait()
+        facts = FingerprintProbe(device, settings.threads).wait()
 
         def fingerprint_of(group: Group) -> dict[str, Any]:
             return {**facts["fingerprint"], "threads": group.settings.threads}
@@ -58,7 +58,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             folder, done = take_up(request, ways, listener)
         else:
             folder = new_folder(request)
-        stamp = Stamp(
+        stamp = Provenance(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
             environment=folder.write_environment(facts["environment"]),
@@ -66,7 +66,7 @@ def conduct(request: Request, listener: Listener) -> Done:
         )
         outcome = run(
             schedule,
-            Context(
+            RunContext(
                 executor,
                 request.catalog,
                 stamp,
@@ -83,14 +83,14 @@ def conduct(request: Request, listener: Listener) -> Done:
         return Done(folder, _close_account(folder, outcome, measured=bool(left(schedule, done))))
 
 
-def _close_account(folder: RunFolder, outcome: Outcome, *, measured: bool) -> Outcome:
+def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
     """Write how the run ended, over all its sittings; one that had nothing to do adds nothing."""
     info = folder.info
     before = info.get("overhead") or {}
     overhead = together(before, outcome.overhead) if measured or not before else before
     finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
     folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
-    return Outcome(outcome.records, outcome.interrupted, overhead)
+    return RunOutcome(outcome.records, outcome.interrupted, overhead)
 
 
 def known_seconds(results: Path) -> dict[str, float]:

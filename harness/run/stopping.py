@@ -7,7 +7,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from harness.spec.order import median_interval, samples_needed
+from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a budget too: what so many rounds have not narrowed, more will hardly
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.spec.errors import UsageError, nearest
+from harness.core.errors import UsageError, nearest
 from harness.store.runs import RunFolder, is_run
 
 LATEST = "latest"

@@ -16,11 +16,10 @@ from typing import Any
 
 import orjson
 
-from harness.spec.errors import MachineError, UsageError
-from harness.spec.record import Record
-from harness.store.codec import encode
-from harness.store.files import refused, replace, write_all
-from harness.store.lines import Line, lines, split_whole
+from harness.core.errors import MachineError, UsageError
+from harness.core.record import Record
+from harness.store.atomic import refused, replace, write_all
+from harness.store.jsonl import Line, encode, lines, split_whole
 
 INFO = "run.json"
 RECORDS = "records.jsonl"

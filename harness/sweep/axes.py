@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 
 from harness.catalog.catalog import FamilyInfo
-from harness.spec.errors import UsageError
-from harness.spec.workload import Field, Value, canonical, shown
-from harness.sweep.nodes import Scalar, at
+from harness.core.errors import UsageError
+from harness.core.workload import Field, Value, canonical, shown
+from harness.sweep.yaml_nodes import Scalar, at
 
 _LARGEST = 2**63 - 1  # what a record can store
 

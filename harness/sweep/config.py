@@ -9,19 +9,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import DEVICES, MODES
+from harness.core.errors import UsageError, nearest
+from harness.core.paths import PACKAGE
+from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
 from harness.sweep.margins import layers, margins
-from harness.sweep.nodes import Entry, Node, Scalar, Table, at, items, scalar, scalars, table, words
 from harness.sweep.settings import Settings
-from harness.sweep.yaml_lines import read
+from harness.sweep.yaml_nodes import (
+    Entry,
+    Node,
+    Scalar,
+    YamlMapping,
+    at,
+    items,
+    scalar,
+    scalars,
+    table,
+    words,
+)
+from harness.sweep.yaml_reader import read
 
 TOP_KEYS = ("default", "defaults", "plugins", "suites")
 LATER_KEYS = ("delta", "layers", "accept")
 SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", *LATER_KEYS, *known_settings.NAMES)
 
 _SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+FILE = "bench.yaml"
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     )
 
 
-def _suites(root: Table) -> dict[str, SuiteConfig]:
+def _suites(root: YamlMapping) -> dict[str, SuiteConfig]:
     if "suites" not in root.entries:
         return {}
     written = table(root.entries["suites"].node, "suites")
@@ -129,7 +143,7 @@ def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
     return found
 
 
-def _defaults(root: Table) -> dict[str, Scalar]:
+def _defaults(root: YamlMapping) -> dict[str, Scalar]:
     if "defaults" not in root.entries:
         return {}
     written = table(root.entries["defaults"].node, "defaults")
@@ -137,7 +151,7 @@ def _defaults(root: Table) -> dict[str, Scalar]:
     return _settings_in(written.entries)
 
 
-def _default(root: Table, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
+def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
     """The suites of a bare `run`: those listed under `default`, or all."""
     if "default" not in root.entries:
         return tuple(suites)
@@ -153,7 +167,7 @@ def _default(root: Table, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _plugins(root: Table, path: Path) -> tuple[str, ...]:
+def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
     if "plugins" not in root.entries:
         return ()
     found: list[str] = []
@@ -168,3 +182,33 @@ def _plugins(root: Table, path: Path) -> tuple[str, ...]:
             )
         found.append(str(file))
     return tuple(dict.fromkeys(found))
+
+
+def configuration(named: Path | None = None) -> Config:
+    """The file that --config names; else the nearest one upward; else the packaged one.
+
+    With the packaged one, results/ and charts/ lie in the current folder.
+    """
+    if named is not None:
+        return load(named)
+    own = above(Path.cwd())
+    return load(own) if own else load(packaged(), home=Path.cwd())
+
+
+def find(start: Path | None = None) -> Path:
+    """The bench.yaml in `start` (the current folder) or nearest above it, else the packaged one."""
+    return above(start or Path.cwd()) or packaged()
+
+
+def above(start: Path) -> Path | None:
+    folder = start.absolute()
+    candidates = (place / FILE for place in (folder, *folder.parents))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def packaged() -> Path:
+    """The file a wheel carries inside the package, or the one beside it in a checkout."""
+    for path in (PACKAGE / FILE, PACKAGE.parent / FILE):
+        if path.is_file():
+            return path
+    raise UsageError(f"there is no {FILE} here or above; write one, or name one with --config")

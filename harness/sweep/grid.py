@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import Value
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Value
 from harness.sweep.axes import axis
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
-from harness.sweep.nodes import Scalar, at, scalars
 from harness.sweep.variants import Variant, all_of, baseline, listed
+from harness.sweep.yaml_nodes import Scalar, at, scalars
 
 
 @dataclass(frozen=True)
-class Grid:
+class SuiteAxes:
     """`axes` holds what the suite says; fields left to their defaults, or to flags, are absent."""
 
     suite: SuiteConfig
@@ -25,7 +25,7 @@ class Grid:
     axes: Mapping[str, list[Value]]
 
 
-def understand(suite: SuiteConfig, catalog: Catalog) -> Grid:
+def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
     """UsageError, with file, line and the nearest name, for whatever the catalog does not know.
 
     A baseline that the suite does not list joins it in front: a speedup needs both sides.
@@ -42,7 +42,7 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> Grid:
         first = baseline(catalog, family.name, suite.baseline, variants)
     if first not in variants:
         variants = (first, *variants)
-    return Grid(suite, family, variants, first, axes)
+    return SuiteAxes(suite, family, variants, first, axes)
 
 
 def _axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Value]]:

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.spec.errors import UsageError, nearest
-from harness.spec.figures import EXACT_FIGURES
-from harness.spec.globs import matches
-from harness.spec.units import parse_count, parse_share
-from harness.sweep.nodes import Entry, Node, Scalar, Table, at, scalar, table
+from harness.core.errors import UsageError, nearest
+from harness.core.patterns import matches
+from harness.core.static_figures import EXACT_FIGURES
+from harness.core.units import parse_count, parse_share
+from harness.sweep.yaml_nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
 if TYPE_CHECKING:
     from harness.sweep.config import SuiteConfig
@@ -81,7 +81,7 @@ def _share(entry: Entry) -> float:
 def _accepts(entry: Entry) -> tuple[Accept, ...]:
     found: list[Accept] = []
     for pattern, one in table(entry.node, "accept").entries.items():
-        if not isinstance(one.node, Table):
+        if not isinstance(one.node, YamlMapping):
             found.append(Accept(one.where, pattern, None, _reason(one.node, pattern)))
             continue
         if not one.node.entries:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import DEVICES, MODES
-from harness.sweep.nodes import Scalar
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import DEVICES, MODES
+from harness.sweep.yaml_nodes import Scalar
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
-from harness.spec.case import Case
-from harness.spec.errors import UsageError
+from harness.core.case import Case
+from harness.core.errors import UsageError
 from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import select

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog
-from harness.spec.case import split_label
-from harness.spec.errors import UsageError, nearest
+from harness.core.case import split_label
+from harness.core.errors import UsageError, nearest
 from harness.sweep.config import Config
-from harness.sweep.grid import Grid, for_family, understand
-from harness.sweep.nodes import Scalar, at
+from harness.sweep.grid import SuiteAxes, for_family, understand
 from harness.sweep.overrides import Overrides
 from harness.sweep.variants import Variant, baseline, from_label, variant
+from harness.sweep.yaml_nodes import Scalar, at
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class _Named:
     families: frozenset[str]
 
 
-def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> list[Grid]:
+def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> list[SuiteAxes]:
     """The suites to run with the implementations to run in them.
 
     Every suite of the file is understood first, so that a slip in one that is not run is told as well.
@@ -51,7 +51,7 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     return _with_baseline(chosen, catalog, overrides)
 
 
-def _chosen(grids: Mapping[str, Grid], config: Config, names: Sequence[str]) -> list[Grid]:
+def _chosen(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
     for name in names:
         if name not in grids:
             raise UsageError(f'unknown suite "{name}"{nearest(name, grids)}')
@@ -59,12 +59,12 @@ def _chosen(grids: Mapping[str, Grid], config: Config, names: Sequence[str]) -> 
 
 
 def _of_families(
-    chosen: list[Grid],
-    grids: Mapping[str, Grid],
+    chosen: list[SuiteAxes],
+    grids: Mapping[str, SuiteAxes],
     catalog: Catalog,
     names: Sequence[str],
     families: Sequence[str],
-) -> list[Grid]:
+) -> list[SuiteAxes]:
     for family in families:
         with at("--family"):
             catalog.family(family)
@@ -76,12 +76,12 @@ def _of_families(
 
 
 def _reaching(
-    chosen: list[Grid],
-    grids: Mapping[str, Grid],
+    chosen: list[SuiteAxes],
+    grids: Mapping[str, SuiteAxes],
     catalog: Catalog,
     needed: Sequence[frozenset[str]],
     flag: str,
-) -> list[Grid]:
+) -> list[SuiteAxes]:
     """`chosen`, and the suites that reach each needed family: those of bench.yaml, else one made here."""
     found = list(chosen)
     for families in needed:
@@ -121,7 +121,7 @@ def _refuse_absent(one: _Named, catalog: Catalog, families: Sequence[str]) -> No
     raise UsageError(f'{one.raw.where}: unknown implementation "{one.name}"{where}{nearest(one.name, known)}')
 
 
-def _meant(one: _Named, catalog: Catalog, grid: Grid) -> list[Variant]:
+def _meant(one: _Named, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
     """The variants of a suite that a flag names: those listed under a bare name, or exactly the spelt one."""
     same = [known for known in grid.variants if one.bare and one.name in {known.info.id, known.info.name}]
     if same:
@@ -132,8 +132,8 @@ def _meant(one: _Named, catalog: Catalog, grid: Grid) -> list[Variant]:
 
 
 def _with_implementations(
-    grid: Grid, catalog: Catalog, wanted: Sequence[_Named], overrides: Overrides
-) -> Grid:
+    grid: SuiteAxes, catalog: Catalog, wanted: Sequence[_Named], overrides: Overrides
+) -> SuiteAxes:
     family = grid.family.name
     if wanted:
         named = [v for one in wanted if family in one.families for v in _meant(one, catalog, grid)]
@@ -145,13 +145,13 @@ def _with_implementations(
     return replace(grid, variants=tuple(dict.fromkeys([*kept, *named])))
 
 
-def _with_baseline(chosen: list[Grid], catalog: Catalog, overrides: Overrides) -> list[Grid]:
+def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
     """`--baseline` in every selected suite whose family has it; it is measured there even if not listed."""
     if overrides.baseline is None:
         return chosen
     one = _named(catalog, "--baseline", overrides.baseline)
     _refuse_absent(one, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
-    found: list[Grid] = []
+    found: list[SuiteAxes] = []
     for grid in chosen:
         if grid.family.name in one.families:
             meant = baseline(catalog, grid.family.name, one.raw, grid.variants)

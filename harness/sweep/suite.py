@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import FamilyInfo
-from harness.spec.case import Case
-from harness.spec.errors import UsageError, nearest
-from harness.spec.workload import MODES, Value
+from harness.core.case import Case
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import MODES, Value
 from harness.sweep.axes import complete, missing, parse, points
-from harness.sweep.grid import Grid
+from harness.sweep.grid import SuiteAxes
 from harness.sweep.margins import layers
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
@@ -49,7 +49,7 @@ class Skip:
     reason: str
 
 
-def build(grid: Grid, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:
+def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:
     """The suite, and those of its cases that its family or their framework cannot run."""
     axes = _axes(grid, overrides)
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
@@ -92,7 +92,7 @@ def refuse_unknown_fields(families: Sequence[FamilyInfo], overrides: Overrides) 
             )
 
 
-def _axes(grid: Grid, overrides: Overrides) -> dict[str, list[Value]]:
+def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     names = {field.name for field in grid.family.fields}
     given = {
         name: list(dict.fromkeys(parse(grid.family.field(name), raw) for raw in values))
@@ -108,7 +108,7 @@ def _axes(grid: Grid, overrides: Overrides) -> dict[str, list[Value]]:
     return axes
 
 
-def _absent(grid: Grid, fields: Sequence[str]) -> str:
+def _absent(grid: SuiteAxes, fields: Sequence[str]) -> str:
     flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in fields)
     names = " and ".join(fields)
     if grid.suite.where.startswith("--"):
@@ -119,7 +119,7 @@ def _absent(grid: Grid, fields: Sequence[str]) -> str:
     return f"{grid.suite.where}: suite {grid.suite.name} has no {names}; add it there, or {flags}"
 
 
-def _settings(grid: Grid, base: Settings, overrides: Overrides) -> Settings:
+def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:
     """The file's defaults, then the suite's own, then flags. --quick shortens what the file says."""
     settings = base.with_overrides({name: raw.text for name, raw in grid.suite.overrides.items()})
     if overrides.quick:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
-from harness.spec.case import label, split_label
-from harness.spec.errors import UsageError
-from harness.spec.workload import Value
+from harness.core.case import label, split_label
+from harness.core.errors import UsageError
+from harness.core.workload import Value
 from harness.sweep.axes import axis
-from harness.sweep.nodes import Node, Scalar, Table, at, scalar, scalars
+from harness.sweep.yaml_nodes import Node, Scalar, YamlMapping, at, scalar, scalars
 
 Spelt = tuple[ImplementationInfo, dict[str, list[Value]]]  # an implementation and the values of its options
 
@@ -66,7 +66,7 @@ def from_label(catalog: Catalog, family: str, raw: Scalar) -> Spelt:
     return info, options
 
 
-def _from_table(catalog: Catalog, family: str, node: Table) -> Spelt:
+def _from_table(catalog: Catalog, family: str, node: YamlMapping) -> Spelt:
     """`{two_stage: {buckets: [1024, 4096], keep: 2}}`: lists of option values, swept."""
     if len(node.entries) != 1:
         raise UsageError(
@@ -77,7 +77,7 @@ def _from_table(catalog: Catalog, family: str, node: Table) -> Spelt:
         info = lookup(catalog, family, name)
     if isinstance(entry.node, Scalar) and entry.node.value is None:
         return info, {}
-    if not isinstance(entry.node, Table):
+    if not isinstance(entry.node, YamlMapping):
         raise UsageError(f"{entry.node.where}: options of {name} are written {{option: value}}")
 
     options: dict[str, list[Value]] = {}
@@ -90,7 +90,7 @@ def _from_table(catalog: Catalog, family: str, node: Table) -> Spelt:
 
 def expand(catalog: Catalog, family: str, node: Node) -> list[Variant]:
     """All variants that one entry stands for: the product of its options' values."""
-    if isinstance(node, Table):
+    if isinstance(node, YamlMapping):
         info, options = _from_table(catalog, family, node)
     else:
         info, options = from_label(catalog, family, scalar(node, "an entry of impls"))
@@ -126,7 +126,7 @@ def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]
 
     UsageError when several listed variants answer to the name.
     """
-    if isinstance(node, Table):
+    if isinstance(node, YamlMapping):
         swept = expand(catalog, family, node)
         if len(swept) > 1:
             raise UsageError(f"{node.where}: a baseline is one variant; give each option one value")

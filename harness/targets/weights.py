@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.spec.record import OperatorWeight
-from harness.targets.hlo import STARTS, Graph, Instruction
+from harness.core.record import OperatorWeight
+from harness.xla.hlo import STARTS, Graph, Instruction
 
 MOST = 8
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ nothing is attended beside the selected blocks, and the window counts the query'
 
 from harness import implementation
 
-from ._nsa import attention
+from ._nsa_torch import attention
 from .family import AttentionWorkload
 
 

@@ -9,7 +9,7 @@ gathers NaN.
 
 from harness import implementation
 
-from ._attend import need_head, products, softmax
+from ._masked_attention import need_head, products, softmax
 from .family import MaskWorkload
 
 

@@ -6,7 +6,7 @@ prefill go this way. Duplicates and indices outside the row are as scatter has t
 
 from harness import implementation
 
-from ._attend import need_head, products, softmax
+from ._masked_attention import need_head, products, softmax
 from .family import MaskWorkload
 from .scatter import scatter
 

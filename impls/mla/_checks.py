@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from harness import Check, Judgement, Trial, Unsupported, leaves
 
 from ._bounds import FORWARD, growth, near
+from ._checks_probe import SWITCH, asked, given, referee, rows_of, together, wide
 from ._inputs import both_forms, inputs, plain
-from ._trials import SWITCH, asked, given, referee, rows_of, together, wide
 from .reference import dequantised, latents
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from operator import add
 
 from harness import implementation
 
-from ._mla import dequantised, forward_only, future, latents, probabilities, queries
+from ._torch import dequantised, forward_only, future, latents, probabilities, queries
 from .family import MlaWorkload, keeps_latents
 
 

@@ -11,7 +11,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 
 from harness import implementation
 
-from ._mla import dequantised, forward_only, latents, queries
+from ._torch import dequantised, forward_only, latents, queries
 from .family import MlaWorkload, keeps_latents
 
 

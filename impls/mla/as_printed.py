@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from harness import Unsupported, implementation
 
-from ._mla import dequantised, keys_values, queries
+from ._torch import dequantised, keys_values, queries
 from .family import MlaWorkload, keeps_heads
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from . import naive as standard
-from ._mla import dequantised, keys_values, probabilities, queries
+from ._torch import dequantised, keys_values, probabilities, queries
 from .family import BYTES, MlaWorkload, keeps_heads
 from .fast_path import LONGEST
 

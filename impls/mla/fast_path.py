@@ -12,7 +12,7 @@ from typing import Any
 from harness import implementation
 
 from . import naive as standard
-from ._mla import dequantised, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
 from .family import MlaWorkload, keeps_heads
 
 LONGEST = 256

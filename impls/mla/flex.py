@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from ._mla import dequantised, forward_only, keys_values, queries
+from ._torch import dequantised, forward_only, keys_values, queries
 from .family import MlaWorkload, keeps_heads
 
 BLOCK = 128

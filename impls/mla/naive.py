@@ -8,7 +8,7 @@ from operator import add
 
 from harness import implementation
 
-from ._mla import dequantised, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
 from .family import MlaWorkload, keeps_heads
 
 

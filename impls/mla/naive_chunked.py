@@ -9,7 +9,7 @@ Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never 
 
 from harness import Unsupported, implementation
 
-from ._mla import dequantised, keys_values, probabilities, queries
+from ._torch import dequantised, keys_values, probabilities, queries
 from .family import MlaWorkload, keeps_heads
 
 

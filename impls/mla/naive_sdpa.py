@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness import Unsupported, implementation
 
-from ._mla import dequantised, forward_only, keys_values, queries
+from ._torch import dequantised, forward_only, keys_values, queries
 from .family import MlaWorkload, keeps_heads
 
 

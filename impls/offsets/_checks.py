@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import Check, Judgement, Trial
 
-from ._golden import GOLDEN, VECTORS, answer_of, difference, inputs_of, workload_of
+from ._checks_golden import GOLDEN, VECTORS, answer_of, difference, inputs_of, workload_of
 from .reference import zero_empty
 
 Answer = tuple[Any, ...]

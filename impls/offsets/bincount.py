@@ -6,7 +6,7 @@ self-attention, wrong for a query shorter than its keys, an absent segment or a 
 
 from harness import implementation
 
-from ._tail import tail
+from ._lengths import tail
 from .family import OffsetsWorkload, counted, partnerless
 
 

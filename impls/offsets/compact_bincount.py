@@ -6,7 +6,7 @@ place 0 anyway, so the compaction is work for nothing. Ignores positions and the
 
 from harness import implementation
 
-from ._tail import offsets_of
+from ._lengths import offsets_of
 from .family import OffsetsWorkload, counted, partnerless
 
 

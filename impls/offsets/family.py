@@ -19,7 +19,7 @@ from typing import Any
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, exact
 
 from ._checks import CHECKS
-from ._layouts import LEAST_TOKENS, inputs
+from ._inputs import LEAST_TOKENS, inputs
 from .reference import pairwise, zero_empty
 
 

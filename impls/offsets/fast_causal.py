@@ -17,7 +17,7 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from ._tail import tail
+from ._lengths import tail
 from .family import OffsetsWorkload
 
 

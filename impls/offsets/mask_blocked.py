@@ -7,7 +7,7 @@ before where `tile` does not divide seq, which a maximum does not mind.
 
 from harness import Unsupported, implementation
 
-from ._tail import left_in_run, tail
+from ._lengths import left_in_run, tail
 from .family import OffsetsWorkload
 
 

@@ -6,7 +6,7 @@ there, four bytes a pair, wherever the compiler does not fuse both reductions in
 
 from harness import implementation
 
-from ._tail import left_in_run, tail
+from ._lengths import left_in_run, tail
 from .family import OffsetsWorkload
 
 

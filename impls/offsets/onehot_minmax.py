@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from ._tail import left_in_run, tail
+from ._lengths import left_in_run, tail
 from .family import OffsetsWorkload
 
 

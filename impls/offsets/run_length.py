@@ -14,7 +14,7 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from ._runs import LANES, boundaries, first_at_least
+from ._run_starts import LANES, boundaries, first_at_least
 from .family import OffsetsWorkload
 
 

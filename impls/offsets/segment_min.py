@@ -7,7 +7,7 @@ Ids must not exceed seq: a row numbered from 1 holds no more segments than token
 
 from harness import Unsupported, implementation
 
-from ._tail import left_in_run, tail
+from ._lengths import left_in_run, tail
 from .family import OffsetsWorkload
 
 

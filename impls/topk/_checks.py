@@ -10,10 +10,10 @@ from typing import Any
 
 from harness import Check, Judgement, Trial, Unsupported
 
+from ._approx_plan import EXACT_BY_FALLBACK, FIRST_STAGE, planned, promised
+from ._checks_edges import edge_rows, order
+from ._checks_recall import bounded, on_stride, placed, selected, shares
 from ._contracts import found_shares
-from ._edges import edge_rows, order
-from ._planner import EXACT_BY_FALLBACK, FIRST_STAGE, planned, promised
-from ._sample import bounded, on_stride, placed, selected, shares
 
 STRIDES = (128, 1024, 2048, 4096, 16384)  # a TPU's lanes, and counts of buckets that are in use
 

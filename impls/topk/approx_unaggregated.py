@@ -8,7 +8,7 @@ many, but the row's largest, by a sort or a top-k: the recall is 1 for any targe
 
 from harness import implementation
 
-from ._planner import told
+from ._approx_plan import told
 from .family import TopkWorkload
 
 

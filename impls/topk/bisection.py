@@ -8,7 +8,7 @@ at the cutoff fill up in the order of their index. It reads the row once a bit: 
 
 from harness import implementation
 
-from ._keys import sortable, take_above
+from ._sort_keys import sortable, take_above
 from .family import TopkWorkload
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.query import SuiteRecords, label_of
-from harness.spec.case import Case
-from harness.spec.order import median_interval
-from harness.spec.record import Correctness, Record, Static, Timing
+from harness.analysis.results import SuiteRecords, label_of
+from harness.core.case import Case
+from harness.core.median_interval import median_interval
+from harness.core.record import Correctness, Record, Static, Timing
 
 
 def timing_of(samples: Sequence[float], rounds: Sequence[int] | None = None, **more: Any) -> Timing:

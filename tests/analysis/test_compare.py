@@ -1,7 +1,7 @@
 import pytest
 
 from harness.analysis.compare import comparisons
-from harness.spec.record import Correctness
+from harness.core.record import Correctness
 
 ROUNDS = [1.0, 1.5, 0.7, 2.0, 1.1, 0.9, 3.0]
 

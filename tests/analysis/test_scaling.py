@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from harness.analysis.power import bends, fit
+from harness.analysis.power_law import bends, fit
 from harness.analysis.scaling import scalings
 
 GRID = (4096, 16384, 65536, 131072)

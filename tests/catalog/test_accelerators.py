@@ -4,7 +4,7 @@ import pytest
 
 from harness.catalog import accelerators
 from harness.catalog.accelerators import Target, memory_of, target
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 
 GIB = 2**30
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.spec.errors import UsageError
-from harness.spec.workload import Field
+from harness.core.errors import UsageError
+from harness.core.workload import Field
 
 SEQ = Field("seq", "int", required=True)
 DTYPE = Field("dtype", "str", required=False, default="f32", choices=("f32", "bf16"))

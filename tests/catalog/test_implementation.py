@@ -4,8 +4,8 @@ from typing import Literal
 import pytest
 
 from harness import Family, Unsupported, axis, implementation
-from harness.catalog.source import family_of
-from harness.spec.errors import UsageError
+from harness.catalog.loading import family_of
+from harness.core.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 
-from harness.catalog import describe
-from harness.catalog.describe import plugin
-from harness.spec.errors import UsageError
+from harness.catalog import discovery
+from harness.catalog.discovery import plugin
+from harness.core.errors import UsageError
 
 HEAD = """
 from harness import implementation
@@ -74,7 +74,7 @@ def test_a_file_of_ten_lines_is_read(read, tmp_path):
     assert info.sentence == "The first sentence of two lines."
     assert info.module == info.file == str(tmp_path / "my_impls.py")
     assert (info.line, info.hash[:7], [option.name for option in info.options]) == (5, "sha256:", ["keep"])
-    assert catalog.families["topk"] == describe.builtin().families["topk"]
+    assert catalog.families["topk"] == discovery.builtin().families["topk"]
 
 
 def test_what_it_prints_is_not_the_answer(read):
@@ -86,7 +86,7 @@ def test_what_it_prints_is_not_the_answer(read):
 def test_one_that_imports_jax_leaves_this_process_without_it(read, tmp_path):
     assert "topk/mine" in read("import jax\n" + HEAD + MINE).implementations
     code = (
-        "import sys; from harness.catalog.describe import plugin; plugin(sys.argv[1]);"
+        "import sys; from harness.catalog.discovery import plugin; plugin(sys.argv[1]);"
         "print([name for name in ('jax', 'torch', 'numpy') if name in sys.modules])"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "my_impls.py")]
@@ -102,7 +102,7 @@ def test_one_may_bring_its_own_family(read, tmp_path):
 
 
 def test_a_family_of_the_project_is_loaded_without_its_implementations():
-    modules = {name: info.module for name, info in describe.builtin().families.items()}
+    modules = {name: info.module for name, info in discovery.builtin().families.items()}
     assert modules["topk"] == "impls.topk.family"
     assert set(modules.values()) == {f"impls.{name}.family" for name in modules}
 
@@ -110,12 +110,12 @@ def test_a_family_of_the_project_is_loaded_without_its_implementations():
 def test_one_that_registers_nothing_is_an_error_of_the_catalog(read, tmp_path):
     assert not read("x = 1\n").implementations
     with pytest.raises(UsageError, match="registers nothing; decorate a builder"):
-        describe.catalog([str(tmp_path / "my_impls.py")])
+        discovery.catalog([str(tmp_path / "my_impls.py")])
 
 
 def test_plugins_join_the_projects_own(read, tmp_path):
     read(HEAD + MINE)
-    everything = describe.catalog([str(tmp_path / "my_impls.py")])
+    everything = discovery.catalog([str(tmp_path / "my_impls.py")])
     assert {"topk/mine", "topk/exact", "mask/scatter"} <= set(everything.implementations)
 
 
@@ -178,7 +178,7 @@ def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):
 
 
 def test_one_that_fails_is_not_half_loaded(tmp_path):
-    from harness.catalog.source import load
+    from harness.catalog.loading import load
 
     path = tmp_path / "fails.py"
     path.write_text("raise ValueError('first')\n")
@@ -206,16 +206,16 @@ def test_an_installed_package_may_offer_implementations(tmp_path, monkeypatch):
     folder = tmp_path / "my_package-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Name: my-package\nVersion: 1.0\n")
-    (folder / "entry_points.txt").write_text(f"[{describe.ENTRY_POINTS}]\nmine = my_package\n")
+    (folder / "entry_points.txt").write_text(f"[{discovery.ENTRY_POINTS}]\nmine = my_package\n")
     (tmp_path / "my_package.py").write_text(HEAD + MINE)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    assert describe.installed() == ["my_package"]
-    assert describe.catalog().implementations["topk/mine"].module == "my_package"
+    assert discovery.installed() == ["my_package"]
+    assert discovery.catalog().implementations["topk/mine"].module == "my_package"
 
 
 def test_the_answer_is_json_alone(read, tmp_path):
     read(HEAD + MINE)
-    command = [sys.executable, "-m", "harness.catalog.describe", str(tmp_path / "my_impls.py")]
+    command = [sys.executable, "-m", "harness.catalog.discovery", str(tmp_path / "my_impls.py")]
     done = subprocess.run(command, capture_output=True, check=True)
     assert [entry["id"] for entry in json.loads(done.stdout)["implementations"]] == ["topk/mine"]

@@ -6,8 +6,8 @@ from typing import Any
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.answers import Compiled, Evidence, Judged
 from harness.claims.model import Need
-from harness.spec.record import Cost, OperatorWeight, Static
-from harness.spec.workload import Field
+from harness.core.record import Cost, OperatorWeight, Static
+from harness.core.workload import Field
 
 FIELDS = (
     Field("rows", "int", required=False, default=4),

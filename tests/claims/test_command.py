@@ -7,12 +7,12 @@ import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
-from harness.command.asked import Asked
-from harness.command.claims import _versions, claims, tell
-from harness.run import compiling
-from harness.spec.errors import UsageError
-from harness.spec.record import Static
-from harness.spec.workload import Field
+from harness.commands.claims import _versions, claims, tell
+from harness.core.errors import UsageError
+from harness.core.record import Static
+from harness.core.workload import Field
+from harness.run import compile as compiling
+from harness.sweep.project import Asked
 
 BENCH = "suites:\n  mask: {family: mask, seq: 8}\n"
 CLAIMS = """\
@@ -61,9 +61,9 @@ class Compiler:
         self.asked.append([ask.target for ask in asks])
         none = dict.fromkeys(("argument_bytes", "output_bytes", "alias_bytes", "peak_bytes", "flops"), "none")
         return {
-            ask: compiling.Answer.failed(*self.ends[ask.target])
+            ask: compiling.CompileResult.failed(*self.ends[ask.target])
             if ask.target in self.ends
-            else compiling.Answer(
+            else compiling.CompileResult(
                 "ok",
                 Static(temp_bytes=self.bytes[ask.target], bytes_accessed=1.0, unavailable=none),
             )
@@ -90,7 +90,7 @@ class Place:
         (folder / "bench.yaml").write_text(BENCH)
         monkeypatch.setattr(compiling, "compile_all", self.compiler)
         monkeypatch.setattr(Asked, "catalog", lambda _: (self.catalog, ()))
-        monkeypatch.setattr("harness.command.claims._versions", lambda: {"jax": "1.2.3"})
+        monkeypatch.setattr("harness.commands.claims._versions", lambda: {"jax": "1.2.3"})
         self.without(None)
 
     def without(self, reason):
@@ -357,7 +357,7 @@ def test_versions_are_those_of_compilers_and_of_torch(monkeypatch):
             raise PackageNotFoundError(name)
         return installed[name]
 
-    monkeypatch.setattr("harness.command.claims.version", of)
+    monkeypatch.setattr("harness.commands.claims.version", of)
     assert _versions() == {"jax": "0.10.2", "torch": "2.9.0"}
 
 

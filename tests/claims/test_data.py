@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.catalog import describe
+from harness.catalog import discovery
 from harness.catalog.accelerators import target
 from harness.claims.answers import Evidence
 from harness.claims.model import (
@@ -45,7 +45,7 @@ OPEN = 6  # claims that are not checkable here, context left out
 
 @pytest.fixture(scope="module")
 def catalog():
-    return describe.builtin()
+    return discovery.builtin()
 
 
 @pytest.fixture(scope="module")

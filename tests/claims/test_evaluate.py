@@ -9,9 +9,9 @@ from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import parse
 from harness.claims.functions import ARGUMENTS, called_in
 from harness.claims.model import Claim, Need, Table
-from harness.spec.case import Case
-from harness.spec.errors import UsageError
-from harness.spec.record import Cost, Static
+from harness.core.case import Case
+from harness.core.errors import UsageError
+from harness.core.record import Cost, Static
 from tests.claims.planted import CATALOG, static, weight
 
 COLUMNS = ("n", "dense", "sparse")

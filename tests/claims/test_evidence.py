@@ -2,15 +2,15 @@
 
 import pytest
 
-from harness.catalog import describe
+from harness.catalog import discovery
 from harness.claims.evidence import Workplace, gather
 from harness.claims.model import REPRODUCED, Need
 from harness.claims.needs import needs
 from harness.claims.read_yaml import load
 from harness.claims.verdict import judge
-from harness.command.asked import Asked
-from harness.run import compiling
-from harness.spec.record import Cost
+from harness.core.record import Cost
+from harness.run import compile as compiling
+from harness.sweep.project import Asked
 from tests.claims.planted import CATALOG, document, static
 
 CLAIMS = """\
@@ -43,7 +43,7 @@ def place(tmp_path):
 
 def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path):
     """A real family: `status` and `check` end as `seqsweep check` would."""
-    everything, said = describe.builtin(), []
+    everything, said = discovery.builtin(), []
     (tmp_path / "claims.yaml").write_text(CLAIMS)
     (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
     wanted = needs(claim, everything)
@@ -63,7 +63,9 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
 
     def compile_all(asks, catalog, *, results, settings, told=None):
         asked.extend(ask.target for ask in asks)
-        return {ask: compiling.Answer("ok", static(temp_bytes=3), facts={"path": "fast"}) for ask in asks}
+        return {
+            ask: compiling.CompileResult("ok", static(temp_bytes=3), facts={"path": "fast"}) for ask in asks
+        }
 
     monkeypatch.setattr(compiling, "compile_all", compile_all)
     why = "libtpu is not installed"
@@ -84,7 +86,7 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
 
 
 def test_costs_are_the_familys_formulas(place, tmp_path):
-    everything = describe.builtin()
+    everything = discovery.builtin()
     (tmp_path / "claims.yaml").write_text(CLAIMS)
     (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
     wanted = [need for need in needs(claim, everything) if need.kind == Need.COST]

@@ -4,7 +4,7 @@ import pytest
 
 from harness.claims.model import Need
 from harness.claims.needs import needs
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from tests.claims.planted import CATALOG, document
 
 TABLE = "t: {source: paper, columns: [n, dense, nsa], rows: [[64, 1, 2], [128, 2, OOM], [256, 4, 3]]}"

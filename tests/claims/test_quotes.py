@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import describe
+from harness.catalog import discovery
 from harness.claims.model import Citation, Claim
 from harness.claims.read_yaml import claims_of
-from harness.spec.units import parse_count
+from harness.core.units import parse_count
 from tests.claims.kept_numbers import HOW, KEPT, kept, numbers, read
 from tests.claims.planted import document
 
@@ -139,7 +139,7 @@ def unfounded(claims: Iterable[Claim], folder: Path = KEPT) -> list[str]:
 @pytest.fixture(scope="module")
 def seeds():
     """Every claim of the pull requests."""
-    everything = describe.builtin()
+    everything = discovery.builtin()
     found = [claim for family in everything.families.values() for claim in claims_of(family, everything)]
     return [claim for claim in found if not claim.context]
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.catalog import describe
+from harness.catalog import discovery
 from harness.claims.model import Citation, Source
 from harness.claims.read_yaml import claims_of
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from tests.claims.planted import CATALOG, FAMILY, WIDE, document
 
 WHOLE = """\
@@ -200,7 +200,7 @@ def test_cited_lines_as_numbers(lines):
 
 
 def test_every_family_has_a_file_that_is_understood():
-    everything = describe.builtin()
+    everything = discovery.builtin()
     for family in everything.families.values():
         assert claims_of(family, everything), family.name
 

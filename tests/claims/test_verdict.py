@@ -15,8 +15,8 @@ from harness.claims.model import (
     VERDICTS,
     Verdict,
 )
-from harness.spec.errors import UsageError
-from harness.spec.record import Cost
+from harness.core.errors import UsageError
+from harness.core.record import Cost
 
 V5P, V6E, HOST = "tpu:v5p", "tpu:v6e", "host"
 ROWS = (

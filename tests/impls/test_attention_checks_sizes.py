@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from impls.attention import _nsa
+from impls.attention import _nsa_torch
 from impls.attention.family import AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
@@ -55,9 +55,9 @@ def test_upstream_would_fail_as_the_formula(name):
 
 
 def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
-    top = _nsa._top
+    top = _nsa_torch._top
     assert verdict("unique_selected", nsa_mslk_sparse_compressed).passed
-    monkeypatch.setattr(_nsa, "_top", lambda scores, count: top(scores, count).clamp(min=0))
+    monkeypatch.setattr(_nsa_torch, "_top", lambda scores, count: top(scores, count).clamp(min=0))
     judgement = verdict("unique_selected", nsa_mslk_sparse_compressed)
     assert judgement.figures["rows"] == 24 + 16, (
         "the first tile behind its first block, and behind its first group"
@@ -65,7 +65,7 @@ def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
 
 
 def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
-    select = _nsa._select
+    select = _nsa_torch._select
 
     def floored(w, *arguments):
         picks, groups = select(w, *arguments)
@@ -73,6 +73,6 @@ def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
         return picks, groups if groups is None else groups.masked_fill(groups >= whole, -1)
 
     assert verdict("odd_blocks", nsa_mslk_sparse_compressed).passed
-    monkeypatch.setattr(_nsa, "_select", floored)
+    monkeypatch.setattr(_nsa_torch, "_select", floored)
     judgement = verdict("odd_blocks", nsa_mslk_sparse_compressed)
     assert "the last block of 13 is not read by 2 heads" in judgement.reason

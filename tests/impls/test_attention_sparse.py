@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from impls.attention import _nsa
+from impls.attention import _nsa_torch
 from impls.attention.dense import dense
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
@@ -136,7 +136,7 @@ def test_steps_do_not_show_in_the_result(variant, tiles, monkeypatch):
     inputs = drawn(w)
     cotangent = np.random.default_rng(3).standard_normal((1, w.seq, w.heads, w.head_dim))
     whole = gradients(variant(w), inputs, cotangent)
-    monkeypatch.setattr(_nsa, "STEP_TILES", tiles)
+    monkeypatch.setattr(_nsa_torch, "STEP_TILES", tiles)
     steps = gradients(variant(w), inputs, cotangent)
     np.testing.assert_allclose(steps[0], whole[0], rtol=1e-10)
     for name in ("q", "k", "v", "gates"):
@@ -150,15 +150,15 @@ def test_steps_that_fit_a_cache_do_not_show_either(variant, limit, monkeypatch):
     w = of(seq=1000, block=8, window=70, dtype="f64", selected=5, compressed_block=2, compressed_selected=3)
     inputs = drawn(w)
     whole, _ = gradients(variant(w), inputs, np.zeros((1, w.seq, w.heads, w.head_dim)))
-    monkeypatch.setattr(_nsa, "CACHED_BYTES", limit)
+    monkeypatch.setattr(_nsa_torch, "CACHED_BYTES", limit)
     np.testing.assert_allclose(run(variant(w), inputs), whole, rtol=1e-10, atol=1e-14)
 
 
 def test_steps_shrink_with_the_memory_they_may_take():
     w = AttentionWorkload(seq=131072, head_dim=64)
-    assert _nsa._tiles_per_step(w, 0, 512 << 20) == 8
-    assert _nsa._tiles_per_step(dataclasses.replace(w, heads=64, batch=2), 0, 512 << 20) == 1
-    assert _nsa._tiles_per_step(w, 0, 1) == 1
+    assert _nsa_torch._tiles_per_step(w, 0, 512 << 20) == 8
+    assert _nsa_torch._tiles_per_step(dataclasses.replace(w, heads=64, batch=2), 0, 512 << 20) == 1
+    assert _nsa_torch._tiles_per_step(w, 0, 1) == 1
 
 
 @pytest.mark.parametrize("variant", SPARSE, ids=NAMES)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
-from impls.attention import _nsa
+from impls.attention import _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
@@ -117,8 +117,8 @@ def future_means(monkeypatch):  # T11: block numbers compared with token numbers
         rest = w.seq - means[0].shape[2]
         return [torch.cat([x, x.new_zeros(*x.shape[:2], rest, x.shape[3])], 2) for x in means]
 
-    _nsa_compressed = _nsa.compressed
-    monkeypatch.setattr(_nsa, "compressed", broken)
+    _nsa_compressed = _nsa_torch.compressed
+    monkeypatch.setattr(_nsa_torch, "compressed", broken)
 
 
 def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not exist
@@ -127,8 +127,8 @@ def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not e
 
         return _gathered(w, query, first, tables, torch.where(picks < 0, 0, picks), **others)
 
-    _gathered = _nsa.gathered
-    monkeypatch.setattr(_nsa, "gathered", broken)
+    _gathered = _nsa_torch.gathered
+    monkeypatch.setattr(_nsa_torch, "gathered", broken)
 
 
 def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
@@ -138,8 +138,8 @@ def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last on
         picks[:, max(0, whole) :] = -1
         return picks, groups
 
-    _select = _nsa._select
-    monkeypatch.setattr(_nsa, "_select", broken)
+    _select = _nsa_torch._select
+    monkeypatch.setattr(_nsa_torch, "_select", broken)
 
 
 @pytest.mark.parametrize("sentinel", [-np.inf, -1e4])
@@ -164,8 +164,8 @@ def test_an_empty_row_that_is_no_zero_fails(sentinel):
 
 def detached(name):
     def spoil(monkeypatch):  # T8, T13: a branch's lists for the backward are empty
-        original = getattr(_nsa, name)
-        monkeypatch.setattr(_nsa, name, lambda *a, **b: original(*a, **b).detach())
+        original = getattr(_nsa_torch, name)
+        monkeypatch.setattr(_nsa_torch, name, lambda *a, **b: original(*a, **b).detach())
 
     return spoil
 

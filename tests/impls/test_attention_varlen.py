@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
-from impls.attention import _branches, _nsa
+from impls.attention import _branches, _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
@@ -146,7 +146,7 @@ def test_upstreams_own_tails_fail(rule, monkeypatch):
     block_means = _branches.block_means
     inputs = drawn(SMALL)
     assert verdict(SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
-    monkeypatch.setattr(_nsa, "block_means", broken)
+    monkeypatch.setattr(_nsa_torch, "block_means", broken)
     assert not verdict(SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
 
 
@@ -158,9 +158,9 @@ def test_a_tail_tile_without_selection_fails(monkeypatch):
         picks[:, max(0, w.seq // w.tile - first // w.tile) :] = -1
         return picks, groups
 
-    _select = _nsa._select
+    _select = _nsa_torch._select
     inputs = drawn(SMALL)
-    monkeypatch.setattr(_nsa, "_select", broken)
+    monkeypatch.setattr(_nsa_torch, "_select", broken)
     assert not verdict(SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
 
 
@@ -186,5 +186,5 @@ def test_small_steps_count_block_0_as_often(block, monkeypatch):
     """Upstream's picks that do not exist are as many in a step that sees few blocks."""
     w = of(varlen=False, seq=1024, block=block, tile=256, dtype="f64")
     assert judged(FAMILY, nsa_mslk_upstream, w).passed
-    monkeypatch.setattr(_nsa, "STEP_TILES", 1)
+    monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
     assert judged(FAMILY, nsa_mslk_upstream, w).passed

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog.describe import builtin
+from harness.catalog.discovery import builtin
 
 # a cheap one of each family; what holds and what fails all of them is in the family's own tests
 CHECKS = (

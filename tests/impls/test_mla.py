@@ -111,7 +111,7 @@ def test_decoding_one_token_is_always_short():
 def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(variant, config):
     import torch
 
-    from impls.mla._mla import keys_values, latents
+    from impls.mla._torch import keys_values, latents
 
     longer = MlaWorkload(seq=41, config=config, dtype="f64")
     inputs = drawn(longer)
@@ -230,7 +230,7 @@ def test_reference_on_rows_equals_its_whole(monkeypatch):
 
 @pytest.mark.usefixtures("narrow")
 def test_a_rotation_is_a_complex_product():
-    from impls.mla._mla import _rotate as shared
+    from impls.mla._torch import _rotate as shared
     from impls.mla.reference import _rotate as plain
 
     x = np.random.default_rng(0).standard_normal((1, 5, 2, 8))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from impls.mla import _mla, naive
+from impls.mla import _torch, naive
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload
 from tests.impls.mla_trial import CHECKS, NARROW, UNEVEN, alone, drawn, trial
@@ -12,11 +12,11 @@ from tests.impls.torch_case import judged
 pytestmark = pytest.mark.torch
 
 RIGHT = {
-    "queries": _mla.queries,
-    "keys_values": _mla.keys_values,
-    "probabilities": _mla.probabilities,
-    "future": _mla.future,
-    "dequantised": _mla.dequantised,
+    "queries": _torch.queries,
+    "keys_values": _torch.keys_values,
+    "probabilities": _torch.probabilities,
+    "future": _torch.future,
+    "dequantised": _torch.dequantised,
 }
 
 
@@ -120,7 +120,7 @@ BROKEN = [
 
 def breaks(monkeypatch, what, broken):
     """`naive` with one of its parts replaced."""
-    monkeypatch.setattr(_mla if what == "_norm" else naive, what, broken)
+    monkeypatch.setattr(_torch if what == "_norm" else naive, what, broken)
     if broken in {whole_blocks, unscaled}:
         monkeypatch.setitem(mla.CONFIGS, "small", UNEVEN["small"])
     return naive.naive

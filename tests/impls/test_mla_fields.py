@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.spec.workload import fields_of, shown
+from harness.core.workload import fields_of, shown
 from impls.mla import family as mla
 from impls.mla.absorb import absorb
 from impls.mla.absorb_sdpa import absorb_sdpa

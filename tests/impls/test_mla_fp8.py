@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.mla import _mla
+from impls.mla import _torch
 from impls.mla import family as mla
 from impls.mla import reference as plainly
 from impls.mla._inputs import numbers, plain, quantised, weight_shapes
@@ -28,7 +28,7 @@ def uneven(monkeypatch):
 def decoded(words, scales, dtype):
     """Both decoders' numbers, [the variants', the reference's], in double precision."""
     weights = {"a": tensor(words), "a_scale": tensor(scales), "kv_norm": tensor(np.ones(1, dtype))}
-    shared = _mla.dequantised(MlaWorkload(seq=1, weights="fp8_block"), weights)
+    shared = _torch.dequantised(MlaWorkload(seq=1, weights="fp8_block"), weights)
     wide = {"a": tensor(words), "a_scale": tensor(scales, wide=True)}
     assert set(shared) == {"a", "kv_norm"}
     return array(shared["a"]), array(plainly.dequantised(wide)["a"])
@@ -93,7 +93,7 @@ def test_decoding_needs_no_more_than_the_dtype():
     """In f64 the product is exact; in bf16 it is the f32 product, rounded once."""
     w = MlaWorkload(seq=1, weights="fp8_block", dtype="bf16")
     weights = drawn(w)["weights"]
-    shared, before = _mla.dequantised(w, tensors(weights)), plain(w, weights)
+    shared, before = _torch.dequantised(w, tensors(weights)), plain(w, weights)
     exact = plainly.dequantised(tensors(weights, wide=True))
     for name in ("wq", "wkv_a", "wkv_b", "wo"):
         assert np.array_equal(array(shared[name]), before[name].astype(np.float64)), name
@@ -139,7 +139,7 @@ def test_jax_reads_the_same_numbers(dtype):
 
     w = MlaWorkload(seq=1, weights="fp8_block", dtype=dtype)
     weights = drawn(w)["weights"]
-    shared = _mla.dequantised(w, tensors(weights))
+    shared = _torch.dequantised(w, tensors(weights))
     with jax.enable_x64(dtype == "f64"):
         twins = jax.jit(lambda weights: _jax.dequantised(w, weights))(weights)
     assert set(twins) == set(shared)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from harness import Trial, Unsupported
-from harness.spec.record import STATIC_FIGURES, Static
-from impls.offsets import _golden
+from harness.core.record import STATIC_FIGURES, Static
+from impls.offsets import _checks_golden
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.reference import pairwise, run_lengths
 
@@ -211,7 +211,7 @@ def test_every_check_has_a_source_and_a_broken_one():
 @pytest.mark.parametrize("window", [1, 4096])
 def test_the_definition_holds_every_check(kind, window):
     w = replace(PLAIN, kind=kind, window=window)
-    concern = [check for check in FAMILY.checks if check.concerns("exact", "fwd", _golden.FIELDS, w)]
+    concern = [check for check in FAMILY.checks if check.concerns("exact", "fwd", _checks_golden.FIELDS, w)]
     assert len(concern) == len(CHECKS) - (kind != "bottom_right")
     made = trial(w, right)
     assert {check.name: check.judge(made).reason for check in concern if not check.judge(made).passed} == {}
@@ -219,8 +219,8 @@ def test_the_definition_holds_every_check(kind, window):
 
 def test_only_plain_cases_are_put_to_the_vectors():
     for check in FAMILY.checks:
-        assert not check.concerns("exact", "fwd", _golden.FIELDS, replace(SHORT, layout="striped"))
-        assert check.concerns("exact", "fwd", _golden.FIELDS, SHORT)
+        assert not check.concerns("exact", "fwd", _checks_golden.FIELDS, replace(SHORT, layout="striped"))
+        assert check.concerns("exact", "fwd", _checks_golden.FIELDS, SHORT)
 
 
 @pytest.mark.parametrize("build", [changed(flattened), changed(clipped), filled])
@@ -280,11 +280,11 @@ def test_a_refusal_is_no_failure():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_by_hand_are_the_definition_s(kind):
-    names = tuple(_golden.VECTORS)
-    w = _golden.workload_of(replace(PLAIN, kind=kind, window=2), len(names))
-    inputs = _golden.inputs_of(names)
+    names = tuple(_checks_golden.VECTORS)
+    w = _checks_golden.workload_of(replace(PLAIN, kind=kind, window=2), len(names))
+    inputs = _checks_golden.inputs_of(names)
     result = right(w)(**inputs)
     for at, name in enumerate(names):
-        want = [part.tolist() for part in _golden.answer_of(name, kind)]
+        want = [part.tolist() for part in _checks_golden.answer_of(name, kind)]
         assert [part[at].tolist() for part in result] == want, name
     assert {array.dtype for array in inputs.values()} == {np.dtype(np.int32)}

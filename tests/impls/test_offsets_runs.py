@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import Evidence, Unsupported
-from impls.offsets._runs import boundaries
+from impls.offsets._run_starts import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.fast_causal import fast_causal, more_to_trim
 from impls.offsets.mask_blocked import mask_blocked

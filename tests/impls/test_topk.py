@@ -11,7 +11,7 @@ import pytest
 
 from harness import Array, Evidence, Unsupported
 from harness.catalog.arrays import short_name
-from impls.topk._theory import expected_recall
+from impls.topk._expected_recall import expected_recall
 from impls.topk.approx import approx
 from impls.topk.exact import exact
 from impls.topk.family import FAMILY, TopkWorkload

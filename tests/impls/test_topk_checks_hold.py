@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.targets import xla
+from harness.xla import figures as xla_figures
 from impls.topk.approx import approx
 from impls.topk.approx_override import approx_override
 from impls.topk.approx_unaggregated import approx_unaggregated
@@ -38,7 +38,7 @@ def compiled(variant, w, **options):
 
     shape = jax.ShapeDtypeStruct((w.batch, w.rows, w.seq), np.float32)
     program = jax.jit(variant(w, **options)).lower(scores=shape).compile()
-    static = xla.figures(program, jax.default_backend(), lower_s=0.0, compile_s=0.0)
+    static = xla_figures.figures(program, jax.default_backend(), lower_s=0.0, compile_s=0.0)
     return trial(w, build, static=static, **options)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from harness import Array, Evidence, Unsupported
 from harness.catalog.arrays import short_name
-from harness.catalog.describe import builtin
-from harness.spec.workload import shown
+from harness.catalog.discovery import builtin
+from harness.core.workload import shown
 from impls.topk._indexer import scores_at, scores_of
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.indexer_approx import indexer_approx

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.spec.record import Static
-from impls.topk._planner import EXACT_BY_FALLBACK, Plan, plan, promised
-from impls.topk._theory import expected_recall
+from harness.core.record import Static
+from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, plan, promised
+from impls.topk._expected_recall import expected_recall
 from impls.topk.approx import approx
 from impls.topk.approx_override import approx_override
 from impls.topk.approx_unaggregated import approx_unaggregated

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
-from impls.topk import _compact, radix_f16
+from impls.topk import _sample_threshold, radix_f16
 from impls.topk.approx_override import approx_override
 from impls.topk.approx_unaggregated import approx_unaggregated
 from impls.topk.bisection import bisection
@@ -133,12 +133,12 @@ def test_the_guess_is_too_high_in_less_than_two_rows_of_a_thousand(seq, topk, sa
     """So many of the sample among the largest that its rank-th lies above the last of them."""
     from scipy.stats import hypergeom
 
-    assert hypergeom.sf(_compact.rank(seq, topk, sample) - 1, seq, topk - 1, sample) < 2e-3
+    assert hypergeom.sf(_sample_threshold.rank(seq, topk, sample) - 1, seq, topk - 1, sample) < 2e-3
 
 
 def test_the_guess_keeps_less_than_twice_the_selection():
     keys = np.random.default_rng(1).standard_normal((1000, 2048), dtype=np.float32)
-    held = (keys >= _compact.guess(2048, 256, 512)(keys)).sum(axis=1)
+    held = (keys >= _sample_threshold.guess(2048, 256, 512)(keys)).sum(axis=1)
     assert (held < 256).sum() < 3
     assert 256 < held.mean() < 2 * 256
 
@@ -147,13 +147,13 @@ def test_the_guess_keeps_less_than_twice_the_selection():
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
 def test_positions_are_those_of_the_true(size, share):
     mask = np.random.default_rng(0).random(size) < share
-    assert np.array_equal(_compact.positions(mask), np.flatnonzero(mask))
+    assert np.array_equal(_sample_threshold.positions(mask), np.flatnonzero(mask))
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
 def test_sortable_keys_order_as_the_scores(dtype):
-    from impls.topk._keys import sortable
+    from impls.topk._sort_keys import sortable
 
     scores = np.array([-np.inf, -2, -1, -6.2e-5, -0.0, 0, 6.2e-5, 1, 1.5, 65504, np.inf], dtype)
     steps = np.diff(np.asarray(sortable(scores)).astype(np.int64))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from impls.topk.family import FAMILY, TopkWorkload
-from tests.targets.alone import ENVIRONMENT
+from tests.xla.alone import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = TopkWorkload(

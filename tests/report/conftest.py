@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.query import SuiteRecords, by_suite, label_of
-from harness.spec.case import Case
-from harness.spec.order import median_interval
-from harness.spec.record import Correctness, Record, Static, Timing
+from harness.analysis.results import SuiteRecords, by_suite, label_of
+from harness.core.case import Case
+from harness.core.median_interval import median_interval
+from harness.core.record import Correctness, Record, Static, Timing
 
 RUN = "20261120T113000Z-1a2b3c4"
 GIB = 2**30

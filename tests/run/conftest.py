@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from harness.catalog.catalog import Catalog
-from harness.run import lock, sample, session
-from harness.run.context import Context
+from harness.run import sampling, session
+from harness.run.machine import lock
 from harness.run.resume import Request
+from harness.run.run_context import RunContext
 from harness.sweep.schedule import Schedule
 from tests.run import plans
 from tests.run.fakes import FakeExecutor, Heard
@@ -55,8 +56,8 @@ class Conductor:
             return self.home / f"{device}.lock"
 
         self.monkeypatch.setattr(session, "Processes", start)
-        self.monkeypatch.setattr(session, "Context", partial(Context, clock=executor.clock))
-        self.monkeypatch.setattr(session, "Probe", Probe)
+        self.monkeypatch.setattr(session, "RunContext", partial(RunContext, clock=executor.clock))
+        self.monkeypatch.setattr(session, "FingerprintProbe", Probe)
         self.monkeypatch.setattr(lock, "lock_path", lock_path)
         self.heard = Heard()
         request = Request(
@@ -91,7 +92,7 @@ class Undisturbed:
 
 @pytest.fixture(autouse=True)
 def _undisturbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample, "Disturbance", Undisturbed)
+    monkeypatch.setattr(sampling, "Interference", Undisturbed)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.run.executor import Ended
-from harness.spec.protocol import Job
-from harness.spec.record import Cost, Record, Static
+from harness.core.protocol import Job
+from harness.core.record import Cost, Record, Static
+from harness.run.processes.executor import Ended
 
 MIB = 2**20
 

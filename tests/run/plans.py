@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.run.context import Context
-from harness.run.evidence import Stamp
+from harness.core.case import Case
+from harness.core.record import Correctness, Record, Timing
+from harness.core.workload import Field
 from harness.run.group import GroupRun
-from harness.run.sitting import Sitting
-from harness.spec.case import Case
-from harness.spec.record import Correctness, Record, Timing
-from harness.spec.workload import Field
+from harness.run.group_context import GroupContext
+from harness.run.records import Provenance
+from harness.run.run_context import RunContext
 from harness.sweep.schedule import Group, Schedule
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Skip, Suite
@@ -87,9 +87,11 @@ def schedule(
 
 def context(
     executor: FakeExecutor, folder: Path, *, depth: str = "run", listener: Heard | None = None
-) -> Context:
-    stamp = Stamp("20261120T113000Z-1a2b3c4", "sha256:f", "sha256:e", 0)
-    return Context(executor, catalog(), stamp, listener or Heard(), folder, depth=depth, clock=executor.clock)
+) -> RunContext:
+    stamp = Provenance("20261120T113000Z-1a2b3c4", "sha256:f", "sha256:e", 0)
+    return RunContext(
+        executor, catalog(), stamp, listener or Heard(), folder, depth=depth, clock=executor.clock
+    )
 
 
 def measure(
@@ -100,11 +102,11 @@ def measure(
     depth: str = "run",
     replicate: int = 0,
     listener: Heard | None = None,
-    shared: Context | None = None,
+    shared: RunContext | None = None,
 ) -> dict[str, Record]:
     """The records of one group, by implementation name; every process must have ended."""
     shared = shared or context(executor, folder, depth=depth, listener=listener)
-    records = GroupRun(Sitting(one or group(), shared, replicate)).run()
+    records = GroupRun(GroupContext(one or group(), shared, replicate)).run()
     assert executor.living == []
     assert list(folder.iterdir()) == []
     return {record.implementation.split("/")[1]: record for record in records}

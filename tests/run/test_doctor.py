@@ -26,7 +26,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             def wait(self) -> dict[str, Any]:
                 return self.facts
 
-        monkeypatch.setattr(doctor, "Probe", Probe)
+        monkeypatch.setattr(doctor, "FingerprintProbe", Probe)
         monkeypatch.setattr(doctor, "held_by", lambda device: holder)
         return {finding.what: finding for finding in examine(results)}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.run import sample
-from harness.run.executor import Ended
-from harness.spec.order import samples_needed
+from harness.core.median_interval import samples_needed
+from harness.run import sampling
+from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
 from tests.run.plans import SETTINGS, group, measure, timing
 
@@ -191,7 +191,7 @@ def test_what_disturbed_the_machine_is_said_of_every_member(
 ) -> None:
     executor = FakeExecutor()
     disturbed = Disturbed(executor)
-    monkeypatch.setattr(sample, "Disturbance", disturbed)
+    monkeypatch.setattr(sampling, "Interference", disturbed)
     found = measure(executor, tmp_path, group(THREE))
     assert {timing(record).warnings for record in found.values()} == {("the host took 12 % away",)}
     assert disturbed.seen == list(range(0, 3 * samples_needed(), 3)), "not once, before each round"
@@ -203,7 +203,7 @@ def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(
 ) -> None:
     executor = FakeExecutor(wrong=["broadcast/1", "scatter/1"])
     disturbed = Disturbed(executor)
-    monkeypatch.setattr(sample, "Disturbance", disturbed)
+    monkeypatch.setattr(sampling, "Interference", disturbed)
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"incorrect"}
     assert not hasattr(disturbed, "asked_after")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.run.executor import Ended
-from harness.run.predict import Work
-from harness.spec.errors import MachineError, Unsupported
-from harness.spec.record import STATUSES
+from harness.core.errors import MachineError, Unsupported
+from harness.core.record import STATUSES
+from harness.run.predict import KnownWork
+from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
@@ -168,7 +168,7 @@ def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path: Path) -> Non
     shared = context(executor, tmp_path)
     for seq in (1024, 2048, 8192):
         assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
-    predicted = shared.prediction.call(group(seq=16384).cases[0], Work())
+    predicted = shared.prediction.call(group(seq=16384).cases[0], KnownWork())
     assert predicted
     assert predicted.seconds == pytest.approx(1e-3)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.run.executor import Ended
-from harness.spec.errors import Unsupported
+from harness.core.errors import Unsupported
+from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure, reason, timing, verdict
 

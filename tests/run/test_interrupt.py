@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.run.lock import held_by
+from harness.core.errors import MachineError
+from harness.run.machine.lock import held_by
 from harness.run.session import Done
-from harness.spec.errors import MachineError
-from harness.store import files
+from harness.store import atomic
 from harness.store.runs import WITHDRAWN
 from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, Killed
@@ -163,7 +163,7 @@ def test_ctrl_c_while_writing_leaves_no_half_group(
     done = conduct(executor)
     assert done.outcome.interrupted
     assert len(conduct.lines()) == len(done.outcome.records) == 2
-    monkeypatch.setattr(files.os, "fsync", FSYNC)
+    monkeypatch.setattr(atomic.os, "fsync", FSYNC)
     last = FakeExecutor()
     check_whole(conduct, conduct(last, resume=True), executor, last)
 
@@ -179,7 +179,7 @@ def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(
     assert list(conduct.scratch.iterdir()) == []
     assert held_by("cpu", conduct.home / "cpu.lock") is None
     assert len(conduct.lines()) == 2
-    monkeypatch.setattr(files.os, "fsync", FSYNC)
+    monkeypatch.setattr(atomic.os, "fsync", FSYNC)
     last = FakeExecutor()
     check_whole(conduct, conduct(last, resume=True), executor, last)
 
@@ -199,7 +199,7 @@ def fail_second_write(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> 
                 raise error
 
     seen: list[Path] = []
-    monkeypatch.setattr(files.os, "fsync", fsync)
+    monkeypatch.setattr(atomic.os, "fsync", fsync)
 
 
 def test_a_polite_kill_is_a_ctrl_c(conduct: Conductor) -> None:

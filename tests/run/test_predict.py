@@ -4,14 +4,14 @@ import dataclasses
 
 import pytest
 
-from harness.run.predict import STEEPEST, Prediction, Work
-from harness.spec.record import Cost, Static
+from harness.core.record import Cost, Static
+from harness.run.predict import STEEPEST, KnownWork, Prediction
 from tests.run.plans import case
 
-NOTHING = Work()
+NOTHING = KnownWork()
 
 
-def noted(points: dict[int, float], works: dict[int, Work] | None = None) -> Prediction:
+def noted(points: dict[int, float], works: dict[int, KnownWork] | None = None) -> Prediction:
     prediction = Prediction()
     for seq, seconds in points.items():
         prediction.note(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
@@ -40,7 +40,7 @@ def test_growth_from_measured_lengths(points: dict[int, float], seconds: float, 
 
 def test_nothing_to_go_on_is_no_prediction() -> None:
     assert Prediction().call(case(seq=4096), NOTHING) is None
-    assert noted({1024: 9.0}).call(case(seq=4096), Work(formula=5.0)) is None
+    assert noted({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
     assert noted({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
     assert noted({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
 
@@ -48,15 +48,22 @@ def test_nothing_to_go_on_is_no_prediction() -> None:
 @pytest.mark.parametrize(
     ("before", "now", "seconds", "basis"),
     [
-        (Work(10, "compiled", None), Work(160, "compiled", None), 16.0, "compiled FLOPs and seq 1Ki"),
-        (Work(10, "compiled", 5), Work(160, "compiled", 10), 16.0, "compiled FLOPs and seq 1Ki"),
-        (Work(10, "compiled", 5), Work(160, "matmul_only", 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (Work(None, None, 5), Work(None, None, 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (Work(0, "compiled", 5), Work(0, "compiled", 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (Work(None, None, 20), Work(None, None, 5), 1.0, "analytic FLOPs and seq 1Ki"),
+        (
+            KnownWork(10, "compiled", None),
+            KnownWork(160, "compiled", None),
+            16.0,
+            "compiled FLOPs and seq 1Ki",
+        ),
+        (KnownWork(10, "compiled", 5), KnownWork(160, "compiled", 10), 16.0, "compiled FLOPs and seq 1Ki"),
+        (KnownWork(10, "compiled", 5), KnownWork(160, "matmul_only", 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (KnownWork(None, None, 5), KnownWork(None, None, 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (KnownWork(0, "compiled", 5), KnownWork(0, "compiled", 20), 4.0, "analytic FLOPs and seq 1Ki"),
+        (KnownWork(None, None, 20), KnownWork(None, None, 5), 1.0, "analytic FLOPs and seq 1Ki"),
     ],
 )
-def test_growth_from_the_work_after_one_length(before: Work, now: Work, seconds: float, basis: str) -> None:
+def test_growth_from_the_work_after_one_length(
+    before: KnownWork, now: KnownWork, seconds: float, basis: str
+) -> None:
     predicted = noted({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
@@ -65,8 +72,8 @@ def test_growth_from_the_work_after_one_length(before: Work, now: Work, seconds:
 
 def test_work_is_read_from_static_figures_and_formula() -> None:
     static = dataclasses.replace(Static.none("none"), flops=8.0, flops_source="compiled")
-    assert Work.of(static, Cost(flops=5.0)) == Work(8.0, "compiled", 5.0)
-    assert Work.of(None, Cost(flops=5.0)) == Work(None, None, 5.0)
+    assert KnownWork.of(static, Cost(flops=5.0)) == KnownWork(8.0, "compiled", 5.0)
+    assert KnownWork.of(None, Cost(flops=5.0)) == KnownWork(None, None, 5.0)
 
 
 def test_a_later_word_about_a_case_counts() -> None:

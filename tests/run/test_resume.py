@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.run.executor import Ended
+from harness.core.errors import MachineError, UsageError
+from harness.run.processes.executor import Ended
 from harness.run.session import known_seconds
-from harness.spec.errors import MachineError, UsageError
 from tests.run.conftest import FACTS, Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 from tests.run.plans import SETTINGS, case, catalog, schedule

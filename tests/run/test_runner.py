@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.run.evidence import was_cut_short
+from harness.core.record import Record
+from harness.run.records import was_cut_short
 from harness.run.runner import left, run, unfinished
-from harness.spec.record import Record
 from tests.run.fakes import FakeExecutor, Heard
 from tests.run.plans import context, schedule
 

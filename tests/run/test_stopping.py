@@ -2,8 +2,8 @@
 
 import pytest
 
+from harness.core.median_interval import samples_needed
 from harness.run.stopping import MAX_ROUNDS, Stopping
-from harness.spec.order import samples_needed
 
 BOTH = {"slow": ("slow",), "fast": ("slow",)}
 

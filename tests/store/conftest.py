@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from harness.spec.case import Case
-from harness.spec.record import Correctness, Cost, Memory, Record, Static, Timing
+from harness.core.case import Case
+from harness.core.record import Correctness, Cost, Memory, Record, Static, Timing
 from harness.store.runs import RunFolder, new_run_id
 
 RUN = new_run_id(datetime(2026, 11, 20, 11, 30, tzinfo=UTC), "tests")

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from harness.store.find import all_runs, find
 from harness.store.runs import RunFolder
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from harness.spec.errors import MachineError, UsageError
-from harness.store import files
+from harness.core.errors import MachineError, UsageError
+from harness.store import atomic
 from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder, new_run_id
 
 
@@ -55,7 +55,7 @@ def test_run_json_changes_as_a_whole(folder):
 
 
 def test_a_failed_rewrite_leaves_the_old_file(folder, monkeypatch):
-    monkeypatch.setattr(files.os, "fsync", full_disk)
+    monkeypatch.setattr(atomic.os, "fsync", full_disk)
     with pytest.raises(MachineError, match=r"run\.json: cannot be written \(No space left on device\)"):
         folder.update_info(finished="now")
     monkeypatch.undo()
@@ -105,7 +105,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_group_loses_only_that_group(fol
             full_disk()
         return write(descriptor, data[: len(data) // 2])
 
-    monkeypatch.setattr(files.os, "write", half)
+    monkeypatch.setattr(atomic.os, "write", half)
     with pytest.raises(MachineError, match=r"records\.jsonl: cannot be written \(No space left") as caught:
         folder.append([record(2), record(3)])
     monkeypatch.undo()
@@ -117,13 +117,13 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_group_loses_only_that_group(fol
 
 def test_a_disk_that_takes_a_few_bytes_at_a_time(folder, record, monkeypatch):
     write = os.write
-    monkeypatch.setattr(files.os, "write", lambda descriptor, data: write(descriptor, data[:100]))
+    monkeypatch.setattr(atomic.os, "write", lambda descriptor, data: write(descriptor, data[:100]))
     folder.append([record(1), record(2)])
     assert folder.read().records == (record(1), record(2))
 
 
 def test_a_failing_flush_takes_the_group_back(folder, record, monkeypatch):
-    monkeypatch.setattr(files.os, "fsync", full_disk)
+    monkeypatch.setattr(atomic.os, "fsync", full_disk)
     with pytest.raises(MachineError):
         folder.append([record(1)])
     assert (folder.path / RECORDS).read_bytes() == b""
@@ -136,7 +136,7 @@ def test_ctrl_c_between_two_writes_takes_the_group_back(folder, record, monkeypa
         write(descriptor, data[:50])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.os, "write", interrupted)
+    monkeypatch.setattr(atomic.os, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         folder.append([record(1)])
     assert (folder.path / RECORDS).read_bytes() == b""
@@ -151,7 +151,7 @@ def test_a_vanished_folder(folder, record):
 
 
 def test_a_full_device_at_the_probe(tmp_path, monkeypatch):
-    monkeypatch.setattr(files.os, "write", full_disk)
+    monkeypatch.setattr(atomic.os, "write", full_disk)
     with pytest.raises(MachineError, match="No space left"):
         RunFolder.create(tmp_path, "one", {})
 
@@ -160,7 +160,7 @@ def test_a_full_device_at_the_probe(tmp_path, monkeypatch):
 
 
 def test_every_cut_of_the_last_append_keeps_all_before_it(folder, record, monkeypatch):
-    monkeypatch.setattr(files.os, "fsync", lambda _: None)  # thousands of cuts; the disk is not the subject
+    monkeypatch.setattr(atomic.os, "fsync", lambda _: None)  # thousands of cuts; the disk is not the subject
     path = folder.path / RECORDS
     one, two, three, four = (
         record(seq, timing=None, static={}, status="skipped", reason="brief") for seq in (1, 2, 3, 4)

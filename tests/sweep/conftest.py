@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.spec.workload import Field
+from harness.core.workload import Field
 from harness.sweep.config import load
 
 

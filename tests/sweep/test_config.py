@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.spec.errors import UsageError
-from harness.sweep import locate
-from harness.sweep.config import load
-from harness.sweep.locate import configuration, find
+from harness.core.errors import UsageError
+from harness.sweep import config as config_module
+from harness.sweep.config import configuration, find, load
 from harness.sweep.settings import Settings
 
 WHOLE = """\
@@ -151,19 +150,19 @@ def test_a_named_file_keeps_its_own_folder(bench, tmp_path, monkeypatch):
 def test_without_any_file_the_packaged_one_serves_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = configuration()
-    assert config.path == locate.packaged()
+    assert config.path == config_module.packaged()
     assert config.home == tmp_path
-    assert find(tmp_path) == locate.packaged()
+    assert find(tmp_path) == config_module.packaged()
 
 
 def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
     package = tmp_path / "site" / "harness"
     (package / "sweep").mkdir(parents=True)
-    monkeypatch.setattr(locate, "__file__", str(package / "sweep" / "locate.py"))
+    monkeypatch.setattr(config_module, "PACKAGE", package)
     with pytest.raises(UsageError, match="--config"):
-        locate.packaged()
+        config_module.packaged()
     (package / "bench.yaml").write_text("suites: {}\n")
-    assert locate.packaged() == package / "bench.yaml"
+    assert config_module.packaged() == package / "bench.yaml"
 
 
 def test_errors_name_the_file_as_it_can_be_opened_from_here(bench, tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from harness.sweep.margins import Accept, Margins, accepted, layers, margins
 
 CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"

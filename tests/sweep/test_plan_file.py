@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.spec.errors import UsageError
-from harness.spec.workload import Field
+from harness.core.errors import UsageError
+from harness.core.workload import Field
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan, suite_info
 

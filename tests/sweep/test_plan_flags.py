@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan
 

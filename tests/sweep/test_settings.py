@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from harness.spec.errors import UsageError
+from harness.core.errors import UsageError
 from harness.sweep import machine
 from harness.sweep.machine import control_group_limit, usable_cores, usable_memory
 from harness.sweep.settings import Settings

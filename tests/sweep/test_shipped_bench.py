@@ -2,9 +2,8 @@
 
 import pytest
 
-from harness.catalog.describe import builtin
-from harness.sweep.config import load
-from harness.sweep.locate import packaged
+from harness.catalog.discovery import builtin
+from harness.sweep.config import load, packaged
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from harness.spec.gate import WEIGHT
+from harness.gate.outcome import WEIGHT
 
 BENCH = """\
 plugins: [kernels.py]

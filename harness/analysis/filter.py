@@ -1,0 +1,71 @@
+"""Keeping the part of a run that a reader asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.results import label_of
+from harness.core.errors import UsageError, nearest
+from harness.core.record import Record
+from harness.core.units import parse_count
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Words as typed; an empty one keeps everything. `impls` are names, ids or labels."""
+
+    suites: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    impls: tuple[str, ...] = ()
+    seqs: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+    def of(self, info: Mapping[str, Any], records: Sequence[Record]) -> tuple[dict[str, Any], list[Record]]:
+        """The suites and records that match; UsageError for a word that the run does not have."""
+        suites = dict(info.get("suites") or {})
+        for name in self.suites:
+            if name not in suites:
+                raise UsageError(f'the run has no suite "{name}"{nearest(name, suites)}')
+        if self.suites:
+            suites = {name: suites[name] for name in self.suites}
+            cases = {case for suite in suites.values() for case in suite["cases"]}
+            records = [record for record in records if record.case in cases]
+        for flag, words, read in self._filters():
+            records = _keep(flag, words, read, records)
+        kept = {record.case for record in records}
+        narrowed = {
+            name: {**suite, "cases": [case for case in suite["cases"] if case in kept]}
+            for name, suite in suites.items()
+        }
+        return {**info, "suites": {n: s for n, s in narrowed.items() if s["cases"]}}, list(records)
+
+    def _filters(self) -> list[tuple[str, tuple[str, ...], Callable[[Record], set[str]]]]:
+        try:
+            lengths = tuple(str(parse_count(word)) for word in self.seqs)
+        except ValueError as error:
+            raise UsageError(f"--seq: {error}") from None
+        return [
+            ("--family", self.families, lambda r: {r.family}),
+            ("--impl", self.impls, _names),
+            ("--seq", lengths, lambda r: {str(r.seq)}),
+            ("--mode", self.modes, lambda r: {r.mode}),
+            ("--device", self.devices, lambda r: {r.device}),
+        ]
+
+
+def _names(record: Record) -> set[str]:
+    label = label_of(record)
+    return {record.implementation, record.implementation.split("/", 1)[1], label, label.split("/", 1)[1]}
+
+
+def _keep(
+    flag: str, words: Sequence[str], read: Callable[[Record], set[str]], records: Sequence[Record]
+) -> Sequence[Record]:
+    known = {name for record in records for name in read(record)}
+    for word in words:
+        if word not in known:
+            raise UsageError(f'{flag}: the run has no "{word}"{nearest(word, known)}')
+    return [record for record in records if not words or read(record) & set(words)]

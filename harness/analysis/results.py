@@ -1,0 +1,150 @@
+"""Which records belong together: by suite, by panel (all but the length), by case."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.core.case import label
+from harness.core.record import Record, Static
+from harness.core.workload import canonical
+
+HOST = "host"
+COUNTED = ("flops", "bytes_accessed")  # figures that hold a loop's body times its length
+BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
+
+
+@dataclass(frozen=True)
+class SuiteRecords:
+    """The records of one suite. `baseline` and `implementations` are labels, options included.
+
+    `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
+    how often a model's step makes the call, where the suite says so. `targets` are those that were asked
+    for, in that order.
+    """
+
+    name: str
+    family: str
+    baseline: str
+    implementations: tuple[str, ...]
+    records: tuple[Record, ...]
+    layers: int | None = None
+    targets: tuple[str, ...] = ()
+
+
+def label_of(record: Record) -> str:
+    """`family/name[option=value,…]`."""
+    return label(record.implementation, record.options)
+
+
+def panel_of(record: Record) -> str:
+    """What a table or a chart holds fixed: the workload without its length, mode and device.
+
+    `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`
+    """
+    fixed = sorted((name, value) for name, value in record.workload.items() if name != "seq")
+    point = ",".join(f"{name}={canonical(value)}" for name, value in fixed)
+    return f"{point}:{record.mode}:{record.device}"
+
+
+def by_case(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:
+    """The records of every case, replicates in order, cases as they first appear."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.case, []).append(record)
+    return {case: tuple(sorted(own, key=lambda r: r.replicate)) for case, own in found.items()}
+
+
+def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRecords]:
+    """The suites that run.json (`info`) describes, each with its records.
+
+    Records that no suite names form one suite per family, without a baseline, so that none is
+    lost. Records of a gate's sides are not a suite's.
+    """
+    own = by_case(record for record in records if record.side is None)
+    suites: list[SuiteRecords] = []
+    named: set[str] = set()
+    for name, described in (info.get("suites") or {}).items():
+        cases = [case for case in described.get("cases", ()) if case in own]
+        named.update(cases)
+        members = tuple(record for case in cases for record in own[case])
+        suites.append(
+            SuiteRecords(
+                name=name,
+                family=described["family"],
+                baseline=described.get("baseline") or "",
+                implementations=tuple(described.get("implementations") or _labels(members)),
+                records=members,
+                layers=described.get("layers"),
+            )
+        )
+    suites += _unnamed([r for case, rs in own.items() if case not in named for r in rs])
+    return [replace(suite, targets=tuple(info.get("targets") or ())) for suite in suites]
+
+
+def _labels(records: Iterable[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label_of(record) for record in records))
+
+
+def _unnamed(records: Sequence[Record]) -> list[SuiteRecords]:
+    families = dict.fromkeys(record.family for record in records)
+    suites: list[SuiteRecords] = []
+    for family in families:
+        members = tuple(record for record in records if record.family == family)
+        suites.append(SuiteRecords(family, family, "", _labels(members), members))
+    return suites
+
+
+def points(suite: SuiteRecords) -> list[str]:
+    """The panels of a suite, in the order its records have them."""
+    return list(dict.fromkeys(panel_of(record) for record in suite.records))
+
+
+def targets(suite: SuiteRecords) -> list[str]:
+    """Every target that a record of the suite has static figures for: as asked for, else the host first.
+
+    The host is where a case runs: figures that an accelerator's case keeps under its device are its.
+    """
+    found = {
+        HOST if target == record.device else target for record in suite.records for target in record.static
+    }
+    order = {target: place for place, target in enumerate(suite.targets)}
+    return sorted(found, key=lambda target: (order.get(target, len(order)), target != HOST, target))
+
+
+def select(
+    suite: SuiteRecords,
+    *,
+    panel: str | None = None,
+    implementation: str | None = None,
+    seq: int | None = None,
+) -> list[Record]:
+    """The suite's records at a panel, of an implementation's label, at a length; shortest first."""
+    chosen = [
+        record
+        for record in suite.records
+        if (panel is None or panel_of(record) == panel)
+        and (implementation is None or label_of(record) == implementation)
+        and (seq is None or record.seq == seq)
+    ]
+    return sorted(chosen, key=lambda record: (record.seq, record.replicate))
+
+
+def representative(records: Sequence[Record]) -> Record:
+    """The replicate that stands for its case: the first that was timed, else the first."""
+    return next((record for record in records if record.timing is not None), records[0])
+
+
+def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:
+    """The compiler's figures of a case for a target; exact, so any replicate's will do."""
+    for record in records:
+        found = record.static.get(target)
+        if found is None and target == HOST:
+            found = record.static.get(record.device)
+        if found is not None:
+            return found
+    return None
+
+
+def body_only(figures: Static, name: str) -> bool:
+    """Whether a figure lacks what a loop does after its first turn: nothing may be computed from it."""
+    return figures.body_only and name in COUNTED

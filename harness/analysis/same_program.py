@@ -1,0 +1,83 @@
+"""Which cases compiled to one and the same program: what sets them apart changes nothing there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.results import SuiteRecords, by_case, label_of, static_of, targets
+from harness.core.record import Record
+from harness.core.workload import Value
+
+DEFAULT = "by default"  # of a field that joined later: ids leave it out there
+
+
+@dataclass(frozen=True)
+class SameProgram:
+    """At least two cases (ids) of one length with one program hash on a target.
+
+    `text` names them by what differs: `approx = exact`, `approx[recall 0.95 = recall 1]`.
+    """
+
+    suite: str
+    target: str
+    seq: int
+    program: str
+    cases: tuple[str, ...]
+    text: str
+
+
+def programs(suite: SuiteRecords) -> list[SameProgram]:
+    """Per target and length, shortest first, over implementations, options, modes and workload fields.
+
+    The baseline is named last: `approx = exact` says that approx is nothing else.
+    """
+    labels = sorted(suite.implementations, key=lambda label: label == suite.baseline)
+    order = {label: place for place, label in enumerate(labels)}
+    cases = sorted(
+        by_case(suite.records).values(),
+        key=lambda own: (own[0].seq, order.get(label_of(own[0]), len(order))),
+    )
+    found: list[SameProgram] = []
+    for target in targets(suite):
+        groups: dict[tuple[int, str], list[Record]] = {}
+        for own in cases:
+            figures = static_of(own, target)
+            if figures is not None and figures.program:
+                groups.setdefault((own[0].seq, figures.program), []).append(own[0])
+        found += [
+            SameProgram(suite.name, target, seq, program, tuple(r.case for r in alike), _named(alike))
+            for (seq, program), alike in groups.items()
+            if len(alike) > 1
+        ]
+    return found
+
+
+def _named(alike: Sequence[Record]) -> str:
+    """`a = b`; `a[x 1 = x 2]` where only fields differ; `a = b [x 1 = x 2]` where these differ alike."""
+    points = {record.case: _point(record) for record in alike}
+    differing = [name for name in _names(points.values()) if len({p.get(name) for p in points.values()}) > 1]
+    settings: dict[str, list[str]] = {}
+    for record in alike:
+        point = points[record.case]
+        setting = ", ".join(f"{name} {_plain(point.get(name, DEFAULT))}" for name in differing)
+        settings.setdefault(label_of(record).split("/", 1)[1], []).append(setting)
+    if not differing:
+        return " = ".join(settings)
+    if len(settings) > 1 and len({tuple(sorted(own)) for own in settings.values()}) == 1:
+        shared = next(iter(settings.values()))
+        return f"{' = '.join(settings)} [{' = '.join(shared)}]"
+    return " = ".join(f"{label}[{' = '.join(own)}]" for label, own in settings.items())
+
+
+def _point(record: Record) -> dict[str, Value]:
+    return {**record.workload, "mode": record.mode, "device": record.device}
+
+
+def _names(points: Iterable[Mapping[str, Value]]) -> list[str]:
+    return sorted({name for point in points for name in point})
+
+
+def _plain(value: Value) -> str:
+    """Floats without the digits that say nothing: `1`, not `1.0`."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,71 @@
+"""What the readings of a timing say against their own median: doubts that travel with the value."""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from harness.core.record import Timing
+from harness.core.units import format_seconds
+
+DRIFT = 0.10  # a level that moves less is what shared machines do
+DRIFT_ROUNDS = 12
+LEVELS = 0.10  # two levels closer than this are one, with noise
+LEVEL_SHARE = 0.2  # of the readings that each level must hold
+SHORTEST_S = 2e-4  # a reading below this is mostly the clock and the call
+
+
+def doubts(timing: Timing) -> tuple[str, ...]:
+    """Sentences, each with what to do; none for a timing that is above suspicion."""
+    return tuple(filter(None, (_drift(timing), _two_levels(timing.samples_s), _short(timing))))
+
+
+def _drift(timing: Timing) -> str | None:
+    """The last third of the rounds against the first, where every later third moves the same way."""
+    rounds = sorted(set(timing.round))
+    if len(rounds) < DRIFT_ROUNDS:
+        return None
+    third = len(rounds) // 3
+    parts = [set(rounds[:third]), set(rounds[third:-third]), set(rounds[-third:])]
+    levels = [
+        statistics.median(s for s, r in zip(timing.samples_s, timing.round, strict=True) if r in part)
+        for part in parts
+    ]
+    moved = math.log(levels[2] / levels[0])
+    steady = levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]
+    if not steady or abs(moved) < math.log1p(DRIFT):
+        return None
+    way = "slower" if moved > 0 else "faster"
+    share = 100 * abs(math.expm1(moved))
+    return f"drifts: its last rounds are {share:.0f} % {way} than its first; ratios within rounds mind less"
+
+
+def _two_levels(samples: Sequence[float]) -> str | None:
+    """The widest gap between neighbouring readings, if both sides are levels of their own."""
+    logs = sorted(map(math.log, samples))
+    least = max(2, math.ceil(LEVEL_SHARE * len(logs)))
+    cuts = range(least, len(logs) - least + 1)
+    if not cuts:
+        return None
+    cut = max(cuts, key=lambda i: logs[i] - logs[i - 1])
+    below, above = logs[:cut], logs[cut:]
+    gap = logs[cut] - logs[cut - 1]
+    spread = max(_middle_half(below), _middle_half(above))
+    if gap < math.log1p(LEVELS) or gap < 2 * spread:
+        return None
+    levels = [format_seconds(math.exp(statistics.median(part)), 2) for part in (below, above)]
+    share = 100 * len(above) / len(logs)
+    return (
+        f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of readings); no single time describes both"
+    )
+
+
+def _middle_half(logs: Sequence[float]) -> float:
+    low, _, high = statistics.quantiles(logs, n=4)
+    return high - low
+
+
+def _short(timing: Timing) -> str | None:
+    reading_s = timing.median_s * timing.inner
+    if timing.method != "wall" or reading_s >= SHORTEST_S:
+        return None
+    return f"a reading lasts {format_seconds(reading_s, 2)} only: the clock and the call weigh in it"

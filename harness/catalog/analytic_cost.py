@@ -1,0 +1,60 @@
+"""Analytic costs of workloads, from the formulas of their families.
+
+A family may be a plugin's, so its formulas run in a child process:
+`python -m harness.catalog.analytic_cost QUESTIONS` prints the answers as JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.catalog import child_process
+from harness.catalog.loading import families_in, load
+from harness.core.errors import MachineError, Unsupported
+from harness.core.record import Cost
+from harness.core.workload import Value
+
+SECONDS = 60.0
+AT_ONCE = 500  # questions per child: they stand on its command line
+
+
+@dataclass(frozen=True)
+class CostQuestion:
+    """A meaning of a family (`module` is what holds it) at a workload."""
+
+    module: str
+    family: str
+    semantics: str
+    workload: tuple[tuple[str, Value], ...]
+
+
+def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
+    """The least work of each, or why it has none. MachineError when a family's code does not answer."""
+    found: list[Cost | str] = []
+    for start in range(0, len(questions), AT_ONCE):
+        asked = [dataclasses.asdict(one) for one in questions[start : start + AT_ONCE]]
+        try:
+            told = child_process.ask(["harness.catalog.analytic_cost", json.dumps(asked)], SECONDS)
+        except child_process.Unreadable as error:
+            raise MachineError(f"the families' costs are not to be had: {error}") from None
+        found += [one if isinstance(one, str) else Cost(**one) for one in told]
+    return found
+
+
+def _answer(question: Mapping[str, Any]) -> dict[str, Any] | str:
+    family = next(f for f in families_in(load(question["module"])) if f.name == question["family"])
+    try:
+        workload = family.workload(**dict(question["workload"]))
+        family.shapes_of(question["semantics"], workload)
+        return dataclasses.asdict(family.cost_of(question["semantics"], workload))
+    except Unsupported as refused:
+        return str(refused)
+
+
+if __name__ == "__main__":
+    child_process.answer(lambda: [_answer(question) for question in json.loads(sys.argv[1])])

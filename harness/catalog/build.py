@@ -1,0 +1,80 @@
+"""From a registered name to its callable: what every process that holds a case begins with."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from harness.catalog import loading
+from harness.catalog.arrays import Shapes, nbytes
+from harness.catalog.family import Family
+from harness.catalog.implementation import Implementation
+from harness.core.errors import Unsupported
+from harness.core.record import Static
+from harness.core.static_figures import plain
+
+
+@dataclass(frozen=True)
+class Built:
+    """A case's parts. `names` are the family's inputs that `function` asks for; `shapes` are all of them."""
+
+    family: Family
+    implementation: Implementation
+    workload: Any
+    shapes: Shapes
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+
+    def described(self, static: Static, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What a runner is told of a compiled case, as plain data."""
+        implementation, expect = self.implementation, self.implementation.expect
+        facts = implementation.facts(self.workload, static, options)
+        return {
+            "static": dataclasses.asdict(static),
+            "cost": dataclasses.asdict(self.family.cost_of(implementation.semantics, self.workload)),
+            "facts": {name: plain(value) for name, value in facts.items()},
+            "expected": bool(expect and expect.when(self.workload)),
+            "expectation": expect.reason if expect else None,
+            "input_bytes": nbytes({name: self.shapes[name] for name in self.names}),
+        }
+
+
+def build(
+    module: ModuleType, identity: str, workload: Mapping[str, Any], options: Mapping[str, Any], mode: str
+) -> Built:
+    """Call the builder; nothing of the workload's size exists yet. Unsupported where it refuses."""
+    implementation = find(module, identity)
+    family = loading.family_of(implementation)
+    point = family.workload(**workload)
+    if mode not in family.modes:
+        raise Unsupported(f"family {family.name} has no mode {mode}; use {', '.join(family.modes)}")
+    shapes = family.shapes_of(implementation.semantics, point)
+    function = implementation(point, **options)
+    return Built(family, implementation, point, shapes, function, named_inputs(function, shapes))
+
+
+def find(module: ModuleType, identity: str) -> Implementation:
+    name = identity.split("/", 1)[1]
+    for implementation in loading.implementations_in(module):
+        if implementation.name == name:
+            return implementation
+    raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
+
+
+def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:
+    """The family's inputs that a callable asks for by name."""
+    if not callable(function):
+        came = type(function).__name__
+        raise TypeError(f"the builder returned {came}; return the callable that is timed")
+    names = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in shapes:
+            names.append(parameter.name)
+        elif parameter.default is inspect.Parameter.empty:
+            offered = ", ".join(shapes)
+            raise TypeError(f'the callable asks for "{parameter.name}"; the family offers {offered}')
+    return tuple(names)

@@ -1,0 +1,121 @@
+"""Read registered code in a child process: importing it may do anything, and hangs or ends only there.
+
+The child's only word on stdout is its answer as JSON; what went wrong is its last line on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import SeqsweepError
+from harness.core.paths import PROJECT
+from harness.core.units import format_bytes
+
+REFUSED = 65  # the child's exit status when its last line says what is wrong
+WORDS_BYTES = 1 << 24  # what code may print, or write anywhere else, while being imported
+
+
+class Unreadable(Exception):  # noqa: N818 - who asked knows what it is an error of
+    """No answer came back: one sentence that says why."""
+
+
+def environment(path: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of a process that imports this harness.
+
+    With a `path` its folders come first, the harness among them, and not the packages beside this
+    harness, which may be those of another interpreter. The current folder comes last: a plugin that is
+    called select.py must not stand for Python's own.
+    """
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    own = str(PROJECT)
+    parts = [*(path or [own]), *known, str(Path.cwd())]
+    folders = os.pathsep.join(dict.fromkeys(filter(None, parts)))
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders}
+
+
+def ask(
+    words: Sequence[str],
+    seconds: float,
+    *,
+    path: Sequence[str] = (),
+    interpreter: str = sys.executable,
+) -> Any:
+    """The data that `interpreter -m WORDS` answers with. Unreadable when none comes back."""
+    # Files, not pipes: a pipe is at its end only when the last process that a plugin left is gone.
+    with tempfile.TemporaryFile() as answered, tempfile.TemporaryFile() as said:
+        try:
+            child = subprocess.Popen(
+                [interpreter, "-m", *words],
+                env={**environment(path), "JAX_PLATFORMS": "cpu"},
+                stdin=subprocess.DEVNULL,
+                stdout=answered,
+                stderr=said,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Unreadable(f"{interpreter} does not start: {error.strerror}") from None
+        try:
+            status = child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Unreadable(
+                f"it took more than {seconds:g} s; move work from the module's top into the builders"
+            ) from None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        answered.seek(0)
+        data = answered.read()
+        if status == 0 and data:
+            return json.loads(data)
+        size = said.seek(0, os.SEEK_END)
+        said.seek(max(0, size - 4096))
+        lines = said.read().decode(errors="replace").strip().splitlines()
+    if size >= WORDS_BYTES:
+        lines, status = [f"importing it prints more than {format_bytes(WORDS_BYTES)}"], REFUSED
+    raise Unreadable(_why(status, lines))
+
+
+def _why(status: int, lines: list[str]) -> str:
+    if status == REFUSED and lines:
+        return lines[-1]
+    how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
+    return f"importing it ended the process ({how}); move work from the module's top into the builders"
+
+
+def answer(describe: Callable[[], Any]) -> None:
+    """The child's part: print what `describe` returns, alone on stdout, and end this process."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what code prints while being imported is not the answer
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+    for what, most in ((resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_DATA, memory)):
+        resource.setrlimit(what, (most, most))
+    try:
+        described = describe()
+    except BaseException as error:  # SystemExit too: a plugin may hold anything
+        print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
+        os._exit(REFUSED)
+    json.dump(described, out)
+    out.close()
+    os._exit(0)  # a plugin's background threads must not hold the answer back
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, SeqsweepError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: {error.msg}"
+    places = traceback.extract_tb(error.__traceback__)
+    place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
+    return " ".join(f"{place}{type(error).__name__}: {error}".split())

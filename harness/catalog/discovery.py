@@ -1,0 +1,195 @@
+"""Read registered code and describe it as data: here, or under another import path or interpreter.
+
+The project's own implementations import no framework at their top and are read in this process. A
+plugin may do anything when imported, so it is read in a child process:
+`python -m harness.catalog.discovery SOURCE` prints the description of a plugin as JSON, and without
+SOURCE what its interpreter has without plugins being read. This harness reads what is registered
+elsewhere; only the code that registers comes from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.catalog import child_process
+from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.catalog.family import Family
+from harness.catalog.implementation import WORD, Implementation
+from harness.catalog.loading import (
+    defined_twice,
+    families_in,
+    family_of,
+    file_of,
+    implementations_in,
+    line_of,
+    load,
+    source_hash,
+)
+from harness.core.errors import SideError, UsageError, nearest
+from harness.core.workload import MODES, fields_of
+
+PLUGIN_SECONDS = 60.0
+ENTRY_POINTS = "seqsweep.implementations"
+
+SIDE_SECONDS = 120.0
+
+
+def describe_family(family: Family, source: str) -> FamilyInfo:
+    """The family as data. UsageError names what the harness cannot work with."""
+    fields = fields_of(family.workload)
+    frameworks = {meaning.framework for meaning in family.semantics.values()}
+    for wrong, problem in (
+        (not re.fullmatch(WORD, family.name), "a name is made of letters, digits and _"),
+        (not any(f.name == "seq" and f.kind == "int" for f in fields), "its workload needs seq: int"),
+        (not set(family.modes) <= set(MODES), f"modes are {', '.join(MODES)}"),
+        (not frameworks <= {"numpy", "torch"}, "references are written in numpy or torch"),
+    ):
+        if wrong:
+            raise UsageError(f'{file_of(family)}: family "{family.name}" cannot be used: {problem}')
+    return FamilyInfo(
+        name=family.name,
+        question=family.question,
+        fields=fields,
+        semantics=tuple(family.semantics),
+        modes=family.modes,
+        file=str(file_of(family)),
+        desk="torch" if "torch" in frameworks else "numpy",
+        checks={check.name: check.objection for check in family.checks},
+        module=home if (home := family.workload.__module__).startswith("impls.") else source,
+    )
+
+
+def describe_implementation(found: Implementation, source: str) -> ImplementationInfo:
+    family = family_of(found)
+    if found.semantics not in family.semantics:
+        raise UsageError(
+            f'{file_of(found)}:{line_of(found)}: unknown semantics "{found.semantics}" of family '
+            f"{family.name}{nearest(found.semantics, family.semantics)}"
+        )
+    doc = inspect.getdoc(found.builder) or inspect.getdoc(inspect.getmodule(found.builder)) or ""
+    return ImplementationInfo(
+        id=f"{family.name}/{found.name}",
+        framework=found.framework,
+        semantics=found.semantics,
+        options=found.options,
+        sentence=doc.split("\n\n", 1)[0].replace("\n", " "),
+        expects=found.expect.reason if found.expect else None,
+        module=source,
+        file=str(file_of(found)),
+        line=line_of(found),
+        hash=source_hash(found, family),
+    )
+
+
+def describe_module(module: ModuleType, source: str) -> Catalog:
+    """All families and implementations that a module defines, or whose families it uses."""
+    catalog = Catalog()
+    replaced = defined_twice(module)
+    for family in families_in(module):
+        catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
+    for found in implementations_in(module):
+        info = describe_implementation(found, source)
+        family = family_of(found)
+        if info.id in catalog.implementations or found.builder.__name__ in replaced:
+            raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
+        catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}, {info.id: info}))
+    return catalog
+
+
+def builtin() -> Catalog:
+    """Every family under `impls/`: one folder each, one module per variant."""
+    import impls
+
+    catalog = Catalog()
+    for family in pkgutil.iter_modules(impls.__path__):
+        package = load(f"impls.{family.name}")
+        for entry in pkgutil.iter_modules(package.__path__):
+            if entry.ispkg or entry.name.startswith("_"):
+                continue
+            name = f"impls.{family.name}.{entry.name}"
+            catalog = catalog.merged(describe_module(load(name), name))
+    return catalog
+
+
+def installed() -> list[str]:
+    """Modules that installed packages offer under the entry-point group."""
+    from importlib.metadata import entry_points
+
+    return sorted({point.value for point in entry_points(group=ENTRY_POINTS)})
+
+
+def plugin(
+    source: str,
+    seconds: float = PLUGIN_SECONDS,
+    *,
+    path: Sequence[str] = (),
+    interpreter: str = sys.executable,
+) -> Catalog:
+    """Describe a plugin (path or module) in a child process, whatever importing it does.
+
+    The folders of `path` come first on its import path; they must hold `harness` and `impls`.
+    """
+    if source.endswith(".py") and not Path(source).is_file():
+        raise UsageError(f"plugin {source}: no such file")
+    try:
+        answer = child_process.ask(
+            ["harness.catalog.discovery", source], seconds, path=path, interpreter=interpreter
+        )
+    except child_process.Unreadable as error:
+        raise UsageError(f"plugin {source} cannot be read: {error}") from None
+    return Catalog.from_json(answer)
+
+
+def catalog(plugins: Iterable[str] = ()) -> Catalog:
+    """The project's own implementations, installed packages' and the given plugins'."""
+    everything = builtin()
+    for source in dict.fromkeys([*installed(), *plugins]):
+        found = plugin(source)
+        if not found.implementations and not found.families:
+            raise UsageError(f"plugin {source} registers nothing; decorate a builder with @implementation")
+        everything = everything.merged(found)
+    return everything
+
+
+def catalog_elsewhere(
+    path: Sequence[str],
+    plugins: Sequence[str],
+    interpreter: str = sys.executable,
+    seconds: float = SIDE_SECONDS,
+    *,
+    without: Sequence[str] = (),
+) -> Catalog:
+    """Everything registered where the folders of `path` come first on the import path.
+
+    They must hold `harness` and `impls`, unless `path` is empty. Modules in `without` are not read,
+    though an installed package offers them; one that is read may register nothing yet. SideError
+    says what does not load.
+    """
+    try:
+        found = child_process.ask(["harness.catalog.discovery"], seconds, path=path, interpreter=interpreter)
+        everything = Catalog.from_json(found["builtin"])
+        for source in dict.fromkeys([*found["installed"], *plugins]):
+            if source not in without:
+                read = plugin(source, path=path, interpreter=interpreter)
+                everything = everything.merged(read)
+    except (child_process.Unreadable, UsageError) as error:
+        raise SideError(str(error)) from None
+    return everything
+
+
+def _own() -> dict[str, Any]:
+    return {"builtin": builtin().to_json(), "installed": installed()}
+
+
+if __name__ == "__main__":
+    sources = sys.argv[1:]
+    child_process.answer(
+        lambda: describe_module(load(sources[0]), sources[0]).to_json() if sources else _own()
+    )

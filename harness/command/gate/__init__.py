@@ -1,1 +1,0 @@
-"""`gate`: what its flags ask for, the two ways to answer, and where the answer goes."""

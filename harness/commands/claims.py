@@ -1,0 +1,168 @@
+"""`claims`: published numbers, what became of them here, and the documents that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.claims.evidence import Workplace, gather
+from harness.claims.model import Claim, Verdict
+from harness.claims.page import PAGES, page
+from harness.claims.page_diff import alike, parts
+from harness.claims.verdict import judge
+from harness.commands.output import progress_of
+from harness.core.errors import UsageError, nearest
+from harness.sweep.project import Asked
+
+if TYPE_CHECKING:
+    from harness.catalog.catalog import Catalog
+
+FOLDER = Path("docs")
+RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
+STALE = 1
+
+
+@dataclass(frozen=True)
+class ClaimsOutcome:
+    """`notes` are sentences for whoever asked, `problems` those that `--check` fails for."""
+
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def code(self, *, check: bool) -> int:
+        return STALE if check and self.problems else 0
+
+
+def claims(
+    asked: Asked,
+    names: Sequence[str] = (),
+    *,
+    check: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> ClaimsOutcome:
+    """The verdicts on all claims, or on those that are named: a family, or one claim as FAMILY/ID.
+
+    With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
+    They are not written where a compiler is missing, or something took too long or crashed, for they would
+    hold less than they do. `say` hears of what takes long. UsageError for a claims.yaml that cannot be
+    understood, and for a name that is no family or claim.
+    """
+    from harness.claims.needs import needs
+
+    catalog, _ = asked.catalog()
+    chosen = _chosen(names, catalog)
+    wanted = list(dict.fromkeys(need for claim in chosen for need in needs(claim, catalog)))
+    place = Workplace(catalog, asked.config(), asked.results, progress_of, say)
+    evidence = gather(place, wanted)
+    verdicts = tuple(judge(claim, catalog, evidence) for claim in chosen)
+    folder = asked.config().home / FOLDER
+    versions = _versions()
+    texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
+    if check:
+        notes, problems = _missing_evidence(verdicts), list(_unexpected(verdicts))
+        for path, text in texts.items():
+            problems += _differences(path, verdicts, text, whole=not names)
+        return ClaimsOutcome(verdicts, notes, tuple(problems))
+    return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected(verdicts))
+
+
+def tell(outcome: ClaimsOutcome, asked: Asked, *, check: bool = False) -> int:
+    """Print the outcome; the exit code."""
+    from harness.claims.report import claims_data, print_claims
+    from harness.commands.output import console, print_json
+
+    if asked.json:
+        print_json({**claims_data(outcome.verdicts), "notes": outcome.notes, "problems": outcome.problems})
+    else:
+        out = console()
+        print_claims(out, outcome.verdicts)
+        for line in (*outcome.notes, *outcome.problems):
+            out.print(line, soft_wrap=True, markup=False)
+    return outcome.code(check=check)
+
+
+def _chosen(names: Sequence[str], catalog: Catalog) -> list[Claim]:
+    """The claims that are named, in the order of the files; all without a name."""
+    from harness.claims.read_yaml import claims_of
+
+    families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
+    known = [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
+    for name in names:
+        if "/" in name and name not in {claim.name for claim in known}:
+            raise UsageError(f'unknown claim "{name}"{nearest(name, [claim.name for claim in known])}')
+    return [claim for claim in known if not names or {claim.family, claim.name} & set(names)]
+
+
+def _versions() -> dict[str, str]:
+    """Of what the figures rest on, where it is installed; `2.9.0+cpu` is 2.9.0."""
+    versions: dict[str, str] = {}
+    for name in RESTS_ON:
+        try:
+            versions[name] = version(name).partition("+")[0]
+        except PackageNotFoundError:  # an extra that is not installed
+            continue
+    return versions
+
+
+def _incomplete(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(verdict.incomplete for verdict in verdicts if verdict.incomplete))
+
+
+def _missing_evidence(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(f"not compared, for figures are missing: {why}" for why in _incomplete(verdicts))
+
+
+def _unexpected(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(
+        f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
+        for verdict in verdicts
+        if verdict.unexpected
+    )
+
+
+def _write(texts: Mapping[Path, str], verdicts: Sequence[Verdict], *, whole: bool) -> tuple[str, ...]:
+    """What became of the documents."""
+    if not whole:
+        return ()
+    lacking = _incomplete(verdicts)
+    if lacking:
+        names = " and ".join(str(path) for path in texts)
+        return (f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}",)
+    from harness.store.atomic import write_files
+
+    for path, text in texts.items():
+        write_files(path.parent, {path.name: text.encode()})
+    return tuple(f"wrote {path}" for path in texts)
+
+
+def _differences(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool) -> list[str]:
+    """How a document differs from what would be written.
+
+    A claim for which this machine lacks something is not compared.
+    """
+    lacking = _incomplete(verdicts)
+    if not path.is_file():
+        return [f"{path} does not exist: seqsweep claims writes it"]
+    known = path.read_bytes().decode(errors="replace")
+    skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
+    stale = _stale(parts(known), parts(text), skipped, whole=whole and not lacking)
+    if whole and not lacking and not stale and not alike(known, text):
+        stale = ["its layout"]
+    return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
+
+
+def _stale(known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool) -> list[str]:
+    """The claims that differ, and those that are new; with `whole` also those that are gone, and what
+    stands between them.
+    """
+    changed = [
+        name
+        for name in new
+        if (whole or "/" in name) and name not in skipped and not alike(known.get(name, ""), new[name])
+    ]
+    gone = [name for name in known if whole and name not in new]
+    return [name or "its head" for name in (*changed, *gone)]

@@ -1,0 +1,101 @@
+"""A case: one implementation with its options, at one workload, in one mode, on one device."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.core.workload import Value, canonical
+
+
+@dataclass(frozen=True)
+class Case:
+    """The unit that is measured and stored.
+
+    `options` and `workload` are sorted (name, value) pairs, complete but for workload fields that
+    joined later and stand at their default.
+    """
+
+    implementation: str
+    options: tuple[tuple[str, Value], ...]
+    workload: tuple[tuple[str, Value], ...]
+    mode: str
+    device: str
+
+    @classmethod
+    def of(
+        cls,
+        implementation: str,
+        options: Mapping[str, Value],
+        workload: Mapping[str, Value],
+        mode: str = "fwd",
+        device: str = "cpu",
+    ) -> "Case":
+        return cls(
+            implementation,
+            tuple(sorted(options.items())),
+            tuple(sorted(workload.items())),
+            mode,
+            device,
+        )
+
+    @property
+    def family(self) -> str:
+        return self.implementation.split("/", 1)[0]
+
+    @property
+    def seq(self) -> int:
+        return int(dict(self.workload)["seq"] or 0)
+
+    @property
+    def label(self) -> str:
+        """The implementation with its options: `topk/two_stage[buckets=4096,keep=2]`."""
+        return label(self.implementation, self.options)
+
+    @property
+    def point(self) -> str:
+        return ",".join(f"{name}={canonical(value)}" for name, value in self.workload)
+
+    @property
+    def id(self) -> str:
+        return f"{self.label}@{self.point}:{self.mode}:{self.device}"
+
+    @property
+    def group(self) -> str:
+        """Equal for all cases that are compared with each other."""
+        return f"{self.family}@{self.point}:{self.mode}:{self.device}"
+
+    @property
+    def series(self) -> str:
+        """Equal for the cases that differ in their sequence length only."""
+        rest = tuple(pair for pair in self.workload if pair[0] != "seq")
+        point = ",".join(f"{name}={canonical(value)}" for name, value in rest)
+        return f"{self.label}@{point}:{self.mode}:{self.device}"
+
+
+def label(implementation: str, options: tuple[tuple[str, Value], ...] | Mapping[str, Value]) -> str:
+    """`family/name[option=value,…]`, options sorted, defaults included."""
+    pairs = sorted(options.items()) if isinstance(options, Mapping) else options
+    if not pairs:
+        return implementation
+    return f"{implementation}[{','.join(f'{name}={canonical(value)}' for name, value in pairs)}]"
+
+
+def split_label(text: str) -> tuple[str, dict[str, str]]:
+    """`two_stage[buckets=64,keep=2]` → (`two_stage`, {`buckets`: `64`, `keep`: `2`})."""
+    match = re.fullmatch(r"([^\[\]]+)(?:\[([^\[\]]*)\])?", text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is not an implementation; write name or name[option=value]')
+    options = {}
+    for pair in filter(None, (match[2] or "").split(",")):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f'option "{pair}" in "{text}" has no value; write {pair}=…')
+        if name.strip() in options:
+            raise ValueError(f'option "{name.strip()}" stands twice in "{text}"; give it one value')
+        options[name.strip()] = value.strip()
+    return match[1].strip(), options
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas that stand outside brackets."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]

@@ -1,0 +1,59 @@
+"""What can go wrong before or around a measurement, each with the exit code it stands for.
+
+What goes wrong *inside* a case (out of memory, a hang, a wrong answer) is a result, not an
+exception: see :mod:`harness.core.record`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class SeqsweepError(Exception):
+    """An error the user can act on: one sentence, with a remedy."""
+
+    exit_code = 5
+
+
+class UsageError(SeqsweepError):
+    """The command line, bench.yaml or a plugin asks for something that does not exist."""
+
+    exit_code = 2
+
+
+class MachineError(SeqsweepError):
+    """The machine refuses: results not writable, disk full, lock held, framework missing."""
+
+    exit_code = 5
+
+
+class SideError(SeqsweepError):
+    """A side of a gate does not load, or loads from elsewhere: nothing can be said about it."""
+
+    exit_code = 4
+
+
+class Unsupported(Exception):  # noqa: N818 - a statement by an implementation, not an error of it
+    """Raised by an implementation or a workload that cannot take a point; names what is refused."""
+
+
+OOM_WORDS = (
+    "resource_exhausted",
+    "out of memory",
+    "allocate memory",
+    "bad_alloc",
+    "unable to allocate",
+)
+
+
+def speaks_of_oom(text: str) -> bool:
+    """Whether a message is one of the forms in which exhausted memory is reported."""
+    return any(word in text.lower() for word in OOM_WORDS)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; nearest: "scatter"` for a typo, or the known words when nothing is near."""
+    words = sorted(known)
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    if close:
+        return f'; nearest: "{close[0]}"'
+    return f"; known: {', '.join(words)}" if words else ""

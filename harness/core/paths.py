@@ -1,0 +1,6 @@
+"""Where this program lies. No other file counts folders upward."""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]  # harness/
+PROJECT = PACKAGE.parent  # what holds harness/ and impls/: a checkout, or the folder a wheel went to

@@ -1,0 +1,33 @@
+"""Case ids by pattern: only `*` and `?` mean more than themselves.
+
+Ids contain brackets (`topk/two_stage[buckets=4096,keep=2]@…`), so a pattern has no character sets.
+"""
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Sequence
+
+from harness.core.errors import UsageError
+
+
+def matches(pattern: str, case_id: str) -> bool:
+    """Whether an id is the pattern, or what its `*` and `?` stand for."""
+    return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
+
+
+def chosen(patterns: Sequence[str], ids: Iterable[str], where: str = "--cases") -> tuple[str, ...]:
+    """The ids that any pattern matches, in their order. UsageError for a pattern that matches none."""
+    known = tuple(ids)
+    for pattern in patterns:
+        if not any(matches(pattern, one) for one in known):
+            raise UsageError(f'{where}: no case matches "{pattern}"{_near(pattern, known)}')
+    return tuple(one for one in known if any(matches(pattern, one) for pattern in patterns))
+
+
+def _near(pattern: str, ids: Sequence[str]) -> str:
+    """The id or the implementation that was meant; one id as an example where nothing is near."""
+    whole = {f"{one.split('@', 1)[0]}@*": None for one in ids}
+    close = difflib.get_close_matches(pattern, [*whole, *ids], n=1, cutoff=0.6)
+    if close:
+        return f'; nearest: "{close[0]}"'
+    return f'; an id is written like "{ids[0]}"' if ids else "; no case is left to choose from"

@@ -1,0 +1,151 @@
+"""A workload is a frozen dataclass per family; this file reads its fields as data.
+
+Only what a field *is* leaves the family: its kind, default and choices travel as JSON, so that
+the command line can plan a plugin's family without importing the plugin.
+"""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.errors import UsageError, nearest
+from harness.core.units import parse_count
+
+Value = int | float | bool | str | None
+
+MODES = ("fwd", "bwd", "fwd_bwd")
+DTYPES = ("f64", "f32", "bf16", "f16")
+DEVICES = ("cpu", "cuda", "tpu")
+
+
+def axis(
+    default: Any = dataclasses.MISSING,
+    *,
+    choices: tuple[str, ...] = (),
+    minimum: int = 1,
+    later: bool = False,
+) -> Any:
+    """A workload field with more to say than its type; one without a default must be given.
+
+    `choices` closes the set of strings, `minimum` bounds integers, and `later` marks a field that
+    joined the family after records existed: it appears in case ids only when it differs from its
+    default, so old ids stay valid.
+    """
+    return dataclasses.field(
+        default=default,
+        kw_only=True,
+        metadata={"choices": choices, "minimum": minimum, "later": later},
+    )
+
+
+@dataclass(frozen=True)
+class Field:
+    """One workload field as data. `kind` is `int`, `float`, `bool` or `str`."""
+
+    name: str
+    kind: str
+    required: bool
+    default: Value = None
+    choices: tuple[str, ...] = ()
+    minimum: int = 1
+    later: bool = False
+    optional: bool = False
+
+    def parse(self, raw: object) -> Value:
+        """The value that bench.yaml or a flag means by `raw`. ValueError says what is wrong."""
+        if raw is None or raw == "none":
+            if self.optional:
+                return None
+            raise ValueError(f"{self.name} needs a value")
+        if self.kind == "int":
+            value = parse_count(raw)
+            if value < self.minimum:
+                raise ValueError(f"{self.name} must be at least {self.minimum}, not {value}")
+            return value
+        if self.kind == "float":
+            return _parse_float(self.name, raw)
+        if self.kind == "bool":
+            return _parse_bool(self.name, raw)
+        if self.choices and raw not in self.choices:
+            raise ValueError(f'unknown {self.name} "{raw}"{nearest(str(raw), self.choices)}')
+        return str(raw)
+
+
+def _parse_float(name: str, raw: object) -> float:
+    try:
+        value = float(str(raw))
+    except ValueError:
+        raise ValueError(f'{name} must be a number, not "{raw}"') from None
+    if not math.isfinite(value):
+        raise ValueError(f'{name} must be a finite number, not "{raw}"')
+    return value
+
+
+def _parse_bool(name: str, raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if str(raw).lower() in {"true", "false"}:
+        return str(raw).lower() == "true"
+    raise ValueError(f'{name} must be true or false, not "{raw}"')
+
+
+def canonical(value: Value) -> str:
+    """The one spelling of a value in ids: decimal integers, shortest floats, true/false, none."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
+    """(kind, optional, choices) of a field's or an option's type annotation."""
+    members = typing.get_args(annotation)
+    if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        inner = [member for member in members if member is not type(None)]
+        if len(inner) == 1:
+            kind, _, choices = kind_of(inner[0])
+            return kind, True, choices
+    if typing.get_origin(annotation) is typing.Literal:
+        return "str", False, tuple(str(member) for member in members)
+    for known in (bool, int, float, str):
+        if annotation is known:
+            return known.__name__, False, ()
+    raise UsageError(f"a field of type {annotation} cannot be swept; use int, float, bool or str")
+
+
+def fields_of(workload: type) -> tuple[Field, ...]:
+    """The fields of a workload dataclass, in the order they are declared."""
+    hints = typing.get_type_hints(workload)
+    found = []
+    for entry in dataclasses.fields(workload):
+        kind, optional, choices = kind_of(hints[entry.name])
+        missing = entry.default is dataclasses.MISSING
+        default = None if missing else typing.cast("Value", entry.default)
+        found.append(
+            Field(
+                name=entry.name,
+                kind=kind,
+                required=missing,
+                default=default,
+                choices=tuple(entry.metadata.get("choices", ())) or choices,
+                minimum=entry.metadata.get("minimum", 1),
+                later=entry.metadata.get("later", False),
+                optional=optional,
+            )
+        )
+    return tuple(found)
+
+
+def shown(fields: tuple[Field, ...], values: Mapping[str, Value]) -> dict[str, Value]:
+    """The fields of a point that its id shows, sorted: all but later ones at their default."""
+    by_name = {field.name: field for field in fields}
+    return {
+        name: values[name]
+        for name in sorted(values)
+        if not (by_name[name].later and values[name] == by_name[name].default)
+    }

@@ -1,0 +1,89 @@
+"""What this machine's noise lets a gate promise: which slowdown, for how many pairs.
+
+The noise is the spread of the effects between pairs of processes that run the same code. A slowdown Δ
+is held when, at that spread, an effect of log(1+Δ) is told from Δ/2 within the pairs allowed.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.analysis.stats import PROCESSES, student_t
+from harness.gate.timed.decision import Margin
+
+PAIRS = 8  # enough for a spread that is known to about a quarter
+MOST = 12
+DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
+QUARTER = 0.75  # of the cases must be held: one noisy case does not speak for the machine
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A case's noise in one regime. `effects` are log ratios of equal sides, one per pair."""
+
+    case: str
+    effects: tuple[float, ...]
+    call_s: float
+
+    @property
+    def spread(self) -> float:
+        return statistics.stdev(self.effects)
+
+    def pairs_for(self, delta: float, most: int = MOST) -> int | None:
+        """The fewest pairs that tell Δ from Δ/2 at this spread; None where `most` are not enough."""
+        margin = Margin(delta)
+        distance = margin.excluded - margin.least
+        for count in range(PROCESSES, most + 1):
+            if student_t(1 - margin.regressed, count - 1) * self.spread / math.sqrt(count) < distance:
+                return count
+        return None
+
+    @property
+    def holds(self) -> float | None:
+        """The smallest of DELTAS that is held; None where the largest is not."""
+        return next((delta for delta in DELTAS if self.pairs_for(delta) is not None), None)
+
+
+def held(spreads: Sequence[Spread]) -> float | None:
+    """The Δ that three quarters of the cases hold; None without cases, or where too few hold any."""
+    found = sorted(one.holds if one.holds is not None else math.inf for one in spreads)
+    if not found:
+        return None
+    delta = found[math.ceil(QUARTER * len(found)) - 1]
+    return delta if math.isfinite(delta) else None
+
+
+@dataclass
+class Tally:
+    """Stands where a gate has its ledger: every case gets the same number of pairs."""
+
+    wanted: int
+    effects: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+    @classmethod
+    def of(cls, cases: Sequence[str], wanted: int = PAIRS) -> "Tally":
+        return cls(wanted, {case: [] for case in cases})
+
+    def undecided(self) -> set[str]:
+        return {case for case, found in self.effects.items() if len(found) < self.wanted}
+
+    def missing(self, case: str) -> int:
+        return max(1, self.wanted - len(self.effects.get(case, ())))
+
+    def feed(self, case: str, effect: float) -> None:
+        self.effects[case].append(effect)
+
+    def advise(self, case: str) -> None:
+        """Equal sides are the same program, of course."""
+
+    def drop(self, case: str) -> None:
+        self.effects.pop(case, None)
+
+    def spreads(self, calls_s: Mapping[str, float]) -> list[Spread]:
+        """Of the cases that have all their pairs."""
+        return [
+            Spread(case, tuple(found), calls_s[case])
+            for case, found in self.effects.items()
+            if len(found) >= self.wanted
+        ]

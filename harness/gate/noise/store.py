@@ -1,0 +1,31 @@
+"""This machine's noise as `doctor --noise` last measured it: `results/noise.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.core.errors import UsageError
+from harness.store.atomic import write_files
+
+FILE = "noise.json"
+
+
+def write(results: Path, found: Mapping[str, Any]) -> Path:
+    """Raises MachineError when the machine does not let it write."""
+    data = orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
+    return write_files(results, {FILE: data})[0]
+
+
+def read(results: Path) -> dict[str, Any] | None:
+    """None where nothing was measured. UsageError for a damaged file."""
+    path = results / FILE
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, orjson.JSONDecodeError):
+        raise UsageError(f"{path} cannot be read; measure again with: seqsweep doctor --noise") from None

@@ -1,0 +1,239 @@
+"""What a gate is asked: which cases, against which base, with which margins."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from harness.catalog.catalog import Catalog
+from harness.core.case import Case
+from harness.core.errors import UsageError
+from harness.core.patterns import chosen, matches
+from harness.gate.outcome import VANISHED, CaseVerdict
+from harness.gate.sides.base import Base, base_of
+from harness.gate.sides.matching import counterpart
+from harness.gate.sides.side import Side
+from harness.gate.sides.temp_folder import locked_folder
+from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.sweep import config as bench
+from harness.sweep.margins import Accept, accepted, margins
+from harness.sweep.project import Asked, words
+from harness.sweep.schedule import Group, Schedule, plan
+
+DELTA, QUICK_DELTA = 0.05, 0.10
+QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
+
+
+@dataclass(frozen=True)
+class GatePlan:
+    """`opponents` has every case that is asked for; None: the base has none, and `new` says why.
+
+    `vanished` are the base's cases that the candidate lacks, `left_out` those that run nowhere.
+    """
+
+    schedule: Schedule
+    catalog: Catalog
+    sides: Mapping[str, Side]
+    opponents: Mapping[Case, Case | None]
+    new: Mapping[str, str] = field(default_factory=dict[str, str])
+    vanished: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    patterns: tuple[str, ...] = ()
+    deltas: Mapping[str, float] = field(default_factory=dict[str, float])
+    accepts: tuple[Accept, ...] = ()
+    notes: tuple[str, ...] = ()
+    self_check: bool = False
+
+    @property
+    def base(self) -> str:
+        return self.sides[BASE].says if BASE in self.sides else ""
+
+    @property
+    def demoting(self) -> bool:
+        """Whether an equal program makes a time advisory: not where the same program runs by other means."""
+        base, candidate = self.sides[BASE], self.sides[CANDIDATE]
+        return not self.self_check and base.interpreter == candidate.interpreter
+
+    def named(self, case: str) -> bool:
+        """Whether --cases, where it is given, means the case."""
+        return not self.patterns or any(matches(pattern, case) for pattern in self.patterns)
+
+    def accept(self, case: str, figure: str) -> str | None:
+        return accepted(case, figure, self.accepts)
+
+    def delta(self, case: Case) -> float:
+        """The smallest Δ of the suites that have the case."""
+        return min(self.deltas[suite.name] for suite in self.schedule.suites if case in suite.cases)
+
+
+def schedule_of(asked: Asked) -> tuple[Schedule, Catalog, list[Case], list[str]]:
+    """The schedule without the cases that --cases does not name, all cases that are left, the patterns."""
+    schedule, catalog = asked.schedule()
+    everything = {case.id: case for suite in schedule.suites for case in suite.cases}
+    patterns: list[str] = []
+    for text in asked.flags.get("cases") or ():
+        parts = words([text])  # an id has commas of its own: they separate only what stands by itself
+        whole = any(matches(text, one) for one in everything)
+        apart = all(any(matches(part, one) for one in everything) for part in parts)
+        patterns += parts if apart and not whole else [text]
+    ids = chosen(patterns, everything) if patterns else tuple(everything)
+    kept = set(ids)
+    groups = (_part(group, kept) for group in schedule.groups)
+    skips = tuple(skip for skip in schedule.skips if skip.case.id in kept)
+    part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
+    return part, catalog, [everything[name] for name in ids], patterns
+
+
+def _part(group: Group, kept: set[str]) -> Group:
+    return replace(group, cases=tuple(case for case in group.cases if case.id in kept))
+
+
+@contextmanager
+def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> Generator[GatePlan]:
+    """The question that the flags of a gate put; the base exists as long as the block."""
+    schedule, catalog, cases, patterns = schedule_of(asked)
+    candidate = Side(CANDIDATE, "the working tree", catalog)
+    skipped = {skip.case.id: skip.reason for skip in schedule.skips}
+    running = [case for case in cases if case.id not in skipped]
+    if not running:
+        why = next((f" ({reason})" for reason in skipped.values()), "")
+        raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
+    _refuse_mixed(schedule)
+    question = GatePlan(
+        schedule=schedule,
+        catalog=catalog,
+        sides={CANDIDATE: candidate},
+        opponents=dict.fromkeys(running),
+        left_out=skipped,
+        patterns=tuple(patterns),
+        deltas=_deltas(asked, schedule),
+        accepts=_accepts(asked, schedule),
+    )
+    if self_check:
+        base = replace(candidate, name=BASE, says="the working tree again")
+        yield replace(
+            question,
+            sides={CANDIDATE: candidate, BASE: base},
+            opponents={case: case for case in running},
+            self_check=True,
+        )
+        return
+    config, wanted = asked.config(), {case.implementation for case in running}
+    with (
+        locked_folder() as folder,
+        base_of(against, candidate, config.path, asked.plugins(), folder, wanted=wanted) as base,
+    ):
+        yield _beside(question, base, asked)
+
+
+def _refuse_mixed(schedule: Schedule) -> None:
+    """One process holds all cases of a side: it has one device and one number of threads."""
+    for what, values in (
+        ("devices", {case.device for group in schedule.groups for case in group.cases}),
+        ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
+    ):
+        if len(values) > 1:
+            found = ", ".join(sorted(values))
+            raise UsageError(f"these suites ask for several {what} ({found}); gate them one at a time")
+
+
+@contextmanager
+def plan_of_candidate(asked: Asked) -> Generator[GatePlan]:
+    """The candidate by itself, for a base that is a file."""
+    with plan_of(asked, None, self_check=True) as question:
+        sides = {CANDIDATE: question.sides[CANDIDATE]}
+        yield replace(question, sides=sides, opponents=dict.fromkeys(question.opponents))
+
+
+def _beside(question: GatePlan, base: Base, asked: Asked) -> GatePlan:
+    candidate = question.sides[CANDIDATE]
+    opponents: dict[Case, Case | None] = {}
+    new: dict[str, str] = {}
+    for case in question.opponents:
+        found = counterpart(case, candidate, base.side)
+        if isinstance(found, Case):
+            opponents[case] = found
+        elif found is not None:
+            opponents[case], new[case.id] = None, found
+    if not opponents:
+        raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
+    vanished, notes = _vanished(base, asked, opponents, question)
+    return replace(
+        question,
+        sides={CANDIDATE: candidate, BASE: base.side},
+        opponents=opponents,
+        new=new,
+        vanished=vanished,
+        notes=notes,
+    )
+
+
+def _vanished(
+    base: Base,
+    asked: Asked,
+    opponents: Mapping[Case, Case | None],
+    question: GatePlan,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(the base's cases that the candidate has not, what hinders saying so)."""
+    if not base.side.trees:
+        return (), ()
+    try:
+        config = bench.load(base.config) if base.config else asked.config()
+        suites = [name for name in asked.flags.get("suites") or () if name in config.suites]
+        if asked.flags.get("suites") and not suites:
+            return (), ()
+        overrides = asked.overrides(base.side.catalog, ())
+        schedule = plan(config, base.side.catalog, suites, replace(overrides, plugins=_brought(asked, base)))
+    except UsageError as error:
+        return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
+    known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
+    known |= set(question.left_out)
+    theirs = {case.id for group in schedule.groups for case in group.cases} - known
+    return tuple(case for case in sorted(theirs) if question.named(case)), ()
+
+
+def _brought(asked: Asked, base: Base) -> tuple[str, ...]:
+    """The ids that --plugin files register at the base."""
+    _, brought = asked.catalog()
+    return tuple(name for name in brought if name in base.side.catalog.implementations)
+
+
+def _deltas(asked: Asked, schedule: Schedule) -> dict[str, float]:
+    """Δ of every suite: the flag's, else bench.yaml's, else what the budget allows."""
+    from harness.core.units import parse_seconds, parse_share
+
+    flag, budget = asked.flags.get("delta"), parse_seconds(asked.flags.get("gate_budget") or "300s")
+    usual = QUICK_DELTA if budget < QUICK_SECONDS else DELTA
+    if flag is not None:
+        try:
+            share = parse_share(flag)
+        except ValueError as error:
+            raise UsageError(f"--delta: {error}") from None
+        if not 0 < share < 1:
+            raise UsageError(f"--delta {flag}: a slowdown between 0 and 100 %, as 5%")
+        return {suite.name: share for suite in schedule.suites}
+    config = asked.config()
+    written = {name: margins(suite).delta for name, suite in config.suites.items()}
+    return {suite.name: written.get(suite.name) or usual for suite in schedule.suites}
+
+
+def _accepts(asked: Asked, schedule: Schedule) -> tuple[Accept, ...]:
+    suites = asked.config().suites
+    return tuple(
+        one for suite in schedule.suites if suite.name in suites for one in margins(suites[suite.name]).accept
+    )
+
+
+def one_of(pattern: str, ids: Iterable[str]) -> str:
+    """The case that --explain means. UsageError when that is none, or several."""
+    found = chosen([pattern], ids, "--explain")
+    if len(found) != 1:
+        raise UsageError(f'--explain: "{pattern}" means {len(found)} cases; write one of them, as {found[0]}')
+    return found[0]
+
+
+def gone(question: GatePlan) -> list[CaseVerdict]:
+    """The verdicts on what only the base has."""
+    why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
+    return [CaseVerdict(case, VANISHED, why) for case in question.vanished]

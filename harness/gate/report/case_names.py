@@ -1,0 +1,88 @@
+"""Case ids taken apart, so that a family's heading says once what all of its cases share."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.core.units import format_count
+from harness.report.tables.cells import short_label
+
+_ID = re.compile(r"([^@]+)@([^:]*):([^:]+):(.+)")
+
+
+@dataclass(frozen=True)
+class Name:
+    """`where` are the workload but for the length, the mode and the device, as (name, text).
+
+    An id of another form is its own label, and nothing is known of it but its family.
+    """
+
+    case: str
+    label: str
+    seq: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def family(self) -> str:
+        return self.label.split("/", 1)[0] if "/" in self.label else "cases"
+
+    @property
+    def implementation(self) -> str:
+        return short_label(self.label) if "/" in self.label else self.label
+
+    @property
+    def short(self) -> str:
+        """`mask/scatter at 16Ki`: enough for a title, beside which the id stands in full."""
+        return self.label if self.seq is None else f"{self.label} at {format_count(self.seq)}"
+
+
+def name_of(case: str) -> Name:
+    match = _ID.fullmatch(case)
+    if match is None:
+        return Name(case, case)
+    label, point, mode, device = match.groups()
+    fields = (pair.partition("=") for pair in point.split(",") if pair)
+    workload = {field: value for field, _, value in fields}
+    seq = workload.pop("seq", "")
+    where = (*((name, _value(value)) for name, value in workload.items()), ("mode", mode), ("device", device))
+    return Name(case, label, int(seq) if seq.isdecimal() else None, where)
+
+
+def _value(text: str) -> str:
+    return format_count(int(text)) if text.isdecimal() else text
+
+
+def by_family(names: Sequence[Name]) -> dict[str, list[Name]]:
+    """Families as they first appear; within each an implementation's lengths below each other."""
+    families: dict[str, list[Name]] = {}
+    for name in names:
+        families.setdefault(name.family, []).append(name)
+    for own in families.values():
+        labels = list(dict.fromkeys(name.label for name in own))
+        places = list(dict.fromkeys(name.where for name in own))
+        own.sort(key=lambda name: (labels.index(name.label), places.index(name.where), name.seq or 0))
+    return families
+
+
+def heading(names: Sequence[Name]) -> str:
+    """`mask: batch=1 dtype=f32 topk=2Ki, fwd on cpu`: the family and what its cases share."""
+    shared = {name: value for name, value in names[0].where if not _varies(name, value, names)}
+    mode, device = shared.pop("mode", ""), shared.pop("device", "")
+    place = f"{mode} on {device}" if mode and device else mode or (device and f"on {device}")
+    point = " ".join(f"{name}={value}" for name, value in shared.items())
+    rest = ", ".join(filter(None, [point, place]))
+    return f"{names[0].family}: {rest}" if rest else names[0].family
+
+
+def varying(name: Name, names: Sequence[Name]) -> str:
+    """`topk=64 bwd`: where this case stands apart from others of its family."""
+    parts = [
+        value if field in {"mode", "device"} else f"{field}={value}"
+        for field, value in name.where
+        if _varies(field, value, names)
+    ]
+    return " ".join(parts)
+
+
+def _varies(field: str, value: str, names: Sequence[Name]) -> bool:
+    return any(dict(other.where).get(field) != value for other in names)

@@ -1,0 +1,38 @@
+"""What a gate keeps of one case, so that its verdict can be explained later."""
+
+from dataclasses import dataclass
+
+from harness.gate.outcome import CaseVerdict
+from harness.gate.timed.decision import Margin
+
+
+@dataclass(frozen=True)
+class CaseEvidence:
+    """What a gate keeps of one case. Effects are logarithms, one per pair of processes.
+
+    `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the
+    log ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the
+    first pairs and then the fresh ones. `static` are lines of text about the compiler's figures, and
+    `same_program` is None where programs are not known. `neighbours` are other lengths of the same
+    case: (seq, verdict, effect).
+    """
+
+    case: str
+    verdict: CaseVerdict
+    slowdown: float
+    first: tuple[float, ...] = ()
+    fresh: tuple[float, ...] = ()
+    rounds: tuple[tuple[float, ...], ...] = ()
+    levels_s: tuple[tuple[float, float], ...] = ()
+    static: tuple[str, ...] = ()
+    same_program: bool | None = None
+    neighbours: tuple[tuple[int, str, float | None], ...] = ()
+
+    @property
+    def margin(self) -> Margin:
+        return Margin(self.slowdown)
+
+    @property
+    def deciding(self) -> tuple[float, ...]:
+        """The pairs that speak last: the fresh ones where there are any."""
+        return self.fresh or self.first

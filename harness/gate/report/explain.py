@@ -1,0 +1,180 @@
+"""Why one case has its verdict: the claim, the pairs it rests on, and what would settle an open one.
+
+Everything is computed from the evidence given; nothing is measured here, and no clock is read.
+"""
+
+import statistics
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.stats import PROCESSES
+from harness.core.units import format_count, format_seconds
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
+from harness.gate.report import wording
+from harness.gate.report.case_names import name_of
+from harness.gate.report.evidence import CaseEvidence
+from harness.gate.report.required_pairs import required_pairs
+from harness.gate.report.strip_plot import LABELS, LEAST, WIDTH, Strip, strip_chart
+from harness.gate.report.table import STYLES
+from harness.gate.timed.decision import Decision, judge
+from harness.report.tables.cells import Cell
+from harness.report.tables.render import print_tables
+from harness.report.tables.suite import Column, TableData
+
+_PAIRS = (
+    Column("pair"),
+    Column("effect"),
+    Column("rounds", rank=2),
+    Column("sd of rounds", rank=3),
+    Column("candidate", rank=1),
+    Column("base", rank=1),
+)
+_LENGTHS = (Column("seq"), Column("change"), Column("verdict", right=False), Column("", 1, right=False))
+
+
+def print_explanation(console: Console, evidence: CaseEvidence) -> None:
+    """The claim first, then its evidence: a chart, the pairs, other lengths, the compiler's figures."""
+    case = evidence.verdict
+    title = Text(evidence.case, style="bold").append(": ", style="not bold")
+    console.print(title.append(wording.in_words(case.verdict), style=STYLES[case.verdict]), soft_wrap=True)
+    console.print(Text(wording.plain(case.reason)))
+    for line in claim(evidence):
+        console.print(Text(line))
+    console.print()
+    if evidence.first:
+        for line in chart(evidence, max(LEAST, min(WIDTH, console.width - LABELS))):
+            console.print(Text(line), no_wrap=True, crop=False)
+        console.print(Text(_legend(evidence), style="dim"))
+        console.print()
+    print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
+    for line in (*_isolated(evidence), *required_pairs(evidence), *_programs(evidence)):
+        console.print(Text(line))
+    for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
+        console.print(Text(wording.plain(line), style="dim"))
+
+
+def claim(evidence: CaseEvidence) -> list[str]:
+    """The mean and its bounds beside the two lines they are held against."""
+    if not evidence.first:
+        return ["nothing was timed, so there is no effect to explain"]
+    margin = evidence.margin
+    lines = [_bounds("first pairs", judge(evidence.first, margin))]
+    if evidence.fresh:
+        lines.append(_bounds("confirmation, fresh pairs", judge(evidence.fresh, margin)))
+    limit, delta = wording.percent(margin.least), wording.percent(margin.excluded)
+    said = {
+        REGRESSED: f"regressed: the lower bound lies above {limit}, half of what is promised to be caught",
+        IMPROVED: f"improved: the upper bound lies below {wording.percent(-margin.least)}",
+        UNCHANGED: f"unchanged: the upper bound lies below {delta}, so that slowdown is excluded",
+        NOT_ENOUGH: f"open: neither does the lower bound lie above {limit} nor the upper one below {delta}",
+    }
+    found = judge(evidence.deciding, margin).verdict
+    if evidence.verdict.verdict not in said:
+        return lines
+    if found != evidence.verdict.verdict:
+        return [*lines, f"by these bounds alone: {said[found]}; the reason above says what outweighs them"]
+    return [*lines, said[found]]
+
+
+def _bounds(which: str, found: Decision) -> str:
+    count = f"{found.pairs} pair{'s' if found.pairs != 1 else ''}"
+    mean = "" if found.effect is None else f"mean {wording.percent(found.effect)}"
+    if found.low is None or found.high is None:
+        return f"{which}: {mean} over {count}; bounds need at least {PROCESSES} pairs"
+    low, high = wording.percent(found.low), wording.percent(found.high)
+    return f"{which}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
+
+
+def chart(evidence: CaseEvidence, width: int = WIDTH) -> list[str]:
+    """A dot per pair, the bounds as a bar below, and lines at nothing, Δ/2 and Δ."""
+    margin = evidence.margin
+    strips: list[Strip] = []
+    for label, effects in (("first", evidence.first), ("confirmation", evidence.fresh)):
+        if effects:
+            strips += [Strip(label, effects), *_bar(judge(effects, margin))]
+    marks = (("0", 0.0), ("½", margin.least), ("Δ", margin.excluded))
+    return strip_chart(strips, marks, width)
+
+
+def _legend(evidence: CaseEvidence) -> str:
+    limit, delta = wording.percent(evidence.margin.least), wording.percent(evidence.margin.excluded)
+    return f"0 no difference, ½ {limit} (regressed: bar right of it), Δ {delta} (unchanged: bar left of it)"
+
+
+def _bar(found: Decision) -> list[Strip]:
+    if found.low is None or found.effect is None or found.high is None:
+        return []
+    return [Strip("", bar=(found.low, found.effect, found.high))]
+
+
+def _isolated(evidence: CaseEvidence) -> list[str]:
+    """A regression between two lengths without one is kept, and called what it is."""
+    own = name_of(evidence.case).seq
+    if own is None or evidence.verdict.verdict != REGRESSED:
+        return []
+    shorter = [length for length in evidence.neighbours if length[0] < own]
+    longer = [length for length in evidence.neighbours if length[0] > own]
+    if not shorter or not longer:
+        return []
+    beside = {max(shorter, key=_length)[1], min(longer, key=_length)[1]}
+    if beside - {UNCHANGED, IMPROVED}:
+        return []
+    return ["isolated: the lengths beside it are not slower"]
+
+
+def _length(neighbour: tuple[int, str, float | None]) -> int:
+    return neighbour[0]
+
+
+def _programs(evidence: CaseEvidence) -> Sequence[str]:
+    if evidence.same_program is None:
+        return []
+    if not evidence.same_program:
+        return ["the compiler made different programs of the two sides"]
+    doubt = "the compiler made the same program of both sides"
+    return [f"{doubt}: a difference in time is the machine's" if evidence.verdict.effect else doubt]
+
+
+def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
+    """A row per pair: the first ones, and apart from them those of the confirmation."""
+    count = len(evidence.first)
+    titles = (("first pairs", evidence.first, 0), ("confirmation, fresh pairs", evidence.fresh, count))
+    return [
+        TableData(
+            title, _PAIRS, tuple(_pair(evidence, start + i, e) for i, e in enumerate(effects)), footnotes=()
+        )
+        for title, effects, start in titles
+    ]
+
+
+def _pair(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, ...]:
+    rounds = evidence.rounds[position] if position < len(evidence.rounds) else ()
+    levels = evidence.levels_s[position] if position < len(evidence.levels_s) else None
+    return (
+        Cell(str(position + 1)),
+        Cell(wording.percent(effect)),
+        Cell(str(len(rounds)) if rounds else wording.ABSENT),
+        Cell(f"{100 * statistics.stdev(rounds):.1f} %" if len(rounds) > 1 else wording.ABSENT),
+        *(Cell(format_seconds(level)) for level in levels or ()),
+        *([Cell(wording.ABSENT)] * 2 if levels is None else []),
+    )
+
+
+def lengths_table(evidence: CaseEvidence) -> TableData:
+    """The case among the other lengths of its implementation."""
+    own = name_of(evidence.case).seq
+    if own is None or not evidence.neighbours:
+        return TableData("", _LENGTHS, (), ())
+    lengths = [*evidence.neighbours, (own, evidence.verdict.verdict, evidence.verdict.effect)]
+    rows = tuple(
+        (
+            Cell(format_count(seq)),
+            Cell(wording.ABSENT if effect is None else wording.percent(effect)),
+            Cell(wording.in_words(verdict), style=STYLES[verdict]),
+            Cell("this case" if seq == own else ""),
+        )
+        for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])
+    )
+    return TableData("effect over length", _LENGTHS, rows, footnotes=())

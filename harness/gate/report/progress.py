@@ -1,0 +1,40 @@
+"""How far a gate is, on standard error: which pair, how many cases are open, about how long yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from rich.text import Text
+
+from harness.report.format import duration
+from harness.report.progress import Progress
+
+
+class CaseRounds(Protocol):
+    """What a pair says of a case, as far as progress shows it."""
+
+    @property
+    def case(self) -> str: ...
+
+
+class GateProgress(Progress):
+    """`kept` is where the pairs are stored, once that is known."""
+
+    kept: Path | None = None
+
+    def pair_started(self, number: int, cases: Sequence[str], left_s: float | None) -> None:
+        """A pair begins with the cases that are still open."""
+        left = f", about {duration(left_s)} left" if left_s else ""
+        count = f"{len(cases)} case{'s' if len(cases) != 1 else ''}"
+        self._heading = f"pair {number}: {count} open{left}"
+        self._states = dict.fromkeys(cases, "waiting")
+        if self._live is None:
+            self._print(Text(self._heading))
+        self._redraw(now=True)
+
+    def pair_finished(self, number: int, rounds: Sequence[CaseRounds]) -> None:  # noqa: ARG002
+        """All cases of a pair have their rounds."""
+        self._states = {}
+        self._redraw(now=True)

@@ -1,0 +1,129 @@
+"""A gate on a terminal: what was compared, a row per case, and the verdict last, where the eye ends."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.core.units import format_count
+from harness.gate.outcome import (
+    IMPROVED,
+    INCORRECT,
+    INVALID,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    STATIC,
+    UNCHANGED,
+    VANISHED,
+    CaseVerdict,
+    GateOutcome,
+)
+from harness.gate.report import wording
+from harness.gate.report.case_names import Name, by_family, heading, name_of, varying
+from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.render import print_tables
+from harness.report.tables.suite import Column, TableData
+
+STYLES = {
+    INCORRECT: "bold red",
+    INVALID: "bold red",
+    REGRESSED: "bold red",
+    VANISHED: "yellow",
+    NOT_ENOUGH: "yellow",
+    IMPROVED: "green",
+    NEW: "cyan",
+    UNCHANGED: "green",
+}
+_NAMED = (
+    Column("implementation", right=False, folds=True),
+    Column("at", rank=2, right=False, folds=True),
+    Column("seq", rank=1),
+    Column("verdict", right=False),
+)
+_TIMED = (
+    Column("change", rank=1),
+    Column("98 %", rank=3, right=False),
+    Column("pairs", rank=4),
+)
+_REASON = (Column("reason", rank=1, right=False, folds=True),)
+
+
+def print_gate(console: Console, outcome: GateOutcome) -> None:
+    """Everything a gate found. Of a side that does not load only that is said."""
+    if outcome.broken:
+        console.print(Text(wording.conclusion(outcome), style="bold red"), soft_wrap=True)
+        return
+    console.print(Text(wording.compared(outcome), style="bold"))
+    for promise in wording.promises(outcome):
+        console.print(Text(promise, style="dim"))
+    console.print()
+    print_tables(console, *gate_tables(outcome))
+    for line in wording.left_out_lines(outcome):
+        console.print(Text(line, style="dim"))
+    means = wording.means_line(outcome)
+    if means:
+        console.print(Text(means, style="dim"))
+    for note in outcome.notes:
+        console.print(Text(f"! {wording.plain(note)}", style="yellow"))
+    style = STYLES[outcome.verdict if outcome.cases else NOT_ENOUGH]
+    console.print(Text(wording.conclusion(outcome), style=style), soft_wrap=True)
+    for step in wording.next_steps(outcome):
+        console.print(Text(step, style="dim"), soft_wrap=True)
+
+
+def gate_tables(outcome: GateOutcome) -> list[TableData]:
+    """A table per family; footnotes count through all of them, and stand below the last."""
+    verdicts = {case.case: case for case in outcome.cases}
+    families = by_family([name_of(case) for case in verdicts])
+    notes = Footnotes()
+    static = outcome.kind == STATIC
+    columns = (*_NAMED, *(_REASON if static else _TIMED))
+    rows = {
+        family: tuple(_row(name, names, verdicts, notes, static) for name in names)
+        for family, names in families.items()
+    }
+    timed = [case for case in outcome.cases if case.low is not None]
+    caption = "98 %: between two one-sided bounds of 99 % each, over pairs of processes." if timed else ""
+    return [
+        TableData(
+            heading(names), columns, rows[family], tuple(notes.since(0)), caption=caption * (position == 0)
+        )
+        for position, (family, names) in enumerate(families.items())
+    ]
+
+
+def _row(
+    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], notes: Footnotes, static: bool
+) -> tuple[Cell, ...]:
+    case = verdicts[name.case]
+    seq = wording.ABSENT if name.seq is None else format_count(name.seq)
+    named = (Cell(name.implementation), Cell(varying(name, family)), Cell(seq))
+    reason = None if case.verdict == UNCHANGED else wording.plain(case.reason)
+    doubts = tuple(wording.plain(note) for note in case.notes)
+    text, style = wording.in_words(case.verdict), STYLES[case.verdict]
+    if static:
+        return (*named, Cell(text, notes.mark(*doubts), style), Cell(reason or ""))
+    verdict = Cell(text, notes.mark(reason, *doubts), style)
+    pairs = Cell(str(case.pairs) if case.pairs else wording.ABSENT)
+    return (*named, verdict, Cell(wording.change(case)), Cell(wording.interval(case)), pairs)
+
+
+def gate_data(outcome: GateOutcome) -> dict[str, Any]:
+    """The outcome for --json: as stored, and beside the logarithms the ratios they stand for."""
+    data = outcome.to_json()
+    cases = [{**case, **{name: _ratio(case[of]) for name, of in _RATIOS.items()}} for case in data["cases"]]
+    means = {
+        family: {"ratio": ratio, "cases": count}
+        for family, (ratio, count) in wording.geometric_means(outcome).items()
+    }
+    return {**data, "cases": cases, "geometric_means": means}
+
+
+_RATIOS = {"ratio": "effect", "ratio_low": "low", "ratio_high": "high"}
+
+
+def _ratio(effect: float | None) -> float | None:
+    return None if effect is None else math.exp(effect)

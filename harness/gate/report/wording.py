@@ -1,0 +1,216 @@
+"""The sentences of a gate, the same on a terminal, in a job summary and in a report file."""
+
+import math
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+
+from harness.core.units import format_count
+from harness.gate.outcome import (
+    IMPROVED,
+    INCORRECT,
+    INVALID,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    STATIC,
+    VANISHED,
+    WARN,
+    WEIGHT,
+    CaseVerdict,
+    GateOutcome,
+)
+from harness.gate.report.case_names import name_of
+
+ABSENT = "–"
+
+_EQUAL_SIDES = (
+    "both sides are the same code, so regressed or improved means that this machine or the gate cannot be "
+    "trusted"
+)
+LEFT_OUT_LINES = 8  # reasons that are written out
+LEFT_OUT_LENGTHS = 6  # lengths that are, of one implementation
+
+_UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
+
+
+def plain(text: str) -> str:
+    """`text` without colours, control characters and whatever else no XML may hold."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def in_words(verdict: str) -> str:
+    return verdict.replace("_", " ")
+
+
+def percent(effect: float) -> str:
+    """A logarithm as people say it: 0.0497 is `+5.1 %`."""
+    share = 100 * math.expm1(effect)
+    text = f"{share:+.{0 if abs(share) >= 99.95 else 1}f}"
+    if not float(text):
+        text = text[1:]
+    return f"{text.replace('-', '−')} %"
+
+
+def share(value: float) -> str:
+    """`5 %`, `2.5 %`."""
+    return f"{100 * value:g} %"
+
+
+def change(case: CaseVerdict) -> str:
+    return ABSENT if case.effect is None else percent(case.effect)
+
+
+def interval(case: CaseVerdict) -> str:
+    if case.low is None or case.high is None:
+        return ABSENT
+    return f"[{percent(case.low)}, {percent(case.high)}]"
+
+
+def compared(outcome: GateOutcome) -> str:
+    """What was held against what."""
+    if outcome.self_check:
+        return "self-check: the working tree against itself"
+    what = "static figures of the working tree" if outcome.kind == STATIC else "working tree"
+    return f"{what} against {outcome.base}"
+
+
+def promises(outcome: GateOutcome) -> list[str]:
+    """What each Δ means; one line where all suites share it."""
+    if outcome.self_check:
+        return [_EQUAL_SIDES]
+    if outcome.kind == STATIC:
+        return ["the compiler's figures are exact: regressed means that one of them grew"]
+    suites: dict[float, list[str]] = {}
+    for suite, slowdown in outcome.slowdown.items():
+        suites.setdefault(slowdown, []).append(suite)
+    return [
+        f"{', '.join(names) + ': ' if len(suites) > 1 else ''}a slowdown of {share(slowdown)} is promised "
+        f"to be caught; regressed means more than {share(slowdown / 2)} slower, confirmed on fresh pairs"
+        for slowdown, names in suites.items()
+    ]
+
+
+def counts(cases: Sequence[CaseVerdict]) -> str:
+    """`1 regressed, 9 unchanged`, what weighs most first."""
+    found = Counter(case.verdict for case in cases)
+    return ", ".join(f"{found[verdict]} {in_words(verdict)}" for verdict in WEIGHT if found[verdict])
+
+
+def conclusion(outcome: GateOutcome) -> str:
+    """The verdict in one sentence: `regressed: 1 regressed, 9 unchanged (exit code 1)`."""
+    if outcome.broken:
+        return plain(outcome.broken)
+    code = f"exit code {outcome.exit_code}"
+    if not outcome.cases:
+        return f"no case was compared, so nothing is said ({code})"
+    found = counts(outcome.cases)
+    if outcome.self_check:
+        return f"{_trust(outcome)}: {found} ({code})"
+    if all(case.verdict == NEW for case in outcome.cases):
+        return f"nothing was compared: {found} ({code})"
+    if outcome.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
+        code += ", since --inconclusive warn"
+    return f"{in_words(outcome.verdict)}: {found} ({code})"
+
+
+def _trust(outcome: GateOutcome) -> str:
+    if any(case.verdict in {REGRESSED, IMPROVED} for case in outcome.cases):
+        return "self-check failed, a difference between equal sides"
+    if outcome.exit_code:
+        return "self-check left open"
+    return "self-check passed, no difference between equal sides"
+
+
+def next_steps(outcome: GateOutcome) -> list[str]:
+    """What to type next: a line for each kind of verdict that asks for something, heaviest first."""
+    steps: list[str] = []
+    for verdict in WEIGHT:
+        own = [case for case in outcome.cases if case.verdict == verdict]
+        step = _next(outcome, verdict, own) if own else ""
+        steps += [step] if step else []
+    return steps
+
+
+def _next(outcome: GateOutcome, verdict: str, own: Sequence[CaseVerdict]) -> str:
+    static = outcome.kind == STATIC
+    if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
+        return "not to be trusted: seqsweep doctor  says what disturbs this machine"
+    if verdict == INCORRECT:
+        labels = dict.fromkeys(name_of(case.case).label for case in own)
+        return f"incorrect: seqsweep check {shlex.join(labels)}"
+    if verdict == INVALID:
+        return "invalid: the reasons say what to mend; then the same gate again"
+    if verdict == REGRESSED and static:
+        return (
+            "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
+            "against the file, seqsweep gate --static --update"
+        )
+    if verdict == REGRESSED:
+        worst = max(own, key=lambda case: case.effect or 0.0)
+        return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
+    if verdict == VANISHED and static:
+        return (
+            "vanished: bring it back; if it is meant to go, narrow with --cases, "
+            "and against the file seqsweep gate --static --update"
+        )
+    if verdict == VANISHED:
+        return "vanished: bring it back, or name the cases that stay with --cases if it is meant to go"
+    if verdict == NOT_ENOUGH and static:
+        return ""
+    if verdict == NOT_ENOUGH:
+        return (
+            "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)"
+        )
+    if verdict == IMPROVED and static:
+        return "improved: seqsweep gate --static --update  keeps the better figures"
+    return ""
+
+
+def geometric_means(outcome: GateOutcome) -> dict[str, tuple[float, int]]:
+    """Family → candidate's time in units of the base's, and over how many timed cases."""
+    effects: dict[str, list[float]] = {}
+    for case in outcome.cases:
+        if case.effect is not None:
+            effects.setdefault(name_of(case.case).family, []).append(case.effect)
+    return {family: (math.exp(math.fsum(own) / len(own)), len(own)) for family, own in effects.items()}
+
+
+def means_line(outcome: GateOutcome) -> str:
+    """The geometric means in a line, empty where nothing was timed."""
+    means = geometric_means(outcome)
+    if not means:
+        return ""
+    shown = (f"{family} {ratio:.3f}× (n = {count})" for family, (ratio, count) in means.items())
+    return f"candidate/base, geometric mean over timed cases, advisory: {', '.join(shown)}"
+
+
+def left_out_lines(outcome: GateOutcome) -> list[str]:
+    """A line per reason: how many cases, which, and why."""
+    reasons: dict[str, list[str]] = {}
+    for case, reason in outcome.left_out.items():
+        reasons.setdefault(plain(reason), []).append(case)
+    lines = [
+        f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_listed(cases)}): {reason}"
+        for reason, cases in reasons.items()
+    ]
+    rest = sum(len(cases) for cases in list(reasons.values())[LEFT_OUT_LINES:])
+    return [
+        *lines[:LEFT_OUT_LINES],
+        *([f"left out for other reasons, {rest} more; --json has them"] if rest else []),
+    ]
+
+
+def _listed(cases: Sequence[str]) -> str:
+    """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
+    lengths: dict[str, list[str]] = {}
+    for name in map(name_of, cases):
+        own = lengths.setdefault(name.label, [])
+        if name.seq is not None and format_count(name.seq) not in own:
+            own.append(format_count(name.seq))
+    shown = []
+    for label, own in lengths.items():
+        more = ", …" if len(own) > LEFT_OUT_LENGTHS else ""
+        shown.append(f"{label} at {', '.join(own[:LEFT_OUT_LENGTHS])}{more}" if own else label)
+    return "; ".join(shown)

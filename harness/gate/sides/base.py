@@ -1,0 +1,151 @@
+"""The base of a gate: what `--against` means, ready to be measured for as long as the gate runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.catalog.catalog import Catalog
+from harness.catalog.discovery import catalog_elsewhere
+from harness.core.case import split_label
+from harness.core.errors import SideError, UsageError, nearest
+from harness.gate.sides.git import NoHistory, commit_of, default_commit, toplevel
+from harness.gate.sides.import_path import BaseImports, link
+from harness.gate.sides.matching import counterpart_by_name
+from harness.gate.sides.side import Side
+from harness.gate.sides.worktrees import checked_out, moved
+
+PREFIXES = ("git", "impl", "py")
+
+
+@dataclass(frozen=True)
+class Base:
+    """`config` is the bench.yaml of the base, where it has one; `plugins` are the sources it has."""
+
+    side: Side
+    config: Path | None
+    plugins: tuple[str, ...]
+
+
+@contextmanager
+def base_of(
+    against: str | None,
+    candidate: Side,
+    config_path: Path,
+    plugins: Sequence[str],
+    scratch: Path,
+    *,
+    wanted: Collection[str],
+) -> Generator[Base]:
+    """The base that `--against` names; None: the default commit of every repository.
+
+    Only repositories that hold one of the `wanted` implementations are checked out, below `scratch`;
+    the rest of the code is the candidate's on both sides. UsageError for what does not exist,
+    SideError when the base does not load or loads from elsewhere.
+    """
+    prefix, _, rest = ("git:" if against is None else against).partition(":")
+    if prefix not in PREFIXES or (against is not None and not rest):
+        meant = f"; for a commit: git:{against}" if ":" not in str(against) else ""
+        near = meant if prefix in PREFIXES or meant else nearest(prefix, PREFIXES)
+        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{near}')
+    if prefix == "impl":
+        yield Base(_by_name(rest, candidate, wanted), None, tuple(plugins))
+    elif prefix == "py":
+        yield Base(_interpreted(rest, candidate, plugins, scratch), None, tuple(plugins))
+    else:
+        commits, says = chosen_commits(candidate.catalog, wanted, rest or None)
+        with checked_out(commits, scratch) as trees:
+            moving = BaseImports(candidate.catalog, trees)
+            config = moved(config_path, trees)
+            yield Base(
+                _committed(moving, candidate, plugins, scratch, says),
+                config if config and config.is_file() else None,
+                moving.plugins(plugins),
+            )
+
+
+def _committed(
+    moving: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
+) -> Side:
+    path = moving.path(scratch)
+    found = _read(says, path, moving.plugins(plugins), candidate.interpreter, moving.absent())
+    trees = {str(repo): str(tree) for repo, tree in moving.trees.items()}
+    side = Side("base", says, found, candidate.interpreter, path, trees)
+    if misplaced := moving.misplaced(side):
+        name, file = misplaced
+        raise SideError(
+            f"{name} of the base, {says}, loads from {file} instead of its worktree; "
+            "uninstall what puts that file first on the import path"
+        )
+    return side
+
+
+def _interpreted(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
+    """The same files under another interpreter; not resolved, for a link is what makes an environment."""
+    place = Path(text).expanduser()
+    program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
+    if program is None:
+        raise UsageError(
+            f"--against py:{text}: no such interpreter; name an executable, or the folder of an environment"
+        )
+    interpreter, says = os.path.abspath(program), f"py:{text}"  # noqa: PTH100 - pathlib's keeps ..
+    path = link(scratch, BaseImports(candidate.catalog, {}).packages())
+    found = _read(says, path, plugins, interpreter)
+    for name, info in found.implementations.items():
+        own = candidate.catalog.implementations.get(name)
+        if own and info.module == own.module and info.module.startswith("impls.") and info.file != own.file:
+            raise SideError(
+                f"{name} of {says} loads from {info.file} instead of {own.file}; uninstall it there"
+            )
+    return Side("base", says, found, interpreter, path)
+
+
+def _by_name(label: str, candidate: Side, wanted: Collection[str]) -> Side:
+    families = sorted({name.split("/", 1)[0] for name in wanted})
+    meant = [counterpart_by_name(candidate.catalog, family, label) for family in families]
+    if not any(meant):
+        known = [info.name for family in families for info in candidate.catalog.of_family(family)]
+        name = split_label(label)[0]
+        raise UsageError(
+            f'--against impl:{label}: no implementation "{name}" of {" or ".join(families)}'
+            f"{nearest(name.rpartition('/')[2], known)}"
+        )
+    return replace(candidate, name="base", says=f"impl:{label}", implementation=label)
+
+
+def _read(
+    says: str, path: Sequence[str], plugins: Sequence[str], interpreter: str, without: Sequence[str] = ()
+) -> Catalog:
+    try:
+        return catalog_elsewhere(path, plugins, interpreter, without=without)
+    except SideError as error:
+        raise SideError(f"the base, {says}, does not load: {error}") from None
+
+
+def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
+    """(the commit of every repository that holds a wanted implementation, what people are told).
+
+    UsageError when there is none, or one of them does not know `ref`; NoHistory when there is no default.
+    """
+    files = sorted({catalog.implementations[name].file for name in wanted})
+    repositories = sorted({top for file in files if (top := toplevel(Path(file)))})
+    if not repositories:
+        problem = "there is no git here" if shutil.which("git") is None else "no git repository holds them"
+        raise (NoHistory if ref is None else UsageError)(
+            f"the base of {', '.join(files[:3])} cannot be known, because {problem}; "
+            "commit them to one, or use --against impl:NAME or py:INTERPRETER"
+        )
+    commits: dict[Path, str] = {}
+    words: list[str] = []
+    for repo in repositories:
+        commit, how = default_commit(repo) if ref is None else (commit_of(repo, ref), ref)
+        commits[repo] = commit
+        words.append(
+            f"git:{commit[:7]} ({how})" if len(repositories) == 1 else f"{repo.name} {commit[:7]} ({how})"
+        )
+    says = words[0] if len(words) == 1 else f"git: {', '.join(words)}"
+    return commits, says

@@ -1,0 +1,163 @@
+"""What a gate asks git: who holds a file, and which commit the candidate is held against.
+
+Questions only, of what is on this disk: no hooks, no network, and no terminal to ask a password on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from harness.core.errors import MachineError, UsageError
+
+SECONDS = 60.0
+MAIN = "refs/remotes/origin/main"
+MASTER = "refs/remotes/origin/master"  # where there is no main
+
+# Set by git for its hooks: with them every question would be about the repository of the hook.
+OF_A_HOOK = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+)
+QUIET = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",  # to ask for the status writes nothing
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch what it lacks
+}
+
+
+class NoHistory(UsageError):  # noqa: N818 - what a clone lacks, said in one word
+    """There is no default base: what a merge base needs is not here."""
+
+
+def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
+    """Run git in a folder. MachineError when it cannot be run, or takes too long."""
+    environment = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
+    try:
+        return subprocess.run(
+            ["git", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *words],
+            env={**environment, **QUIET},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=seconds,
+            check=False,
+        )
+    except OSError as error:
+        raise MachineError(f"git cannot be run ({error.strerror}); install it") from None
+    except subprocess.TimeoutExpired:
+        raise MachineError(f"git {words[0]} in {folder} took more than {seconds:g} s; try again") from None
+
+
+def toplevel(path: Path) -> Path | None:
+    """The repository that holds a file or a folder; None where none does, or there is no git.
+
+    A file that its repository ignores, such as one installed into an environment there, is in none.
+    """
+    place = path.resolve()
+    folder = place if place.is_dir() else place.parent
+    if shutil.which("git") is None:
+        return None
+    found = git(folder, "rev-parse", "--show-toplevel")
+    if "dubious ownership" in found.stderr:
+        raise MachineError(
+            f"git refuses the repository around {folder}, which another user owns; "
+            "run git config --global --add safe.directory with its folder"
+        )
+    if found.returncode or not found.stdout:
+        return None
+    top = Path(found.stdout.removesuffix("\n")).resolve()
+    ignored = place != top and git(top, "check-ignore", "--quiet", "--", str(place)).returncode == 0
+    return None if ignored else top
+
+
+def commit_of(repo: Path, ref: str) -> str:
+    """The commit that a name means. UsageError when the repository knows none of that name."""
+    commit = _commit(repo, ref)
+    if commit is None:
+        fetch = shlex.join(["git", "-C", str(repo), "fetch", "origin", ref])
+        raise UsageError(
+            f'{repo} knows no commit "{ref}"; correct the name, or run {fetch} and name its FETCH_HEAD'
+        )
+    return commit
+
+
+def default_commit(repo: Path) -> tuple[str, str]:
+    """(what a change is held against, how that was chosen). NoHistory when it cannot be known.
+
+    On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
+    the commit before, or with changes that are not committed yet, the last one.
+    """
+    if toplevel(repo) is None:
+        raise NoHistory(
+            f"{repo} is in no git repository that can be asked for a base; "
+            "commit it to one, or name a base with --against impl:NAME or py:INTERPRETER"
+        )
+    head = _commit(repo, "HEAD")
+    ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
+    main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")
+    if head is None:
+        raise NoHistory(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
+    if main is None:
+        raise _unknown(repo, "origin/main is not known")
+    base = git(repo, "merge-base", head, main).stdout.strip()
+    if not base:
+        raise _unknown(repo, f"HEAD and {name} have no common ancestor", ref)
+    if base != head:
+        return base, f"merge base with {name}"
+    if _edited(repo):
+        return head, "HEAD, without what is not committed"
+    parent = _commit(repo, f"{head}^")
+    if parent is None:
+        raise _unknown(repo, f"HEAD is in {name} and its parent is not known", ref)
+    return parent, f"first parent of HEAD, which is in {name}"
+
+
+def state(repo: Path) -> str:
+    """A hash of what stands in a repository: its commit, what was edited since, and modules not yet added.
+
+    Other new files do not count: a gate writes some itself.
+    """
+    found = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
+    changes = git(repo, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--submodule=diff", "HEAD")
+    found.update(changes.stdout.encode(errors="surrogateescape"))
+    for name in _modules_not_added(repo):
+        file = repo / name
+        found.update(name.encode(errors="surrogateescape") + b"\0")
+        found.update(file.read_bytes() if file.is_file() else b"")
+    return f"sha256:{found.hexdigest()}"
+
+
+def _edited(repo: Path) -> bool:
+    """Whether somebody works here: what a gate or a build leaves behind is no such sign."""
+    tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
+    return bool(tracked) or bool(_modules_not_added(repo))
+
+
+def _modules_not_added(repo: Path) -> list[str]:
+    found = git(repo, "ls-files", "--others", "--exclude-standard", "-z", "--", "*.py").stdout
+    return sorted(filter(None, found.split("\0")))
+
+
+def _commit(repo: Path, ref: str) -> str | None:
+    if not ref or ref.startswith("-"):  # git would read an option
+        return None
+    return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
+
+
+def _unknown(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
+    shallow = git(repo, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
+    depth = ["--unshallow"] if shallow else []
+    fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"{ref.rpartition('/')[2]}:{ref}"])
+    where = f"{repo}, a shallow clone" if shallow else str(repo)
+    return NoHistory(f"{what} in {where}; run {fetch}, or name a base with --against git:REF")

@@ -1,0 +1,130 @@
+"""How the base's processes come to import worktrees, where the candidate's import the working tree.
+
+This harness drives both sides, and may lie in the same folder as what it measures. So a folder of
+links goes in front of the import path: `harness` is the running one, `impls` and the plugins'
+packages are those of the worktrees. What else the candidate finds on its import path inside a
+repository that is checked out (a plugin's neighbours) follows from the worktree too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.catalog.catalog import Catalog
+from harness.core.paths import PROJECT
+from harness.gate.sides.git import toplevel
+from harness.gate.sides.side import Side, holds, import_root
+from harness.gate.sides.worktrees import moved
+
+
+@dataclass(frozen=True)
+class BaseImports:
+    """`catalog` is the candidate's; `trees` maps repositories to their worktrees."""
+
+    catalog: Catalog
+    trees: Mapping[Path, Path]
+
+    def path(self, scratch: Path) -> tuple[str, ...]:
+        """The folders in front of the base's import path, made below `scratch`."""
+        places = (moved(Path(entry or "."), self.trees) for entry in _import_path())
+        neighbours = (str(place) for place in places if place and place.is_dir())
+        return tuple(dict.fromkeys([*link(scratch, self.packages()), *neighbours]))
+
+    def packages(self) -> dict[str, Path]:
+        """What the folder of links holds: the base's place of each top-level package or module file."""
+        found = {"impls": PROJECT / "impls"}
+        for module, root in self._roots().items():
+            place = _top(root, module)
+            at_base = self._at_base(place)
+            if place.name == "impls":
+                found[place.name] = at_base or place
+            elif at_base and at_base.exists():
+                found[place.name] = at_base
+        return {**found, "harness": PROJECT / "harness"}
+
+    def plugins(self, sources: Sequence[str]) -> tuple[str, ...]:
+        """The sources as the base has them, without those that it does not have."""
+        absent = self.absent(sources)
+        return tuple(self._source(source) for source in sources if source not in absent)
+
+    def absent(self, sources: Sequence[str] = ()) -> tuple[str, ...]:
+        """Those of `sources`, and of all that register something, which are not committed in the base."""
+        roots = self._roots()
+        gone: list[str] = []
+        for source in dict.fromkeys([*sources, *(module for module, _ in self._sources())]):
+            if source.endswith(".py"):
+                file = self._at_base(Path(source))
+                missing = file and not file.is_file()
+            else:
+                root = self._at_base(roots[source]) if source in roots else None
+                missing = root and not holds(root, source)
+            if missing:
+                gone.append(source)
+        return tuple(gone)
+
+    def misplaced(self, base: Side) -> tuple[str, str] | None:
+        """(name, file) of what the base should have from a worktree, and has from elsewhere."""
+        pairs = (
+            (base.catalog.families, self.catalog.families),
+            (base.catalog.implementations, self.catalog.implementations),
+        )
+        for theirs, mine in pairs:
+            for name, info in theirs.items():
+                files = [info.file, *([mine[name].file] if name in mine else [])]
+                belongs = any(self._at_base(Path(file)) for file in files)
+                if belongs and base.tree(info.file) is None:
+                    return name, info.file
+        return None
+
+    def _source(self, source: str) -> str:
+        return str((self._at_base(Path(source)) if source.endswith(".py") else None) or source)
+
+    def _at_base(self, place: Path) -> Path | None:
+        """As :func:`moved`, but what a repository ignores, an environment inside it say, stays."""
+        found = moved(place, self.trees)
+        if found is None or found.exists() or toplevel(place) in self.trees:
+            return found
+        return None
+
+    def _sources(self) -> list[tuple[str, str]]:
+        """(module or path, file) of everything that is registered."""
+        infos = [*self.catalog.families.values(), *self.catalog.implementations.values()]
+        return [(info.module, info.file) for info in infos]
+
+    def _roots(self) -> dict[str, Path]:
+        """The folder on the import path that each importable module came from."""
+        found: dict[str, Path] = {}
+        for module, file in self._sources():
+            if not module.endswith(".py") and (root := import_root(module, Path(file))):
+                found.setdefault(module, root)
+        return found
+
+
+def link(scratch: Path, packages: Mapping[str, Path]) -> tuple[str]:
+    """A folder below `scratch` from which exactly these packages are imported."""
+    folder = scratch.resolve() / "path"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, place in packages.items():
+        if name == "impls" and not place.exists():  # an empty package keeps the candidate's from being found
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").touch()
+        else:
+            (folder / name).symlink_to(place)
+    return (str(folder),)
+
+
+def _top(root: Path, module: str) -> Path:
+    name = module.split(".", 1)[0]
+    file = root / f"{name}.py"
+    return file if file.is_file() and not (root / name).is_dir() else root / name
+
+
+def _import_path() -> list[str]:
+    """What processes of the candidate have on their import path."""
+    return [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]

@@ -1,0 +1,97 @@
+"""Which case of the base a case of the candidate is timed against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.catalog.catalog import Catalog
+from harness.core.case import Case, split_label
+from harness.core.errors import UsageError
+from harness.core.workload import Field, Value, canonical, shown
+from harness.gate.sides.side import Side
+from harness.sweep.variants import Variant, from_label, variant
+from harness.sweep.yaml_nodes import Scalar
+
+
+def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
+    """The base's case, or the sentence why it has none; None: the case is no contender at all.
+
+    Both must answer the same question. What only one side knows is at its default, which is how the
+    other side behaves without knowing it.
+    """
+    if base.implementation is not None:
+        return _rival(case, base.catalog, base.implementation)
+    theirs = base.catalog.implementations.get(case.implementation)
+    if theirs is None:
+        return f"{case.implementation} is not registered in the base, {base.says}"
+    if base.trees and base.tree(theirs.file) is None:
+        return f"{theirs.file} is in no git repository, so its earlier state is not known; commit it to one"
+    mine = candidate.catalog.implementations[case.implementation]
+    ours, family = candidate.catalog.families[case.family], base.catalog.families[case.family]
+    if case.mode not in family.modes:
+        return f"mode {case.mode} is unknown to the base, {base.says}"
+    full = {**{known.name: known.default for known in ours.fields}, **dict(case.workload)}
+    workload = _carried("field", full, ours.fields, family.fields)
+    options = _carried("option", dict(case.options), mine.options, theirs.options)
+    if isinstance(workload, str):
+        return workload
+    if isinstance(options, str):
+        return options
+    return Case.of(case.implementation, options, shown(family.fields, workload), case.mode, case.device)
+
+
+def _carried(
+    what: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
+) -> dict[str, Value] | str:
+    """The values that both sides know, or why the base cannot be given the same."""
+    own, other = {known.name: known for known in mine}, {known.name: known for known in theirs}
+    found: dict[str, Value] = {}
+    for name, value in values.items():
+        text = f"{what} {name}={canonical(value)}"
+        if name in other:
+            if not _takes(other[name], value):
+                return f"{text} is no value that the base takes"
+            found[name] = value
+        elif own[name].required or value != own[name].default:
+            return f"{text} is unknown to the base"
+    for name, known in other.items():
+        if name not in own:
+            if known.required:
+                return f"the base needs a value for its {what} {name}, which the candidate does not know"
+            found[name] = known.default  # written out, as in the base's own ids
+    return found
+
+
+def _takes(known: Field, value: Value) -> bool:
+    if not known.required and value == known.default:
+        return True
+    try:
+        return known.parse(value) == value
+    except ValueError:
+        return False
+
+
+def _rival(case: Case, catalog: Catalog, label: str) -> Case | None:
+    """The named implementation at the same workload; None for itself, and where a family lacks it."""
+    one = counterpart_by_name(catalog, case.family, label)
+    if one is None:
+        return None
+    options, workload = dict(one.options), dict(case.workload)
+    found = Case.of(one.info.id, options, workload, case.mode, case.device)
+    return None if found == case else found
+
+
+def counterpart_by_name(catalog: Catalog, family: str, label: str) -> Variant | None:
+    """What `impl:LABEL` means in a family; None: it has none of that name. UsageError for its options."""
+    try:
+        name, _ = split_label(label)
+    except ValueError as error:
+        raise UsageError(f"--against: {error}") from None
+    full = name if "/" in name else f"{family}/{name}"
+    if full not in catalog.implementations or not full.startswith(f"{family}/"):
+        return None
+    info, options = from_label(catalog, family, Scalar.given("--against", label))
+    try:
+        return variant(info, {option: values[0] for option, values in options.items()})
+    except ValueError as error:
+        raise UsageError(f"--against: {error}") from None

@@ -1,0 +1,226 @@
+"""The committed file of exact figures: what each case plans, for one target and one set of versions.
+
+It catches what a gate's two sides share, such as a harness that lowers every case in another way.
+Other versions have another file, so that nothing is compared across them. The file is JSON with a
+case per line, sorted, so that git shows which case has changed, and in what.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UsageError
+from harness.core.record import FLOPS_SOURCES
+from harness.core.static_figures import EXACT_FIGURES, change, known
+from harness.store.atomic import write_files
+
+SCHEMA = 1
+UPDATE = "seqsweep gate --static --update"
+PARTS = ("torch", "jaxlib", "libtpu")  # versions in the file's name
+
+
+@dataclass(frozen=True)
+class Processor:
+    """`flags` is a hash of the features that decide which code is planned; `name` is for people."""
+
+    name: str
+    flags: str
+
+    @classmethod
+    def of(cls, name: str, flags: Iterable[str]) -> Processor:
+        spelled = " ".join(sorted(set(flags)))
+        return cls(name, f"sha256:{sha256(spelled.encode()).hexdigest()}")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the file keeps of a case. A figure that is None is unavailable."""
+
+    framework: str
+    figures: Mapping[str, float | None]
+    flops_source: str | None = None
+    program: str | None = None
+    custom_calls: tuple[str, ...] = ()
+    contract: str | None = None
+    passed: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.figures.items():
+            if value is not None and known(value) is None:
+                raise ValueError(f"{name} is {value}, which is no figure")
+        if self.flops_source not in {None, *FLOPS_SOURCES}:
+            raise ValueError(f"flops_source is {self.flops_source}")
+
+
+NAMES = tuple(entry.name for entry in fields(Planned))
+WORDS = ("framework", "flops_source", "program", "contract")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    target: str
+    versions: Mapping[str, str]
+    processor: Processor
+    threads: int
+    cases: Mapping[str, Planned] = field(default_factory=dict[str, Planned])
+
+    def planned_alike(self, processor: Processor, threads: int) -> bool:
+        """Whether a compiler for the host plans here as it did for the file."""
+        return (self.processor.flags, self.threads) == (processor.flags, threads)
+
+
+def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> Path:
+    """`results/baselines/host-torch2.13.0-jaxlib0.10.2.json`; libtpu only where it plans."""
+    parts = [f"{name}{versions[name]}" for name in PARTS if versions.get(name)]
+    return results / "baselines" / (re.sub(r"[^\w.+-]+", "-", "-".join([target, *parts])) + ".json")
+
+
+def read(path: Path) -> Baseline | None:
+    """The file, or None where there is none. UsageError with the line of what is damaged."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); restore it from git") from None
+    try:
+        data = json.loads(text, object_pairs_hook=_once)
+        if data.get("schema") != SCHEMA:
+            raise _DamageError(
+                f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it", "schema"
+            )
+        return _baseline(data)
+    except json.JSONDecodeError as error:
+        raise UsageError(_told(path, error.lineno, f"not JSON ({error.msg})")) from None
+    except _DamageError as error:
+        raise UsageError(_told(path, _line(text, error.key, last=error.last), str(error))) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(_told(path, 1, f"not a file of exact figures ({error})")) from None
+
+
+def write(path: Path, baseline: Baseline) -> None:
+    """Write it whole, or leave the old one. Raises MachineError."""
+    head = {
+        "schema": SCHEMA,
+        "target": baseline.target,
+        "versions": dict(sorted(baseline.versions.items())),
+        "processor": asdict(baseline.processor),
+        "threads": baseline.threads,
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    cases = [f"{json.dumps(case)}: {_spell(one)}" for case, one in sorted(baseline.cases.items())]
+    text = "\n".join(["{", *lines, '"cases": {', ",\n".join(cases), "}", "}", ""])
+    write_files(path.parent, {path.name: text.encode()})
+
+
+def _spell(one: Planned) -> str:
+    """A whole number without a point, so that a file does not change with who counted it."""
+    figures = {name: one.figures.get(name) for name in EXACT_FIGURES}
+    whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
+    return json.dumps({**asdict(one), "figures": whole})
+
+
+class _DamageError(ValueError):
+    """`key` stands in the line that is wrong: its last line where the key stands there twice."""
+
+    def __init__(self, text: str, key: str, *, last: bool = False) -> None:
+        super().__init__(text)
+        self.key, self.last = key, last
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:  # a merge that kept both lines
+            raise _DamageError(f"{name} stands there twice", name, last=True)
+        found[name] = value
+    return found
+
+
+def _line(text: str, key: str, *, last: bool) -> int:
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if json.dumps(key) in line]
+    return lines[-1 if last else 0] if lines else 1
+
+
+def _told(path: Path, line: int, what: str) -> str:
+    return f"{path}:{line}: {what}; restore it from git, or remove it and write another: {UPDATE}"
+
+
+def _baseline(data: Mapping[str, Any]) -> Baseline:
+    return Baseline(
+        target=str(data["target"]),
+        versions=dict(data["versions"]),
+        processor=Processor(**data["processor"]),
+        threads=int(data["threads"]),
+        cases={case: _planned(case, one) for case, one in data["cases"].items()},
+    )
+
+
+def _planned(case: str, data: Any) -> Planned:
+    """A case of the file. A figure that joined later is unavailable in older lines."""
+    try:
+        figures = {name: data["figures"].get(name) for name in EXACT_FIGURES}
+        rest: dict[str, Any] = {name: data[name] for name in NAMES if name in data}
+        rest |= {"figures": figures, "custom_calls": tuple(data.get("custom_calls", ()))}
+        words = [rest[name] for name in WORDS if rest.get(name) is not None]
+        if not all(isinstance(word, str) for word in (*words, *rest["custom_calls"])):
+            raise ValueError("a word is no text")
+        if not isinstance(rest.get("passed"), bool | None):
+            raise TypeError("passed is neither true, false nor null")
+        return Planned(**rest)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _DamageError(f"the line of {case} is no case ({error})", case) from None
+
+
+def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Baseline:
+    """The old file with the new cases over it, without those that are gone.
+
+    UsageError where lines of another processor or number of threads would stay beside new ones.
+    """
+    kept = {case: one for case, one in old.cases.items() if case not in gone} if old else {}
+    rest = kept.keys() - new.cases.keys()
+    if old and rest and not old.planned_alike(new.processor, new.threads):
+        raise UsageError(
+            f"the file was written on {old.processor.name} with threads {old.threads}, and {len(rest)} of "
+            "its cases would stay; update all cases at once, without --cases"
+        )
+    return Baseline(new.target, new.versions, new.processor, new.threads, {**kept, **new.cases})
+
+
+def diff(old: Baseline | None, new: Baseline) -> list[str]:
+    """What an update changes, a line each: `mask/scatter@…: temp 4.00 MiB -> 8.00 MiB (2.00×)`."""
+    lines: list[str] = []
+    if old and old.processor.flags != new.processor.flags:
+        lines.append(f"processor: {old.processor.name} -> {new.processor.name}")
+    if old and old.threads != new.threads:
+        lines.append(f"threads: {old.threads} -> {new.threads}")
+    before = old.cases if old else {}
+    for case in sorted({*before, *new.cases}):
+        if case not in new.cases:
+            lines.append(f"{case}: left")
+        elif case not in before:
+            lines.append(f"{case}: joined")
+        elif changes := _changes(before[case], new.cases[case]):
+            lines.append(f"{case}: {', '.join(changes)}")
+    return lines
+
+
+def _changes(old: Planned, new: Planned) -> list[str]:
+    found = [
+        change(name, old.figures.get(name), new.figures.get(name))
+        for name in EXACT_FIGURES
+        if old.figures.get(name) != new.figures.get(name)
+    ]
+    for what in ("framework", "flops_source", "contract", "passed"):
+        mine, theirs = getattr(old, what), getattr(new, what)
+        if mine != theirs:
+            found.append(f"{what} {mine} -> {theirs}")
+    found += [f"custom call {call} left" for call in old.custom_calls if call not in new.custom_calls]
+    found += [f"custom call {call} joined" for call in new.custom_calls if call not in old.custom_calls]
+    return found or (["another program, same figures"] if old.program != new.program else [])

@@ -1,0 +1,85 @@
+"""A gate's cases against the committed file of exact figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from harness.core.static_figures import EXACT_FIGURES
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
+from harness.gate.static.baseline import UPDATE, Baseline, Planned
+from harness.gate.static.diff import StaticFigures, StaticVerdict, compare
+
+ANYWHERE = ("argument_bytes", "output_bytes")  # what a compiler for another processor cannot plan otherwise
+OUTDATED = f"update the file: {UPDATE}"
+
+
+def planned_of(candidate: StaticFigures) -> Planned:
+    """What the file keeps of a case that is ok."""
+    return Planned(
+        framework=candidate.framework,
+        figures={name: candidate.figures.get(name) for name in EXACT_FIGURES},
+        flops_source=candidate.flops_source,
+        program=candidate.program,
+        custom_calls=candidate.custom_calls,
+        contract=candidate.contract,
+        passed=candidate.passed,
+    )
+
+
+def exact_of(planned: Planned) -> StaticFigures:
+    return StaticFigures(
+        figures=planned.figures,
+        program=planned.program,
+        custom_calls=planned.custom_calls,
+        flops_source=planned.flops_source,
+        contract=planned.contract,
+        passed=planned.passed,
+        framework=planned.framework,
+    )
+
+
+def compare_with_file(
+    baseline: Baseline,
+    candidates: Mapping[str, StaticFigures],
+    accept: Callable[[str, str], str | None],
+    *,
+    same_processor: bool = True,
+) -> dict[str, StaticVerdict]:
+    """The finding on every case by its id, the file as base. What it keeps of other cases is ignored.
+
+    A difference in either direction is told. On another processor, XLA may plan another program, so
+    that of jax only arguments, outputs and the contract are compared; traces of torch are the same.
+    """
+    found: dict[str, StaticVerdict] = {}
+    for case, candidate in candidates.items():
+        planned = baseline.cases.get(case)
+        base = exact_of(planned) if planned else None
+        elsewhere = candidate.framework == "jax" and not same_processor
+        if base and elsewhere:
+            base, candidate = _anywhere(base), _anywhere(candidate)  # noqa: PLW2901 - the part that is compared
+        finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
+        found[case] = _told(finding, base, candidate, baseline if elsewhere else None)
+    return found
+
+
+def _anywhere(side: StaticFigures) -> StaticFigures:
+    figures = {name: side.figures.get(name) for name in ANYWHERE}
+    return replace(side, figures=figures, program=None, custom_calls=())
+
+
+def _told(
+    finding: StaticVerdict, base: StaticFigures | None, candidate: StaticFigures, elsewhere: Baseline | None
+) -> StaticVerdict:
+    notes = list(finding.notes)
+    if base and elsewhere:
+        notes.append(
+            f"the file was written on another processor ({elsewhere.processor.name}): "
+            "of jax, arguments, outputs and the contract are compared"
+        )
+    if finding.verdict == NEW:
+        return StaticVerdict(NEW, "the file has no such case", (*notes, OUTDATED))
+    if base and finding.verdict in {IMPROVED, UNCHANGED} and planned_of(base) != planned_of(candidate):
+        notes.append(OUTDATED)
+    against = "against the file: " if finding.verdict in {REGRESSED, IMPROVED} else ""
+    return StaticVerdict(finding.verdict, f"{against}{finding.reason}", tuple(notes))

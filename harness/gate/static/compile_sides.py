@@ -1,0 +1,69 @@
+"""What is deterministic of both sides: every case compiled and held to its contract, and no clock read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from harness.core.protocol import Job
+from harness.gate.sides.side import Side
+from harness.gate.timed.paired_case import CANDIDATE
+from harness.gate.timed.setup import PROVENANCE, Opponents, open_group
+from harness.run.case_state import CaseState
+from harness.run.events import Listener
+from harness.run.group import GroupRun
+from harness.run.processes.executor import Executor, Worker
+from harness.run.processes.worker_process import Processes
+from harness.run.run_context import RunContext
+from harness.sweep.schedule import Schedule
+
+
+class BySide:
+    """The executor of both sides: a case is a process of its own side, a desk one of the candidate's."""
+
+    def __init__(self, processes: Mapping[str, Executor]) -> None:
+        self.processes = processes
+
+    def spawn(self, job: Job, limit_bytes: int) -> Worker:
+        return self.processes[job.side if job.role == "case" and job.side else CANDIDATE].spawn(
+            job, limit_bytes
+        )
+
+    def close(self) -> None:
+        for processes in self.processes.values():
+            processes.close()
+
+
+def compile_sides(
+    schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+) -> dict[str, dict[str, CaseState]]:
+    """The decided members by the candidate's case id and side; a case without an opponent stands alone."""
+    catalog = sides[CANDIDATE].catalog
+    found: dict[str, dict[str, CaseState]] = {}
+    with ExitStack() as stack:
+        processes: dict[str, Processes] = {}
+        for name, side in sides.items():
+            frameworks = _frameworks(schedule, opponents, sides, name)
+            processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
+            stack.callback(processes[name].close)
+        executor = BySide(processes)
+        folder = processes[CANDIDATE].folder
+        context = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
+        for index, group in enumerate(schedule.groups):
+            sitting, halves = open_group(group, opponents, sides, context)
+            if not halves:
+                continue
+            listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in halves], None)
+            records = GroupRun(sitting).run()
+            listener.group_finished(records, None)
+            found |= {pair[CANDIDATE].id: pair for pair in halves}
+    return found
+
+
+def _frameworks(schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:
+    catalog = sides[name].catalog
+    cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
+    needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
+    if name == CANDIDATE:
+        needed |= {catalog.family(suite.family).desk for suite in schedule.suites}
+    return sorted(needed)

@@ -1,0 +1,223 @@
+"""What is deterministic of a case, on two sides: any difference is a change, and needs no statistics.
+
+More of a figure is a regression, however little; a figure that either side lacks is not compared. A
+change that is meant is accepted by figure, with a reason, and stands in the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from harness.analysis.results import HOST, static_of
+from harness.core.record import Correctness, Record, Static
+from harness.core.static_figures import EXACT_FIGURES, WORDS, change, known
+from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
+
+SAME_PROGRAM = "same program"
+SAME_FIGURES = "another program with the same figures"
+NO_FIGURES = "no figure stands on both sides; only the contract is compared"
+OPAQUE = "what the compiler cannot count, or an approximation that fell back to exact"
+MEANT = "if it is meant, accept {} in bench.yaml with the reason"
+
+Accepted = Callable[[str], str | None]  # figure → the reason why its change is accepted
+
+
+@dataclass(frozen=True)
+class StaticFigures:
+    """What is deterministic of a case on one target.
+
+    `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
+    first. `expected`: it is declared to fail its contract.
+    """
+
+    figures: Mapping[str, float | None]
+    unavailable: Mapping[str, str] = field(default_factory=dict[str, str])
+    program: str | None = None
+    custom_calls: tuple[str, ...] = ()
+    flops_source: str | None = None
+    contract: str | None = None
+    passed: bool | None = None
+    contract_figures: Mapping[str, float | int | str | None] = field(
+        default_factory=dict[str, float | int | str | None]
+    )
+    compiles: int = 0
+    status: str = "ok"
+    reason: str | None = None
+    expected: bool = False
+    framework: str = ""
+
+    @property
+    def state(self) -> str:
+        """Its status; a contract that failed is `incorrect`, expected or not."""
+        return "incorrect" if self.passed is False else self.status
+
+    @classmethod
+    def of(
+        cls,
+        static: Static,
+        correctness: Correctness | None = None,
+        *,
+        framework: str,
+        status: str = "ok",
+        reason: str | None = None,
+        expected: bool = False,
+        compiles: int = 0,
+    ) -> StaticFigures:
+        return cls(
+            figures={name: known(getattr(static, name)) for name in EXACT_FIGURES},
+            unavailable=static.unavailable,
+            program=static.program,
+            custom_calls=static.custom_calls,
+            flops_source=static.flops_source,
+            contract=correctness.contract if correctness else None,
+            passed=correctness.passed if correctness else None,
+            contract_figures=correctness.figures if correctness else {},
+            compiles=compiles,
+            status=status,
+            reason=reason,
+            expected=expected,
+            framework=framework,
+        )
+
+    @classmethod
+    def of_record(cls, record: Record, target: str = HOST, compiles: int = 0) -> StaticFigures:
+        return cls.of(
+            static_of((record,), target) or Static.none(f"not compiled for {target}"),
+            record.correctness,
+            framework=record.framework,
+            status=record.status,
+            reason=record.reason,
+            expected=record.expected,
+            compiles=compiles,
+        )
+
+
+class StaticVerdict(NamedTuple):
+    """`verdict` is a word of the gate, or None for a case that runs on neither side."""
+
+    verdict: str | None
+    reason: str
+    notes: tuple[str, ...] = ()
+
+
+def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accepted) -> StaticVerdict:
+    """The verdict on a case; `base` None where the base has no such case."""
+    wrong = _wrong(candidate)
+    if wrong is not None:
+        return wrong
+    if base is None or base.state != "ok" or candidate.state != "ok":
+        return _statuses(base, candidate)
+    worse: list[str] = []
+    notes: list[str] = []
+    for key, what in (*_contract(base, candidate), *_calls(base, candidate), *_more(base, candidate)):
+        why = accept(key)
+        if why is None:
+            worse.append(what)
+        else:
+            notes.append(f"accepted: {what.partition(';')[0]}: {why}")
+    notes += _doubts(base, candidate)
+    better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
+    if worse:
+        return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
+    if better:
+        return StaticVerdict(IMPROVED, ", ".join(better), tuple(notes))
+    return StaticVerdict(UNCHANGED, _alike(base, candidate, noted=bool(notes)), tuple(notes))
+
+
+def _wrong(candidate: StaticFigures) -> StaticVerdict | None:
+    """What makes the candidate's other figures worthless."""
+    if candidate.expected and candidate.passed:
+        return StaticVerdict(INCORRECT, "declared to fail its contract, but passes it; take its expect= away")
+    if not candidate.expected and candidate.state == "incorrect":
+        contract = f"the contract {candidate.contract}" if candidate.contract else "its contract"
+        return StaticVerdict(INCORRECT, candidate.reason or f"fails {contract}")
+    if candidate.compiles > 0:
+        times = "once" if candidate.compiles == 1 else f"{candidate.compiles} times"
+        return StaticVerdict(
+            INVALID,
+            f"compiles in timed code, {times} in calls after the first; "
+            "keep shapes, dtypes and static arguments the same from call to call",
+        )
+    return None
+
+
+def _statuses(base: StaticFigures | None, candidate: StaticFigures) -> StaticVerdict:
+    """The verdict where a side has nothing to compare, and the candidate is not wrong."""
+    then = f"the base was {base.state} ({base.reason})" if base else "the base has no such case"
+    if candidate.state == "ok":
+        if base and base.state == "oom":
+            return StaticVerdict(IMPROVED, f"fits now; {then}")
+        return StaticVerdict(NEW, then)
+    now = f"{candidate.state}: {candidate.reason}"
+    if candidate.state in {"crashed", "timeout"}:
+        return StaticVerdict(
+            INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base was ok'}"
+        )
+    if base is None or base.state != "ok":
+        return StaticVerdict(None, f"{now}; {then}")
+    return StaticVerdict(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base was ok")
+
+
+def _contract(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+    if not base.contract == candidate.contract == "recall":
+        return []
+    old, new = base.contract_figures.get("recall"), candidate.contract_figures.get("recall")
+    if not isinstance(old, int | float) or not old < 1 or new != 1:
+        return []
+    short = f"{old:.3g}" if f"{old:.3g}" != "1" else repr(old)
+    meant = MEANT.format("contract")
+    return [("contract", f"approximates nothing any more: recall {short} -> 1; {meant}")]
+
+
+def _calls(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+    old, new = set(base.custom_calls), set(candidate.custom_calls)
+    meant = MEANT.format("custom_calls")
+    joined = [f"custom call {call} joined: {OPAQUE}; {meant}" for call in sorted(new - old)]
+    left = [f"custom call {call} left: another program does its work; {meant}" for call in sorted(old - new)]
+    return [("custom_calls", what) for what in (*joined, *left)]
+
+
+def _more(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+    return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
+
+
+def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
+    """(figure, base's, candidate's) of every figure that both have, counted in one way."""
+    found: list[tuple[str, float, float]] = []
+    for name in EXACT_FIGURES:
+        old, new = known(base.figures.get(name)), known(candidate.figures.get(name))
+        counted_alike = name != "flops" or base.flops_source == candidate.flops_source
+        if old is not None and new is not None and counted_alike:
+            found.append((name, old, new))
+    return found
+
+
+def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
+    """What could be compared before and cannot be now."""
+    notes: list[str] = []
+    for name in EXACT_FIGURES:
+        old, new = known(base.figures.get(name)), known(candidate.figures.get(name))
+        if old is not None and new is None:
+            why = candidate.unavailable.get(name, "not given")
+            notes.append(f"{WORDS[name]} cannot be compared any more: {why}")
+    sources = (base.flops_source, candidate.flops_source)
+    if None not in sources and len(set(sources)) > 1:
+        notes.append(f"FLOPs are counted in two ways ({sources[0]}, {sources[1]}) and not compared")
+    if base.passed and candidate.passed is None:
+        notes.append("the candidate's contract was not judged")
+    elif None not in {base.contract, candidate.contract} and base.contract != candidate.contract:
+        notes.append(f"the contract was {base.contract} and is {candidate.contract}: other mathematics")
+    return notes
+
+
+def _alike(base: StaticFigures, candidate: StaticFigures, *, noted: bool) -> str:
+    """Asked after the figures: torch's equal program may hold its storages longer, and so need more."""
+    if base.program is not None and base.program == candidate.program:
+        return SAME_PROGRAM
+    if noted:
+        return "nothing differs but what the notes say"
+    if not _pairs(base, candidate):
+        return NO_FIGURES
+    return SAME_FIGURES if base.program and candidate.program else "same figures"

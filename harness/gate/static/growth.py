@@ -1,0 +1,83 @@
+"""Exact figures over the lengths, which say what no single case does: a figure that is less at every
+measured length, or accepted there, may still grow by a larger power and be more at the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from harness.analysis.power_law import fit
+from harness.core.case import Case
+from harness.core.static_figures import WORDS, known
+from harness.gate.outcome import IMPROVED, REGRESSED, UNCHANGED
+from harness.gate.static.diff import MEANT, StaticFigures, StaticVerdict, compare
+
+GROWING = ("flops", "bytes_accessed", "temp_bytes")
+STEP = 0.005  # exponents are compared as they are printed, at two decimals
+
+Pairs = Mapping[Case, tuple[StaticFigures | None, StaticFigures]]
+Accepted = Callable[[str, str], str | None]  # case id and figure → why its change is accepted
+
+
+def judge(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
+    """The finding on every case by its id: its own figures, and at the longest of a series their growth."""
+    found = {
+        case.id: compare(base, candidate, lambda figure, case=case: accept(case.id, figure))
+        for case, (base, candidate) in pairs.items()
+    }
+    for case, growth in exponents(pairs, accept).items():
+        found[case] = _joined(found[case], growth)
+    return found
+
+
+def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
+    """The longest cases of the series in which a figure grows by a larger power than the base's.
+
+    A verdict None stands where the growth is accepted: its notes say why.
+    """
+    series: dict[str, dict[int, tuple[StaticFigures, StaticFigures]]] = {}
+    longest: dict[str, Case] = {}
+    for case, (base, candidate) in sorted(pairs.items(), key=lambda pair: pair[0].seq):
+        if base is not None and base.state == candidate.state == "ok":
+            series.setdefault(case.series, {})[case.seq] = base, candidate
+            longest[case.series] = case
+    found: dict[str, StaticVerdict] = {}
+    for name, lengths in series.items():
+        case = longest[name].id
+        grown = [text for figure in GROWING if (text := _grown(figure, lengths))]
+        why = accept(case, "exponent") if grown else None
+        if grown and why is None:
+            found[case] = StaticVerdict(REGRESSED, f"{', '.join(grown)}; {MEANT.format('exponent')}")
+        elif grown:
+            found[case] = StaticVerdict(None, "accepted", (f"accepted: {', '.join(grown)}: {why}",))
+    return found
+
+
+def _grown(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures]]) -> str | None:
+    """`temp grows as seq^2.00, the base's as seq^1.00`, over the lengths at which both sides know it."""
+    both: dict[int, tuple[float, float]] = {}
+    for seq, (base, candidate) in lengths.items():
+        if figure == "flops" and base.flops_source != candidate.flops_source:
+            continue
+        old, new = known(base.figures.get(figure)), known(candidate.figures.get(figure))
+        if old and new:  # 0 is on no power of the length
+            both[seq] = old, new
+    if len(both) < 2:
+        return None
+    before, now = (round(fit({seq: pair[side] for seq, pair in both.items()})[0], 2) for side in (0, 1))
+    if now - before <= STEP:
+        return None
+    verb = "grow" if figure != "temp_bytes" else "grows"
+    return f"{WORDS[figure]} {verb} as seq^{now:.2f}, the base's as seq^{before:.2f}"
+
+
+def _joined(own: StaticVerdict, growth: StaticVerdict) -> StaticVerdict:
+    """A case's own finding with the growth of its series."""
+    notes = (*own.notes, *growth.notes)
+    if growth.verdict is None:
+        return own._replace(notes=notes)
+    if own.verdict == REGRESSED:
+        return StaticVerdict(REGRESSED, f"{own.reason}; {growth.reason}", notes)
+    if own.verdict in {IMPROVED, UNCHANGED}:
+        return StaticVerdict(REGRESSED, growth.reason, (*notes, own.reason))
+    return own._replace(notes=(*notes, growth.reason))  # what is wrong weighs more

@@ -1,0 +1,188 @@
+"""`gate --static`: what is deterministic, of both sides and against the committed file; no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.case import Case
+from harness.core.errors import UsageError
+from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
+from harness.gate.plan import GatePlan, gone, plan_of, plan_of_candidate
+from harness.gate.report.progress import GateProgress
+from harness.gate.sides.git import NoHistory
+from harness.gate.static.baseline import UPDATE, Baseline, Processor, diff, merge, path_of, read, write
+from harness.gate.static.baseline_diff import compare_with_file, planned_of
+from harness.gate.static.compile_sides import compile_sides
+from harness.gate.static.diff import StaticFigures, StaticVerdict
+from harness.gate.static.growth import judge
+from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.run.case_state import CaseState
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.sweep.project import Asked
+
+HOST = "host"
+STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
+
+
+@dataclass(frozen=True)
+class BaselineMachine:
+    """The compilers and the processor that figures belong to."""
+
+    versions: Mapping[str, str]
+    processor: Processor
+    threads: int
+
+    @classmethod
+    def here(cls, threads: int) -> BaselineMachine:
+        facts: Mapping[str, Any] = FingerprintProbe("cpu", threads).wait()["fingerprint"]
+        found = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
+        versions = {name: version.partition("+")[0] for name, version in found.items() if version}
+        return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
+
+
+def run_static(asked: Asked, against: str | None, progress: GateProgress) -> GateOutcome:
+    """Compile and judge both sides; without history the candidate alone, against the file."""
+    with ExitStack() as stack:
+        question, missing = _question(asked, against, stack)
+        threads = question.schedule.suites[0].settings.threads
+        machine = BaselineMachine.here(threads)
+        path = path_of(asked.results, HOST, machine.versions)
+        baseline = read(path)
+        if baseline is None and BASE not in question.sides:
+            raise UsageError(
+                f"{missing}; without history a gate compares with {path}, which does not exist: "
+                f"{UPDATE} writes it"
+            )
+        progress.total = len(question.schedule.groups)
+        members = compile_sides(question.schedule, question.opponents, question.sides, progress)
+    notes = [f"compared with the committed file alone: {missing}"] if missing else []
+    pairs = _pairs(question, members)
+    found = judge(pairs, question.accept) if BASE in question.sides else {}
+    stale: list[str] = []
+    if baseline is None:
+        notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
+    else:
+        candidates = {case.id: own for case, (_, own) in pairs.items()}
+        alike = baseline.planned_alike(machine.processor, threads)
+        kept = compare_with_file(baseline, candidates, question.accept, same_processor=alike)
+        found = {case: _worse(found.get(case), finding) for case, finding in kept.items()}
+        stale = sorted(_gone(baseline, question) - {*question.vanished})
+    cases, left_out = _verdicts(question, found)
+    return GateOutcome(
+        kind=STATIC,
+        base=_against(question, baseline is not None, str(path)),
+        cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
+        left_out={**question.left_out, **left_out},
+        notes=(*question.notes, *notes),
+        slowdown=question.deltas,
+    )
+
+
+def update(asked: Asked, progress: GateProgress) -> tuple[str, list[str], list[str]]:
+    """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
+    with plan_of_candidate(asked) as question:
+        threads = question.schedule.suites[0].settings.threads
+        machine = BaselineMachine.here(threads)
+        progress.total = len(question.schedule.groups)
+        members = compile_sides(question.schedule, question.opponents, question.sides, progress)
+    path = path_of(asked.results, HOST, machine.versions)
+    figures = {case: own for case, (_, own) in _pairs(question, members).items()}
+    good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
+    bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
+    old = read(path)
+    gone = _gone(old, question) if old else set[str]()
+    new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, good), gone)
+    write(path, new)
+    return str(path), diff(old, new), bad
+
+
+def _gone(baseline: Baseline, question: GatePlan) -> set[str]:
+    """The file's cases whose implementation is no longer registered in a family that is asked for."""
+    families = {case.family for case in question.opponents}
+    known = question.catalog.implementations
+    return {
+        case
+        for case in baseline.cases
+        if question.named(case)
+        and case.split("/", 1)[0] in families
+        and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
+    }
+
+
+def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[GatePlan, str]:
+    """The question, and why it has no base where it has none."""
+    try:
+        return stack.enter_context(plan_of(asked, against)), ""
+    except NoHistory as missing:
+        return stack.enter_context(plan_of_candidate(asked)), str(missing)
+
+
+def _pairs(
+    question: GatePlan, members: Mapping[str, Mapping[str, CaseState]]
+) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
+    return {
+        case: (
+            _exact(members[case.id][BASE]) if BASE in members[case.id] else None,
+            _exact(members[case.id][CANDIDATE]),
+        )
+        for case in question.opponents
+        if case.id in members
+    }
+
+
+def _exact(member: CaseState) -> StaticFigures:
+    return StaticFigures.of(
+        member.static,
+        member.correctness,
+        framework=member.info.framework,
+        status=member.status or "crashed",
+        reason=member.reason,
+        expected=member.expected,
+        compiles=member.recompiled,
+    )
+
+
+def _worse(live: StaticVerdict | None, kept: StaticVerdict) -> StaticVerdict:
+    """Both findings on a case as one: the graver verdict, with what the other one says as notes."""
+    if live is None or live.verdict is None:
+        return kept if live is None else live
+    told = [f"against the file: {note}" for note in kept.notes]
+    if kept.verdict is None or WEIGHT.index(kept.verdict) >= WEIGHT.index(live.verdict):
+        return live._replace(notes=(*live.notes, *told))
+    if kept.verdict == NEW:
+        return live._replace(notes=(*live.notes, *told))
+    return StaticVerdict(kept.verdict, kept.reason, (*live.notes, *told))
+
+
+def _verdicts(
+    question: GatePlan, found: Mapping[str, StaticVerdict]
+) -> tuple[tuple[CaseVerdict, ...], dict[str, str]]:
+    cases: list[CaseVerdict] = []
+    left_out: dict[str, str] = {}
+    for case in question.opponents:
+        finding = found.get(case.id)
+        if finding is None or finding.verdict is None:
+            left_out[case.id] = finding.reason if finding else "its group did not run"
+            continue
+        info = question.catalog.implementation(case.implementation)
+        reason = question.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
+        cases.append(
+            CaseVerdict(
+                case.id,
+                finding.verdict,
+                reason,
+                notes=finding.notes,
+                file=info.file,
+                line=info.line,
+            )
+        )
+    return (*cases, *gone(question)), left_out
+
+
+def _against(question: GatePlan, has_file: bool, path: str) -> str:
+    sides = [question.base] if question.base else []
+    return " and ".join([*sides, *([path] if has_file else [])])

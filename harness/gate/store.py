@@ -1,0 +1,104 @@
+"""What a gate has measured, kept as it goes: `results/gates/<id>/`, a header and a line per case and pair.
+
+The newest folder answers `gate --last`, and `gate --resume` goes on where an interrupted one stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.core.errors import UsageError
+from harness.store.atomic import refused, replace, write_all
+
+HEADER = "gate.json"
+PAIRS = "pairs.jsonl"
+
+
+class GateFolder:
+    """One gate on disk. Raises MachineError when the machine does not let it write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, results: Path, gate_id: str, header: Mapping[str, Any]) -> GateFolder:
+        folder = cls(results / "gates" / gate_id)
+        try:
+            folder.path.mkdir(parents=True)
+        except OSError as error:
+            raise refused(folder.path, error) from None
+        folder.write_header(header)
+        return folder
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """UsageError when it is damaged."""
+        path = self.path / HEADER
+        try:
+            found = orjson.loads(path.read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            found = None
+        if not isinstance(found, dict):
+            raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again")
+        return found
+
+    def write_header(self, header: Mapping[str, Any]) -> None:
+        options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
+        replace(self.path / HEADER, orjson.dumps(header, option=options) + b"\n")
+
+    def discard_empty(self) -> None:
+        """Leave no folder of a gate that could not begin."""
+        if not (self.path / PAIRS).exists():
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """The lines of one pair, in one flushed write; when it fails the file is as before."""
+        path = self.path / PAIRS
+        data = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                size = os.fstat(descriptor).st_size
+                torn = size and os.pread(descriptor, 1, size - 1) != b"\n"  # by a gate that was killed
+                try:
+                    write_all(descriptor, b"\n" + data if torn else data)
+                except BaseException:  # also Ctrl-C between two partial writes
+                    os.ftruncate(descriptor, size)
+                    raise
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise refused(path, error) from None
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """All whole lines. A torn one is a pair that did not end: it is measured again."""
+        path = self.path / PAIRS
+        found: list[dict[str, Any]] = []
+        for line in path.read_bytes().splitlines() if path.exists() else ():
+            try:
+                found.append(orjson.loads(line))
+            except orjson.JSONDecodeError:
+                continue
+        return found
+
+
+def newest(results: Path, request: str | None = None) -> GateFolder:
+    """The newest gate, or the newest unfinished one of a request. UsageError when there is none."""
+    folder = results / "gates"
+    found = sorted(path.parent for path in folder.glob(f"*/{HEADER}")) if folder.is_dir() else []
+    for path in reversed(found):
+        gate = GateFolder(path)
+        header = gate.header if request else {}
+        if request is None or (header.get("request") == request and header.get("outcome") is None):
+            return gate
+    if request is None:
+        raise UsageError(f"no gate is kept in {folder}; run one with: seqsweep gate")
+    raise UsageError(
+        f"no interrupted gate of these cases, sides and sources is kept in {folder}; leave --resume away"
+    )

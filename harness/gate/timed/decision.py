@@ -1,0 +1,125 @@
+"""Whether a change made a case slower: three answers, each a claim against a margin.
+
+The unit is a pair of processes, one per side, sampled in the same rounds: its effect is the median
+over the rounds of log(candidate / base). Over pairs, mean and Student's t. *Regressed* claims more
+than half of the slowdown Δ that is promised to be caught; *unchanged* claims that Δ is excluded;
+where neither holds there is not enough evidence, and more pairs may bring it. Nothing is tested
+against "no difference at all": with enough samples that is always false.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.stats import PROCESSES, student_t
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
+
+
+@dataclass(frozen=True)
+class Margin:
+    """`slowdown` is Δ, the smallest slowdown that is promised to be caught, as a share.
+
+    `regressed` and `unchanged` are the error rates of the two claims, one-sided. `looks` are the
+    numbers of pairs after which is decided; looking several times is not corrected for, because
+    the margin absorbs it (measured: 0.03 % false alarms with these five looks).
+    """
+
+    slowdown: float = 0.05
+    regressed: float = 0.01
+    unchanged: float = 0.01
+    looks: tuple[int, ...] = (4, 6, 8, 10, 12)
+
+    @property
+    def least(self) -> float:
+        """log(1 + Δ/2): what a regression must exceed."""
+        return math.log1p(self.slowdown / 2)
+
+    @property
+    def excluded(self) -> float:
+        """log(1 + Δ): what must be excluded for unchanged."""
+        return math.log1p(self.slowdown)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Effects on the log scale: above 0 the candidate is slower. None with too few pairs."""
+
+    verdict: str
+    effect: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+
+
+def pair_effect(round_log_ratios: Sequence[float]) -> float:
+    """The effect of one pair of processes. ValueError for a ratio that is no number."""
+    if not round_log_ratios or not all(map(math.isfinite, round_log_ratios)):
+        raise ValueError("a round's ratio is missing or no number; the pair must be measured again")
+    return statistics.median(round_log_ratios)
+
+
+def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Decision:
+    """The verdict on these pairs. `resolution`, the clock's step, stands for a spread of zero."""
+    if not all(map(math.isfinite, effects)):
+        raise ValueError("a pair's effect is no number; the pair must be measured again")
+    count = len(effects)
+    if count < PROCESSES:
+        return Decision(NOT_ENOUGH, statistics.fmean(effects) if effects else None, None, None, count)
+    mean = statistics.fmean(effects)
+    error = (statistics.stdev(effects) or resolution) / math.sqrt(count)
+    low = mean - student_t(1 - margin.regressed, count - 1) * error
+    high = mean + student_t(1 - margin.unchanged, count - 1) * error
+    if low > margin.least:
+        verdict = REGRESSED
+    elif high < -margin.least:
+        verdict = IMPROVED
+    elif high < margin.excluded:
+        verdict = UNCHANGED
+    else:
+        verdict = NOT_ENOUGH
+    return Decision(verdict, mean, low, high, count)
+
+
+def decide(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Decision:
+    """Look after each number of pairs, and stop at the first verdict."""
+    found = judge(effects[: min(margin.looks)], margin, resolution)
+    for look in margin.looks:
+        if len(effects) < look:
+            break
+        found = judge(effects[:look], margin, resolution)
+        if found.verdict != NOT_ENOUGH:
+            break
+    return found
+
+
+def confirmed(first: Decision, fresh: Decision) -> Decision:
+    """A regression is said only when fresh pairs say it too; else the fresh pairs leave it open."""
+    if first.verdict != REGRESSED:
+        return first
+    if fresh.verdict == REGRESSED:
+        return fresh
+    return Decision(NOT_ENOUGH, fresh.effect, fresh.low, fresh.high, first.pairs + fresh.pairs)
+
+
+def exceeding(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> float:
+    """The one-sided p-value of "not slower than Δ/2" on these pairs; 1 with too few."""
+    if len(effects) < PROCESSES:
+        return 1.0
+    from scipy.special import stdtr
+
+    error = (statistics.stdev(effects) or resolution) / math.sqrt(len(effects))
+    distance = statistics.fmean(effects) - margin.least
+    if error == 0:
+        return 0.0 if distance > 0 else 1.0
+    return float(1 - stdtr(len(effects) - 1, distance / error))
+
+
+def holm(p_values: Mapping[str, float], level: float = 0.05) -> set[str]:
+    """The names whose hypotheses Holm's procedure rejects, so that any false alarm stays below `level`."""
+    rejected: set[str] = set()
+    for index, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        if p_values[name] > level / (len(p_values) - index):
+            break
+        rejected.add(name)
+    return rejected

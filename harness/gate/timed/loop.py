@@ -1,0 +1,169 @@
+"""A gate's loop: pair after pair, until every case is decided or the budget is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from harness.gate.timed.context import GateContext, Lost
+from harness.gate.timed.pair import Pair
+from harness.gate.timed.paired_case import PairedCase
+from harness.gate.timed.sampling import Rounds
+from harness.run.machine.interference import Interference
+
+
+class Decider(Protocol):
+    """Who decides: it is fed effects and says which cases need more."""
+
+    def undecided(self) -> Collection[str]: ...
+
+    def missing(self, case: str) -> int:
+        """Pairs until the next look at a case."""
+        ...
+
+    def feed(self, case: str, effect: float) -> None: ...
+
+    def advise(self, case: str) -> None:
+        """Nothing hangs on a case's time."""
+        ...
+
+    def drop(self, case: str) -> None:
+        """A case is decided without its time."""
+        ...
+
+
+class Watcher(Protocol):
+    """Progress of a gate."""
+
+    def pair_started(self, number: int, cases: Sequence[str], left_s: float | None) -> None: ...
+
+    def pair_finished(self, number: int, rounds: Sequence[Rounds]) -> None: ...
+
+
+class RoundsSink(Protocol):
+    """Where the rounds of a pair go: one call is one write."""
+
+    def append(self, number: int, rounds: Sequence[Rounds]) -> None: ...
+
+
+@dataclass
+class GateLoop:
+    """`budget_s` of wall time; `effect` makes one number of a pair's rounds; pairs count from `first`.
+
+    `demoting`: a case that is the same program on both sides is only advice.
+    """
+
+    table: GateContext
+    duels: Sequence[PairedCase]
+    ledger: Decider
+    watcher: Watcher
+    sink: RoundsSink
+    budget_s: float
+    effect: Effect
+    first: int = 1
+    demoting: bool = False
+    disturbances: list[str] = field(default_factory=list[str], init=False)
+    took_s: float = field(default=0.0, init=False)  # what the last pair took beside its rounds
+
+    def run(self) -> None:
+        """Play until all is decided, or nothing that is left can be afforded."""
+        clock = self.table.context.clock
+        self.deadline = clock() + self.budget_s
+        self.table.budget_s = self.budget_s
+        number = self.first
+        disturbance = Interference(self.table.device)
+        try:
+            while waiting := self._waiting():
+                once = self._once(waiting)
+                before, apart = clock(), self._spent(once)
+                self.watcher.pair_started(number, [duel.id for duel in waiting], self._left(waiting))
+                disturbance.look()
+                rounds = self._pair(number, waiting)
+                self.watcher.pair_finished(number, rounds)
+                self.took_s = max(0.0, clock() - before - (self._spent(once) - apart))
+                if not rounds and waiting == self._waiting():
+                    return  # nothing more fits the budget
+                number += 1
+        finally:
+            self.table.dismiss_judges()
+            self.disturbances += disturbance.warnings()
+
+    def _waiting(self) -> list[PairedCase]:
+        """Those that are open and can still be decided: first those that have begun, then another set."""
+        undecided = self.ledger.undecided()
+        found = [duel for duel in self.duels if duel.living and duel.id in undecided]
+        begun = self._affordable([duel for duel in found if duel.judged])
+        return begun or self._affordable([duel for duel in found if not duel.judged])
+
+    def _choice(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+        """Those of `duels` that the budget is for; what it has to do for the others is not theirs."""
+        return [duel for duel in self._waiting() if duel in duels]
+
+    def _pair(self, number: int, waiting: Sequence[PairedCase]) -> list[Rounds]:
+        """One pair per set of cases that can be alive together."""
+        played: list[Rounds] = []
+        queue = list(waiting)
+        while queue:
+            try:
+                rounds, later = Pair(self.table, number, self._choice).play(queue)
+            except Lost:
+                self._settle()
+                queue = [duel for duel in queue if duel.living]
+                continue
+            self._settle()
+            self.sink.append(number, rounds)
+            for found in rounds:
+                self.ledger.feed(found.case, self.effect(found.log_ratios))
+            played += rounds
+            if not rounds and len(later) == len(queue):
+                break
+            queue = self._choice(later)
+        self.table.dismiss_judges()
+        return played
+
+    def _settle(self) -> None:
+        """Tell the ledger what needs no time, or hangs on none."""
+        for duel in self.duels:
+            if not duel.living:
+                self.ledger.drop(duel.id)
+            elif self.demoting and duel.same_program:
+                self.ledger.advise(duel.id)
+
+    def _affordable(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+        """Those that can reach their next look within the budget, the cheapest first; in their own order."""
+        left = self.deadline - self.table.context.clock()
+        chosen: set[str] = set()
+        spent, pairs = 0.0, 0
+        for duel in sorted(duels, key=lambda duel: duel.cost_s * self.ledger.missing(duel.id)):
+            missing = self.ledger.missing(duel.id)
+            costs, longest = duel.cost_s * missing, max(pairs, missing)
+            if spent + costs + longest * self.took_s > left:
+                continue  # a dearer one may need fewer pairs
+            spent, pairs = spent + costs, longest
+            chosen.add(duel.id)
+        return [duel for duel in duels if duel.id in chosen]
+
+    def _left(self, duels: Sequence[PairedCase]) -> float | None:
+        """Seconds until all are at their next look; None before anything is known of them."""
+        if not self.took_s:
+            return None
+        pairs = max(self.ledger.missing(duel.id) for duel in duels)
+        rounds = sum(duel.cost_s * self.ledger.missing(duel.id) for duel in duels)
+        return min(self.deadline - self.table.context.clock(), pairs * self.took_s + rounds)
+
+    @staticmethod
+    def _once(duels: Sequence[PairedCase]) -> tuple[str, ...]:
+        """What is no pair's as such: judging, rounds, which each case takes by itself, and figures.
+
+        Those come with the first compilation, one side after the other: it says little of the next.
+        """
+        known = all(half.compiled for duel in duels for half in duel.halves.values())
+        return ("contract", "turns") if known else ("contract", "turns", "compile")
+
+    def _spent(self, activities: Collection[str]) -> float:
+        return sum(self.table.context.spent[activity] for activity in activities)
+
+
+class Effect(Protocol):
+    def __call__(self, log_ratios: Sequence[float], /) -> float: ...

@@ -1,0 +1,160 @@
+"""The two processes of a pair: one newly executed interpreter per side, each holding all its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.core.errors import MachineError, SideError, Unsupported
+from harness.core.protocol import Job
+from harness.gate.sides.side import Side
+from harness.run.processes.executor import Ended, Executor, Worker
+from harness.run.processes.fork_client import Server
+from harness.run.processes.memory_monitor import MemoryMonitor
+from harness.run.processes.output_log import Log
+from harness.run.processes.worker_process import Process
+from harness.sweep.settings import Settings
+
+HOLD_SECONDS = 60.0  # to take a case in or let go of it
+# Freed memory stays with the process. Otherwise glibc gives the top of its heap back, or keeps it, by what
+# happens to lie above it, and every call touches new pages or does not: a process is on one of two levels.
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
+PADDING = "SEQSWEEP_PADDING"  # moves a new process's stack: a layout is one draw among many
+
+
+class Opener(Protocol):
+    """Starts the process of a side; tests put a fake behind it."""
+
+    def open(
+        self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
+    ) -> Worker:
+        """It is being started when this returns. Raises SideError when the side does not load."""
+        ...
+
+
+class SideProcess:
+    """A side's process for one pair. `dead` once it has ended without an answer."""
+
+    def __init__(self, side: Side, worker: Worker) -> None:
+        self.side, self.worker, self.dead = side, worker, False
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
+        """As :meth:`Worker.ask`."""
+        try:
+            return self.worker.ask(verb, seconds, **arguments)
+        except Ended as end:
+            self.dead = self.dead or not end.alive
+            raise
+
+    def close(self) -> None:
+        self.dead = True
+        self.worker.close()
+
+
+class HeldCase:
+    """One case in an arm, as the stages of a group know a worker."""
+
+    def __init__(self, arm: SideProcess, key: str, job: Job, seconds: float) -> None:
+        self.arm, self.key, self.seconds = arm, key, seconds
+        arm.ask("hold", seconds, case=key, job=job.to_json())
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
+        return self.arm.ask("turn", seconds, case=self.key, asks=verb, **arguments)
+
+    def close(self) -> None:
+        """Let go of the case; the process stays, for it holds others."""
+        if not self.arm.dead:
+            with suppress(Ended):  # then the next question finds it dead
+                self.arm.ask("drop", self.seconds, case=self.key)
+
+
+class GateExecutor:
+    """The executor of a gate: a case gets a seat in the arm of its side, a desk a process of its own."""
+
+    def __init__(self, desks: Executor) -> None:
+        self.desks = desks
+        self.arms: Mapping[str, SideProcess] = {}
+        self.seats = 0
+
+    def spawn(self, job: Job, limit_bytes: int) -> Worker:
+        if job.role == "desk":
+            return self.desks.spawn(job, limit_bytes)
+        self.seats += 1
+        return HeldCase(self.arms[job.side or ""], str(self.seats), job, HOLD_SECONDS)
+
+    def close(self) -> None:
+        self.desks.close()
+
+
+class SideProcesses:
+    """The real opener."""
+
+    def __init__(self, folder: Path, device: str, watch: MemoryMonitor) -> None:
+        self.folder, self.device, self.watch = folder, device, watch
+        self.count = 0
+
+    def open(
+        self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
+    ) -> Worker:
+        self.count += 1
+        self.watch.limit_bytes = settings.memory_bytes
+        folder = self.folder / f"{side.name}-{self.count}"  # the process takes it away when it ends
+        try:
+            folder.mkdir()
+            server = Server(
+                frameworks,
+                folder,
+                self.device,
+                interpreter=side.interpreter,
+                path=side.path,
+                environment={**MALLOC, PADDING: "." * padding},
+                tracing=tracing,
+            )
+        except OSError as error:
+            raise SideError(f"the {side.name} ({side.says}) does not start: {error.strerror}") from None
+        log = Log(folder / "worker.log")
+        return InterpreterWorker(side, server, self.watch, log, _job(side, folder, frameworks, settings))
+
+
+class InterpreterWorker:
+    """An interpreter executed for one side and one pair; its only worker starts at the first question."""
+
+    def __init__(self, side: Side, server: Server, watch: MemoryMonitor, log: Log, job: Job) -> None:
+        self.side, self.server, self.watch, self.log, self.job = side, server, watch, log, job
+        self.process: Process | None = None
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
+        if self.process is None:
+            try:
+                self.process = Process(self.server, self.job, self.watch, self.log)
+            except (MachineError, Unsupported, Ended, OSError) as error:
+                text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
+                raise SideError(text) from None
+        return self.process.ask(verb, seconds, **arguments)
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.close()
+        self.server.close()
+
+
+def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:
+    """What the process as a whole needs to know; every case brings a job of its own."""
+    return Job(
+        role="arm",
+        framework=",".join(frameworks),
+        implementation="",
+        module="",
+        options={},
+        workload={},
+        mode="",
+        device="cpu",
+        group="",
+        folder=str(folder),
+        seed=settings.seed,
+        threads=settings.threads,
+        memory_bytes=settings.memory_bytes,
+        side=side.name,
+    )

@@ -1,0 +1,80 @@
+"""Setting up a gate: the cases of both sides beside each other, the processes that judge and time them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from harness.catalog.catalog import ImplementationInfo
+from harness.core.case import Case
+from harness.gate.sides.side import Side
+from harness.gate.timed.context import GateContext
+from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, PairedCase
+from harness.gate.timed.processes import GateExecutor, SideProcesses
+from harness.run.case_state import CaseState
+from harness.run.events import Listener
+from harness.run.group_context import GroupContext
+from harness.run.processes.worker_process import Processes
+from harness.run.records import Provenance
+from harness.run.run_context import RunContext
+from harness.sweep.schedule import Group, Schedule
+
+PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
+
+Opponents = Mapping[Case, Case | None]  # the base's case of every candidate's; None: it has none
+
+
+@contextmanager
+def set_up(
+    schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+) -> Generator[tuple[GateContext, list[PairedCase]]]:
+    """Everything that a contest needs; all of it ends with the block."""
+    catalog = sides[CANDIDATE].catalog
+    desks = Processes(sorted({catalog.family(case.family).desk for case in opponents}), "cpu")
+    device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
+    seats = GateExecutor(desks)
+    context = RunContext(seats, catalog, PROVENANCE, listener, desks.folder)
+    duels: list[PairedCase] = []
+    try:
+        for group in schedule.groups:
+            sitting, halves = open_group(group, opponents, sides, context)
+            duels += [PairedCase(pair, sitting) for pair in halves]
+        ranks = _ranks([duel.candidate.case for duel in duels])
+        duels.sort(key=lambda duel: ranks[duel.id])
+        settings = duels[0].sitting.settings
+        opener = SideProcesses(desks.folder, device, desks.watch)
+        yield GateContext(context, seats, opener, dict(sides), settings, device), duels
+    finally:
+        for duel in duels:
+            duel.sitting.close()
+        desks.close()
+
+
+def _ranks(cases: Sequence[Case]) -> dict[str, int]:
+    """A case's place among the lengths of its series: what a budget is too small for is the longest."""
+    series: dict[str, list[Case]] = {}
+    for case in cases:
+        series.setdefault(case.series, []).append(case)
+    ordered = (sorted(lengths, key=lambda case: case.seq) for lengths in series.values())
+    return {case.id: rank for lengths in ordered for rank, case in enumerate(lengths)}
+
+
+def open_group(
+    group: Group, opponents: Opponents, sides: Mapping[str, Side], context: RunContext
+) -> tuple[GroupContext, list[dict[str, CaseState]]]:
+    """A group's cases that have an opponent, one dict of both sides' members each."""
+    pairs: list[dict[str, CaseState]] = []
+    for case in group.cases:
+        if case in opponents:
+            theirs = opponents[case]
+            pair = {CANDIDATE: _member(case, sides[CANDIDATE])}
+            pairs.append(pair if theirs is None else {**pair, BASE: _member(theirs, sides[BASE])})
+    members = [pair[side] for side in BOTH for pair in pairs if side in pair]  # the candidate draws inputs
+    return GroupContext(group, context, 0, members), pairs
+
+
+def _member(case: Case, side: Side) -> CaseState:
+    info: ImplementationInfo = side.catalog.implementation(case.implementation)
+    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return CaseState(case, info, baseline=False, started=started, side=side.name, within=side.within(info))

@@ -1,0 +1,171 @@
+"""What the pairs of a gate make of every case: its verdict with a reason, and the evidence that is kept."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.core.units import format_big, format_bytes, format_seconds
+from harness.gate.options import GateOptions
+from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, CaseVerdict
+from harness.gate.plan import GatePlan, gone
+from harness.gate.store import GateFolder
+from harness.gate.timed.decision import pair_effect
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.sampling import Rounds
+from harness.gate.timed.sequential_test import SequentialTest, TestState
+
+TAIL = 0.22  # log 1.25: a 90th percentile so much larger is told, and decides nothing
+SAME = "same program on both sides, so a difference in time is the machine's"
+MEANT = "slower, which is accepted"
+
+
+@dataclass(frozen=True)
+class TimedResult:
+    duels: tuple[PairedCase, ...]
+    ledger: SequentialTest
+    disturbances: tuple[str, ...] = ()
+
+
+class RoundsWriter:
+    """Writes the rounds of a pair as they come, and remembers them for explanations."""
+
+    def __init__(self, folder: GateFolder, lines: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.folder = folder
+        self.lines = [dict(line) for line in lines]
+
+    def append(self, number: int, rounds: Sequence[Rounds]) -> None:
+        lines = [{"pair": number, "effect": pair_effect(r.log_ratios), **r.to_json()} for r in rounds]
+        self.folder.append(lines)
+        self.lines += lines
+
+    def of(self, case: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if line["case"] == case]
+
+
+def verdicts(
+    question: GatePlan, played: TimedResult, kept: RoundsWriter, asking: GateOptions
+) -> tuple[CaseVerdict, ...]:
+    by_id = {duel.id: duel for duel in played.duels}
+    found: list[CaseVerdict] = []
+    for case in question.opponents:
+        info = question.catalog.implementation(case.implementation)
+        place: dict[str, Any] = {"file": info.file, "line": info.line}
+        if case.id in question.new:
+            found.append(CaseVerdict(case.id, NEW, question.new[case.id], **place))
+            continue
+        duel = by_id[case.id]
+        if duel.verdict == LEFT_OUT:
+            continue
+        if duel.verdict is not None:
+            found.append(CaseVerdict(case.id, duel.verdict, duel.reason, **place))
+            continue
+        said = _timed(duel, played.ledger.cases[case.id], question, asking)
+        tail = _tail(kept.of(case.id)) if said.verdict != REGRESSED else []
+        found.append(replace(said, notes=(*said.notes, *tail), **place))
+    return (*found, *gone(question))
+
+
+def _timed(duel: PairedCase, standing: TestState, question: GatePlan, asking: GateOptions) -> CaseVerdict:
+    said = standing.latest
+    verdict, reason = said.verdict, explain(standing, asking)
+    notes: list[str] = []
+    if duel.same_program and question.demoting:
+        if verdict in {REGRESSED, IMPROVED}:
+            notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
+        verdict, reason = UNCHANGED, SAME
+    elif verdict == REGRESSED and (why := question.accept(duel.id, "time")):
+        notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
+        verdict, reason = UNCHANGED, MEANT
+    return CaseVerdict(
+        duel.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
+    )
+
+
+def _tail(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the smallest readings hide: calls that are slow only now and then."""
+    tail = statistics.median(line["tail"] for line in lines) if lines else 0.0
+    if tail <= TAIL:
+        return []
+    return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
+
+
+def explain(standing: TestState, asking: GateOptions) -> str:
+    """Why a case has the verdict that its pairs give it."""
+    said, delta = standing.latest, standing.margin.slowdown
+    half = f"{50 * delta:g} %"
+    if said.verdict == REGRESSED:
+        if standing.suspicion is None or standing.fresh is None:  # advisory: nobody asked for fresh pairs
+            return f"more than {half} slower on {said.pairs} pairs"
+        before = standing.suspicion.pairs
+        return f"more than {half} slower on {before} pairs, and again on {said.pairs} fresh ones"
+    if said.verdict == IMPROVED:
+        return f"more than {half} faster on {said.pairs} pairs"
+    if said.verdict == UNCHANGED:
+        return f"a slowdown of {100 * delta:g} % is excluded"
+    if standing.unconfirmed:
+        return f"not confirmed: {standing.unconfirmed}"
+    count = len(standing.effects)
+    if standing.verdict is None:
+        stage = "fresh pairs to confirm a suspicion" if standing.suspicion else "pairs"
+        return (
+            f"the budget of {format_seconds(asking.budget_s, 2)} was spent after {count} {stage}: "
+            "raise --budget, or name fewer cases with --cases"
+        )
+    return f"{count} pairs leave it open: raise --max-pairs, or measure on a quieter machine"
+
+
+def isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:
+    """A lone regressed length between two unchanged neighbours stays regressed, and is called so."""
+    verdicts = {case.case: case for case in cases}
+    series: dict[str, list[Any]] = {}
+    for case in sorted(order, key=lambda case: case.seq):
+        if case.id in verdicts:
+            series.setdefault(case.series, []).append(case)
+    lone: set[str] = set()
+    for lengths in series.values():
+        for before, own, after in zip(lengths, lengths[1:], lengths[2:], strict=False):
+            near = {verdicts[before.id].verdict, verdicts[after.id].verdict}
+            if verdicts[own.id].verdict == REGRESSED and near <= {UNCHANGED, IMPROVED}:
+                lone.add(own.id)
+    note = "isolated: the lengths beside it are unchanged"
+    return tuple(replace(case, notes=(*case.notes, note)) if case.case in lone else case for case in cases)
+
+
+def left_out(duels: Sequence[PairedCase]) -> dict[str, str]:
+    return {duel.id: duel.reason for duel in duels if duel.verdict == LEFT_OUT}
+
+
+def evidence_of(
+    duel: PairedCase, ledger: SequentialTest, kept: RoundsWriter, question: GatePlan
+) -> dict[str, Any]:
+    """What --explain shows of a case beside its verdict."""
+    standing = ledger.cases.get(duel.id)
+    lines = kept.of(duel.id)
+    return {
+        "series": duel.candidate.case.series,
+        "seq": duel.candidate.case.seq,
+        "slowdown": question.delta(duel.candidate.case),
+        "first": standing.first if standing else [],
+        "fresh": (standing.fresh or []) if standing else [],
+        "rounds": [line["log_ratios"] for line in lines],
+        "levels_s": [line["levels_s"] for line in lines],
+        "static": [f"{name}: {_figures(duel, name)}" for name in (CANDIDATE, BASE)],
+        "same_program": duel.same_program if duel.candidate.static.program else None,
+    }
+
+
+def _figures(duel: PairedCase, name: str) -> str:
+    from harness.core.static_figures import EXACT_FIGURES, WORDS
+
+    static = duel.halves[name].static
+    known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
+    said = (
+        f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"
+        for figure, value in known.items()
+        if value is not None
+    )
+    return ", ".join(said) or "no figures"

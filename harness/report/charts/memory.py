@@ -1,0 +1,93 @@
+"""How much temporary memory is planned, per target, beside what was measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.analysis.results import HOST, static_of, targets
+from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
+from harness.report.charts.grid import CaseGrid, GridCell
+from harness.report.charts.marks import DOES_NOT_FIT, HOLLOW, LIGHT, LIMIT, NO_FIGURE, failure_marks, keys_of
+from harness.report.charts.model import Chart, Mark, Panel, Point, Series
+from harness.report.charts.notes import Remark, gathered, record_notes, shortened
+from harness.report.memory_limit import limit_of
+
+
+def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
+    """Bytes of temporaries: exact figures, also of cases that were too large to run."""
+    shown_targets = targets(grid.suite) or [HOST]
+    titles = grid.titles()
+    limit = limit_of(info, grid.suite.name, HOST)
+    panels = tuple(
+        Panel(
+            title=" · ".join(filter(None, (titles[panel], target if len(shown_targets) > 1 else ""))),
+            lengths=grid.lengths(panel),
+            series=tuple(s for label in grid.labels for s in _series(grid.at(panel, label), label, target)),
+            marks=tuple(_marks(grid.at(panel), target)),
+            limit=limit if target == HOST else None,
+        )
+        for panel in grid.panels
+        for target in shown_targets
+        if target == HOST or any(static_of(cell.records, target) for cell in grid.at(panel))
+    )
+    drawn = [series for panel in panels for series in panel.series]
+    hollow = [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
+    light = [LIGHT] if any(series.light and series.points for series in drawn) else []
+    return Chart(
+        title=f"{grid.suite.name}: how much temporary memory does it need?",
+        scale="bytes",
+        y_label=f"planned {TEMP_BYTES.label}",
+        empty="no static figure (see notes)",
+        panels=panels,
+        keys=keys_of(panels, *hollow, *light, *([LIMIT] if limit else [])),
+        notes=(
+            *([f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []),
+            *gathered(grid, (r for t in shown_targets for r in _unavailable(grid, t, len(shown_targets)))),
+            *record_notes(grid),
+        ),
+    )
+
+
+def _series(cells: list[GridCell], label: str, target: str) -> list[Series]:
+    def failed_here(cell: GridCell) -> bool:
+        return cell.failed is not None and target == HOST
+
+    planned = [
+        Point(cell.seq, static.temp_bytes, hollow=failed_here(cell) or static.fits is False)
+        for cell in cells
+        if (static := static_of(cell.records, target)) is not None and static.temp_bytes is not None
+    ]
+    measured = [
+        Point(cell.seq, high_water)
+        for cell in cells
+        if target == HOST and (high_water := cell.record.memory.high_water_bytes) is not None
+    ]
+    return [Series(label, tuple(planned)), Series(label, tuple(measured), light=True)]
+
+
+def _marks(cells: list[GridCell], target: str) -> list[Mark]:
+    """What failed here; on another target, what the compiler says would not fit there."""
+    found: list[Mark] = failure_marks(cells) if target == HOST else []
+    for cell in cells:
+        static = static_of(cell.records, target)
+        if static is not None and static.fits is False and target != HOST:
+            found.append(Mark(cell.label, cell.seq, DOES_NOT_FIT))
+        elif (static is None or static.temp_bytes is None) and not (cell.failed and target == HOST):
+            found.append(Mark(cell.label, cell.seq, NO_FIGURE))
+    return found
+
+
+def _unavailable(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:
+    """Why a figure is missing. A case that never got as far as compiling says so by its status."""
+    missing = f"no {TEMP_BYTES.label}{f' for {target}' if shown_targets > 1 else ''}"
+    found: list[Remark] = []
+    for cell in grid.cells:
+        static = static_of(cell.records, target)
+        said: list[str] = []
+        if static is None and not cell.failed:
+            said.append(f"{missing}: not compiled")
+        if static is not None and static.temp_bytes is None:
+            said.append(f"{missing}: {shortened(static.unavailable['temp_bytes'])}")
+        if target == HOST and cell.timed and cell.record.memory.high_water_bytes is None:
+            said.append(f"no {HIGH_WATER_BYTES.label} was measured")
+        found += [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in said]
+    return found

@@ -1,0 +1,159 @@
+"""The footnotes: what a reader must know before believing a chart."""
+
+import re
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
+from harness.core.units import format_count
+from harness.report.charts.grid import CaseGrid, GridCell, shown
+from harness.report.charts.marks import planned_texts
+
+REASON_WIDTH = 180
+
+_OVER = {ROUNDS: "over rounds within one process", BY_PROCESS: "over processes"}
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence about an implementation in a panel, at a length or (None) at all of them."""
+
+    sentence: str
+    label: str
+    panel: str
+    seq: int | None = None
+    detail: str = ""
+
+
+def gathered(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
+    """One line per sentence: `dense at 64Ki (264 GiB planned), 128Ki; gather at 128Ki [bwd]: …`.
+
+    Panels and lengths are left out where a sentence holds in all that the implementation has.
+    """
+    found: dict[str, dict[str, list[Remark]]] = {}
+    for remark in remarks:
+        found.setdefault(remark.sentence, {}).setdefault(remark.label, []).append(remark)
+    lines: list[str] = []
+    for sentence, own in found.items():
+        by_place: dict[str, list[str]] = {}
+        for label, said in own.items():
+            by_place.setdefault(_place(grid, label, said), []).append(shown(label))
+        subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
+        lines.append(f"{subjects}: {sentence}")
+    return lines
+
+
+def _place(grid: CaseGrid, label: str, said: Iterable[Remark]) -> str:
+    """` at 4Ki, 16Ki (264 GiB planned) [bwd]`, or less."""
+    whole = {(cell.panel, cell.seq) for cell in grid.cells if cell.label == label}
+    told = {
+        (panel, seq): remark.detail
+        for remark in said
+        for panel, seq in whole
+        if panel == remark.panel and remark.seq in {None, seq}
+    }
+    panels = {panel for panel, _ in told}
+    partial = panels != {panel for panel, _ in whole}
+    titles = "; ".join(title for panel, title in grid.titles().items() if panel in panels)
+    where = f" [{titles}]" if partial else ""
+    if set(told) == {cell for cell in whole if cell[0] in panels} and not any(told.values()):
+        return where
+    at: dict[int, set[str]] = {}
+    for (_, seq), detail in told.items():
+        at.setdefault(seq, set()).update(filter(None, [detail]))
+    return " at " + ", ".join(map(_length, sorted(at.items()))) + where
+
+
+def _length(at: tuple[int, set[str]]) -> str:
+    seq, details = at
+    return format_count(seq) + (f" ({', '.join(sorted(details))})" if details else "")
+
+
+def shortened(reason: str) -> str:
+    return textwrap.shorten(reason, REASON_WIDTH, placeholder=" …")
+
+
+def record_notes(grid: CaseGrid) -> list[str]:
+    """Semantics, expected failures, what failed and why, warnings: the same in every chart."""
+    return [
+        *([] if grid.suite.baseline in {cell.label for cell in grid.cells} else semantics_notes(grid)),
+        *gathered(grid, _comparability(grid)),
+        *gathered(grid, _expectations(grid)),
+        *failure_notes(grid),
+        *gathered(
+            grid, (Remark(shortened(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
+        ),
+    ]
+
+
+def failure_notes(grid: CaseGrid) -> list[str]:
+    """What failed and why."""
+    return gathered(grid, _failures(grid))
+
+
+def semantics_notes(grid: CaseGrid) -> list[str]:
+    """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
+    meant = {cell.label: cell.record.semantics for cell in grid.cells}
+    if len(set(meant.values())) < 2:
+        return []
+    listed = ", ".join(f"{shown(label)} {semantics}" for label, semantics in meant.items())
+    return [f"other semantics, other answers: {listed}"]
+
+
+def _comparability(grid: CaseGrid) -> list[Remark]:
+    """What the comparisons note. A program hash differs from length to length, so it is left out."""
+    warnings = {warning for _, warning in _warnings(grid)}
+    return [
+        Remark(re.sub(r" \(\w+ hash \w+\)", "", note), compared.implementation, compared.panel, compared.seq)
+        for compared in grid.compared
+        for note in compared.notes
+        if note not in warnings
+    ]
+
+
+def _expectations(grid: CaseGrid) -> Iterable[Remark]:
+    for cell in grid.cells:
+        if any(record.expected and record.status == "incorrect" for record in cell.records):
+            yield Remark("expected to be incorrect, and is", cell.label, cell.panel, cell.seq)
+        elif any(record.expected and record.unexpected for record in cell.records):
+            yield Remark(
+                "expected to be incorrect, but passed its contract", cell.label, cell.panel, cell.seq
+            )
+
+
+def _failures(grid: CaseGrid) -> Iterable[Remark]:
+    """Per implementation and status, its lengths and the reason at the first of them."""
+    reasons: dict[tuple[str, str], str] = {}
+    for cell in grid.cells:
+        if cell.failed:
+            reason = reasons.setdefault((cell.label, cell.status), shortened(cell.failed.reason or ""))
+            planned = planned_texts(cell) if cell.status == "oom" else ()
+            yield Remark(
+                f"{cell.status}: {reason}", cell.label, cell.panel, cell.seq, planned[0] if planned else ""
+            )
+
+
+def _warnings(grid: CaseGrid) -> list[tuple[GridCell, str]]:
+    """Every warning of a timing, with the case it is of."""
+    return [
+        (cell, warning)
+        for cell in grid.cells
+        for record in cell.records
+        if record.timing is not None
+        for warning in record.timing.warnings
+    ]
+
+
+def interval_notes(estimates: Iterable[Estimate]) -> list[str]:
+    """What the intervals are over, and how many values have none."""
+    valued = [estimate for estimate in estimates if estimate.value is not None]
+    with_interval = [e for e in valued if e.low is not None and e.high is not None]
+    over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
+    said = [f"bands and bars: 95 % intervals {' or '.join(over)}"] if over else []
+    without: dict[str, int] = {}
+    for estimate in valued:
+        if estimate.low is None or estimate.high is None:
+            why = estimate.reason or "too few samples"
+            without[why] = without.get(why, 0) + 1
+    return said + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]

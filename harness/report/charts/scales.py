@@ -1,0 +1,118 @@
+"""Axis limits and ticks that read as people say them: 1Ki, 4Ki · 10 µs, 1 ms · 64 MiB · 0.5×, 1×."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from harness.core.units import format_bytes, format_ratio, format_seconds
+from harness.report.format import trimmed
+
+MOST = 8  # ticks on a vertical axis
+NARROW = 2.5  # an axis that spans less than this factor is ticked in equal steps
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a figure stands on a logarithmic axis. `least` is the smallest factor an axis spans."""
+
+    name: str
+    format: Callable[[float], str]
+    ticks: Callable[[float, float], list[float]]
+    least: float
+    anchor: float | None = None
+
+    def limits(self, values: Iterable[float]) -> tuple[float, float]:
+        """Room for the values (and the anchor), a tenth of the span beyond them on both sides."""
+        positive = [value for value in values if value > 0]
+        reach = [*positive, self.anchor] if self.anchor else positive
+        low, high = min(reach, default=1.0), max(reach, default=1.0)
+        span = max(math.log(high / low), math.log(self.least))
+        middle = (math.log(low) + math.log(high)) / 2
+        return math.exp(middle - 0.6 * span), math.exp(middle + 0.6 * span)
+
+    def labels(self, low: float, high: float) -> dict[float, str]:
+        return {tick: trimmed(self.format(tick)) for tick in self.ticks(low, high)}
+
+
+def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten, at most so many."""
+    exponent = math.floor(math.log10(high - low)) - 1
+    while True:
+        for lead in (1, 2, 5):
+            step = float(f"{lead}e{exponent}")
+            first, last = math.ceil(low / step), math.floor(high / step)
+            if last - first < most:
+                return [float(f"{count * lead}e{exponent}") for count in range(first, last + 1)]
+        exponent += 1
+
+
+def decimal_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5 of every decade, or powers of ten, or every second, third … power of ten."""
+    if high / low < NARROW:
+        return linear_ticks(low, high)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{lead}e{k}") for k in decades for lead in (1, 2, 5)]
+    inside = [tick for tick in ticks if low <= tick <= high]
+    every = 1
+    while len(inside) > MOST:
+        powers = [float(f"1e{k}") for k in decades if k % every == 0]
+        inside = [tick for tick in powers if low <= tick <= high]
+        every += 1
+    return inside
+
+
+def binary_ticks(low: float, high: float) -> list[float]:
+    """Powers of two, all or every second, fifth, tenth …; in equal steps of a unit when narrow."""
+    if high / low < NARROW:
+        unit = 1024.0 ** math.floor(math.log(low, 1024)) if low >= 1024 else 1.0
+        return [tick * unit for tick in linear_ticks(low / unit, high / unit)]
+    powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    steps = (step for step in (1, 2, 5, 10, 20, 50, 100) if len(powers) <= step * MOST)
+    every = next(steps, 200)
+    return [2.0**k for k in powers if k % every == 0]
+
+
+def ratio_ticks(low: float, high: float) -> list[float]:
+    """Powers of two or of four around 1×; decades where those are many or have many digits."""
+    binary = NARROW <= high / low <= 4**MOST and low > 1 / 64
+    return binary_ticks(low, high) if binary else decimal_ticks(low, high)
+
+
+def minor_ticks(low: float, high: float) -> list[float]:
+    """2 to 9 of every decade, where decades are so few that these stay apart."""
+    if not NARROW <= high / low <= 1e5:
+        return []
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{lead}e{k}") for k in decades for lead in range(2, 10)]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+TIME = Scale("time", format_seconds, decimal_ticks, least=4.0)
+BYTES = Scale("bytes", format_bytes, binary_ticks, least=16.0)
+RATIO = Scale("ratio", format_ratio, ratio_ticks, least=1.5, anchor=1.0)
+SCALES = {scale.name: scale for scale in (TIME, BYTES, RATIO)}
+
+
+def floor_of(values: Iterable[float]) -> float | None:
+    """Where 0 stands on a logarithmic axis of bytes: well below all else; None if nothing is 0."""
+    everything = list(values)
+    if all(everything):
+        return None
+    return 2.0 ** (math.floor(math.log2(min(filter(None, everything), default=4096.0))) - 2)
+
+
+def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
+    """Half an octave on both sides of a single length, an eighth of the span otherwise."""
+    grid = list(lengths)
+    span = math.log2(max(grid) / min(grid))
+    room = 2 ** min(max(span / 12, 0.15), 0.5) if span else 2**0.5
+    return min(grid) / room, max(grid) * room
+
+
+def thinned(lengths: list[int], fits: Callable[[int, int], bool]) -> list[int]:
+    """The lengths whose labels have room, the longest always: `fits(shorter, longer)` decides."""
+    kept: list[int] = []
+    for seq in reversed(lengths):
+        if not kept or fits(seq, kept[-1]):
+            kept.append(seq)
+    return kept[::-1]

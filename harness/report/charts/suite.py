@@ -1,0 +1,71 @@
+"""The charts of a suite: which ones its records have something to say for."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from harness.analysis.results import HOST, SuiteRecords, by_suite, targets
+from harness.core.errors import UsageError
+from harness.core.record import Record
+from harness.report.charts.grid import CaseGrid
+from harness.report.charts.latency import latency
+from harness.report.charts.memory import memory
+from harness.report.charts.model import Chart
+from harness.report.charts.page import Sheet, draw_page
+from harness.report.charts.provenance import provenance
+from harness.report.charts.speedup import speedup
+from harness.report.charts.static import static
+from harness.report.charts.style import looks, style
+
+
+def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]:
+    """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
+
+    A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
+    way to times has no `static`. UsageError when the suite has no record. Cases that failed, and suites
+    in which all did, are drawn like others: by their symbols.
+    """
+    grid = CaseGrid.of(suite)
+    if not grid.cells:
+        raise UsageError(f"suite {suite.name} has no records to draw; run `seqsweep run {suite.name}` first")
+    described = (info.get("suites") or {}).get(suite.name) or {}
+    ran = info.get("depth") != "static" or any(cell.timed for cell in grid.cells)
+    subtitle = [words for words in (described.get("question"), grid.constants(ran=ran)) if words]
+    sheet = Sheet(subtitle, provenance(suite.records, info), suite.baseline)
+    charts = {"latency": latency(grid), "speedup": speedup(grid)} if ran else {}
+    charts["memory"] = memory(grid, info)
+    if not ran or any(target != HOST for target in targets(suite)):
+        charts["static"] = static(grid, info)
+    with style():
+        dressed = looks(grid.labels, suite.baseline)
+        return {name: _svg(chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
+
+
+def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
+    """The charts of every suite of a run, by file name: `mask-latency.svg`."""
+    return {
+        f"{suite.name}-{kind}.svg": data
+        for suite in by_suite(info, records)
+        if suite.records
+        for kind, data in draw_suite(suite, info).items()
+    }
+
+
+def _svg(chart: Chart, figure: Figure) -> bytes:
+    """No date and no version in it: both would differ between two drawings of the same records."""
+    FigureCanvasSVG(figure)
+    buffer = io.BytesIO()
+    figure.savefig(
+        buffer,
+        format="svg",
+        metadata={
+            "Date": None,
+            "Creator": "seqsweep",
+            "Title": chart.title,
+            "Description": "\n".join(chart.notes),
+        },
+    )
+    return buffer.getvalue()

@@ -1,0 +1,99 @@
+"""Numbers as text, with as many digits as the data support."""
+
+import math
+import re
+
+from harness.core.metric import Metric
+from harness.core.units import format_ratio, format_seconds
+
+ABSENT = "–"
+_SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def digits(value: float, low: float | None, high: float | None) -> int:
+    """Significant digits, 2 to 4: the last one is where the interval's half-width begins.
+
+    A half-width that begins with 1 has one digit more. Without an interval two, since nothing
+    vouches for more.
+    """
+    if low is None or high is None:
+        return 2
+    half = (high - low) / 2
+    if half <= 0:
+        return 4
+    return max(2, min(4, 1 + math.floor(math.log10(abs(value))) - math.floor(math.log10(half / 2))))
+
+
+def seconds(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """The time and its interval in the time's unit: (`1.42 ms`, `[1.40, 1.45]`)."""
+    text = format_seconds(value, digits(value, low, high))
+    if low is None or high is None:
+        return text, ABSENT
+    number, unit = text.split(" ")
+    return text, _bounds(low / _SECONDS[unit], high / _SECONDS[unit], _decimals(number))
+
+
+def saved(value: float, low: float | None, high: float | None) -> str:
+    """`153 ms [151, 155]`; what takes longer instead has a minus."""
+    text = format_seconds(abs(value), digits(abs(value), low, high))
+    number, unit = text.split(" ")
+    sign = "−" if value < 0 else ""
+    if low is None or high is None:
+        return f"{sign}{text}"
+    scale = _SECONDS[unit]
+    return f"{sign}{text} {_bounds(low / scale, high / scale, _decimals(number)).replace('-', '−')}"
+
+
+def speedup(value: float, low: float | None, high: float | None) -> str:
+    """`2.31× [2.25, 2.38]`, or `2.3×` without an interval."""
+    number = _significant(value, digits(value, low, high))
+    if low is None or high is None:
+        return f"{number}×"
+    return f"{number}× {_bounds(low, high, _decimals(number))}"
+
+
+def exponent(value: float, low: float | None, high: float | None) -> str:
+    """`0.98 [0.95, 1.01]`; an interval that vanishes at two decimals is left out."""
+    text = f"{value:.2f}"
+    if low is None or high is None or {f"{low:.2f}", f"{high:.2f}"} == {text}:
+        return text
+    return f"{text} {_bounds(low, high, 2)}"
+
+
+def ratio(value: float) -> str:
+    """`0.250×`, `8.3e-6×`."""
+    return format_ratio(value) if value >= 0.001 or not value else f"{value:.1e}×".replace("e-0", "e-")
+
+
+def exact(value: float | None, metric: Metric) -> str:
+    """A figure of the compiler; a missing one is a dash, never 0."""
+    return ABSENT if value is None else metric.format(value)
+
+
+def trimmed(text: str) -> str:
+    """`5.00 µs` → `5 µs`, `0.500×` → `0.5×`."""
+    return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
+
+
+def duration(seconds_: float) -> str:
+    """How long a person waits: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
+    if seconds_ < 9.95:
+        return f"{seconds_:.1f} s"
+    whole = round(seconds_)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} m"
+
+
+def _significant(value: float, count: int) -> str:
+    return f"{value:.{max(0, count - 1 - math.floor(math.log10(value)))}f}"
+
+
+def _decimals(number: str) -> int:
+    return len(number.partition(".")[2])
+
+
+def _bounds(low: float, high: float, decimals: int) -> str:
+    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"

@@ -1,0 +1,161 @@
+"""The suites of a run on a terminal: tables, what they rest on, and what to type next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.compare_runs import Change
+from harness.analysis.results import HOST, SuiteRecords, by_suite, label_of, points, select, targets
+from harness.core.record import Record
+from harness.report import format as fmt
+from harness.report.memory_limit import limit_of
+from harness.report.tables.cells import Footnotes
+from harness.report.tables.checks import print_checks
+from harness.report.tables.compare_runs import sides_tables
+from harness.report.tables.detail import detail_table
+from harness.report.tables.max_seq import largest_table
+from harness.report.tables.render import print_tables
+from harness.report.tables.suite import suite_tables
+from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
+from harness.report.tables.targets import growth_table, targets_table
+
+WORK = ("compile", "contract", "samples")
+UNNAMED = 0.005  # a smaller share is what rounding leaves
+_TOTALS = {"wall_s", "work_s"}
+
+
+def print_run(
+    console: Console,
+    info: Mapping[str, Any],
+    records: Sequence[Record],
+    overhead: Mapping[str, Any] | None = None,
+    problems: Sequence[str] = (),
+) -> None:
+    """Every suite of a run, the share of the harness, what the store found, the next commands."""
+    suites = by_suite(info, records)
+    for suite in suites:
+        _print_suite(console, info, suite)
+    print_checks(console, records)
+    if overhead:
+        console.print(Text(overhead_line(overhead)))
+    for suite in suites:
+        for line in program_lines(suite):
+            console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
+    for problem in problems:
+        console.print(Text(f"! {problem}", style="yellow"))
+    for line in next_steps(suites):
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords) -> None:
+    """The host's tables where something ran or nothing else was compiled for; then targets side by side."""
+    compiled = targets(suite)
+    abroad = any(target != HOST for target in compiled)
+    if not abroad or any(record.timing is not None for record in suite.records):
+        for cases, growth in suite_tables(suite):
+            print_tables(console, cases, growth)
+    if abroad:
+        limits = {target: limit_of(info, suite.name, target) for target in compiled}
+        for panel in points(suite):
+            notes = Footnotes()
+            cases = targets_table(suite, panel, limits, notes)
+            print_tables(console, cases, growth_table(suite, panel, notes))
+            own = replace(suite, records=tuple(select(suite, panel=panel)))
+            _print_lines(console, [*turning_lines(own), *collective_lines(own), *weight_lines(own)])
+    if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
+        for panel in points(suite):
+            print_tables(console, detail_table(suite, panel, compiled[0]))
+    largest = largest_table(suite.name, info.get("largest") or ())
+    if largest is not None:
+        print_tables(console, largest)
+
+
+def _print_lines(console: Console, lines: Sequence[str]) -> None:
+    for line in lines:
+        console.print(Text(line))
+    if lines:
+        console.print()
+
+
+def overhead_line(overhead: Mapping[str, Any]) -> str:
+    """`wall 4 m 12 s: compile 11 %, contract 9 %, samples 62 %; rest: startup 10 %, turns 8 %`.
+
+    Every key in seconds (`…_s`) is a part of the wall time, but for the totals and per-case figures.
+    """
+    wall = overhead.get("wall_s")
+    if not wall:
+        return ""
+    parts = {
+        name.removesuffix("_s"): value
+        for name, value in overhead.items()
+        if name.endswith("_s") and not name.endswith("_case_s") and name not in _TOTALS and value is not None
+    }
+    work = [name for name in WORK if name in parts]
+    rest = [name for name in parts if name not in WORK]
+    unnamed = wall - sum(parts.values())
+    shares = ", ".join(f"{name} {_share(parts[name], wall)}" for name in work)
+    others = [f"{name} {_share(parts[name], wall)}" for name in rest]
+    if unnamed / wall >= UNNAMED:
+        others.append(f"other {_share(unnamed, wall)}")
+    tail = f"rest: {', '.join(others)}" if others else ""
+    return f"wall {fmt.duration(wall)}: {'; '.join(filter(None, [shares, tail]))}"
+
+
+def _share(seconds: float, wall: float) -> str:
+    return f"{100 * seconds / wall:.0f} %"
+
+
+def print_sides(
+    console: Console, changes: Sequence[Change], heading: str, differing: Sequence[str] = ()
+) -> None:
+    """Two sides beside each other, under what they may be taken for."""
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    if differing:
+        console.print(
+            Text(f"! fingerprints differ in {', '.join(differing)}", style="yellow"), soft_wrap=True
+        )
+    for table in sides_tables(changes):
+        print_tables(console, table)
+
+
+def next_steps(suites: Sequence[SuiteRecords]) -> list[str]:
+    """One line per suggestion: a remedy for what went wrong first, then where the results are."""
+    records = [record for suite in suites for record in suite.records]
+    if not records:
+        return ["nothing was run: seqsweep run --dry-run says why"]
+    run = records[-1].run
+    ahead = f"next: seqsweep show --run {run} --json"
+    if any(record.timing is not None or record.static for record in records):
+        ahead = f"next: seqsweep chart --run {run}  or  seqsweep show --run {run} --json"
+    return [*_wrong(records), *_memory(suites), *_slow(records), ahead]
+
+
+def _wrong(records: Sequence[Record]) -> list[str]:
+    labels = dict.fromkeys(label_of(record) for record in records if record.unexpected)
+    if not labels:
+        return []
+    quoted = " ".join(f"'{label}'" if "[" in label else label for label in labels)
+    return [f"not as registered: seqsweep check {quoted}"]
+
+
+def _memory(suites: Sequence[SuiteRecords]) -> list[str]:
+    hit = {suite.name: [r for r in suite.records if r.status == "oom"] for suite in suites}
+    hit = {name: records for name, records in hit.items() if records}
+    if not hit:
+        return []
+    count = _cases([record for records in hit.values() for record in records])
+    plans = f"seqsweep static {' '.join(hit)}"
+    return [f"out of memory ({count}): raise --memory; what every length plans: {plans}"]
+
+
+def _slow(records: Sequence[Record]) -> list[str]:
+    hit = [record for record in records if record.status == "timeout"]
+    return [f"timed out ({_cases(hit)}): raise --timeout, or take shorter lengths with --seq"] if hit else []
+
+
+def _cases(records: Sequence[Record]) -> str:
+    count = len({record.case for record in records})
+    return f"{count} case{'s' if count > 1 else ''}"

@@ -1,0 +1,78 @@
+"""What became of the checks: per family a row per check, with the objection that it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.analysis.results import label_of
+from harness.core.record import Checked, Record
+from harness.core.units import format_count
+from harness.report.tables.cells import short_label
+
+
+@dataclass
+class CheckRow:
+    """A check over all cases that it was put to. What follows `cases` are sentences about single ones."""
+
+    objection: str
+    held: int = 0
+    cases: int = 0
+    failed: list[str] = field(default_factory=list[str])
+    expected: list[str] = field(default_factory=list[str])  # declared failures
+    sizes: list[str] = field(default_factory=list[str])
+
+
+def rows(records: Sequence[Record]) -> dict[str, dict[str, CheckRow]]:
+    """Family → check → its row, both in the order of the records."""
+    found: dict[str, dict[str, CheckRow]] = {}
+    for record in records:
+        for one in record.checks:
+            row = found.setdefault(record.family, {}).setdefault(one.check, CheckRow(one.objection))
+            row.cases += 1
+            where = f"{short_label(label_of(record))} at {format_count(record.seq)}"
+            if one.passed is None:
+                row.sizes.append(f"{where}: {_size(one)}")
+            elif one.unexpected:
+                row.failed.append(f"{where}: {one.reason or _size(one)}")
+            elif one.expected:
+                row.expected.append(f"{where}: {one.reason}")
+            else:
+                row.held += 1
+    return found
+
+
+def print_checks(console: Console, records: Sequence[Record]) -> None:
+    """Nothing, where no case was put to a check."""
+    for family, checks in rows(records).items():
+        console.print(Text(f"checks of {family}", style="bold"))
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+        for title in ("check", "holds", "answers", ""):
+            table.add_column(title, overflow="fold")
+        for name, row in checks.items():
+            decided = row.cases - len(row.sizes)
+            holds = Text(f"{row.held} of {decided}" if decided else "property")
+            if row.expected:
+                holds.append(f", {len(row.expected)} expected to fail")
+            holds.stylize("red" if row.failed else "green" if decided else "")
+            cases = "; ".join(_few(row.failed or row.expected or row.sizes))
+            table.add_row(name.split("/", 1)[1], holds, Text(row.objection), Text(cases))
+        console.print(table)
+        console.print()
+
+
+def _few(sentences: Sequence[str], most: int = 2) -> list[str]:
+    more = len(sentences) - most
+    return [*sentences[:most], *([f"and {more} more; --json has them"] if more > 0 else [])]
+
+
+def _size(one: Checked) -> str:
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else value}"
+        for name, value in one.figures.items()
+        if value is not None
+    )
+    return one.reason or figures or "no figure"

@@ -1,0 +1,78 @@
+"""Every other figure that the compiler gives of one target: too many for targets side by side."""
+
+from dataclasses import replace
+
+from harness.analysis.results import HOST, SuiteRecords, select
+from harness.core.metric import FLOPS, Metric
+from harness.core.units import format_bytes, format_seconds
+from harness.report import format as fmt
+from harness.report.format import ABSENT
+from harness.report.tables import cells
+from harness.report.tables.cells import CaseRow, Cell, Footnotes
+from harness.report.tables.suite import NAMES, Column, TableData, Write, breaks, case_rows, heading
+
+_BYTES = Metric("bytes", "bytes", "B", format_bytes)
+_SECONDS = Metric("seconds", "seconds", "s", format_seconds)
+
+
+def _figure(name: str, metric: Metric) -> Write:
+    return lambda row, notes: cells.figure(row, name, metric, notes)
+
+
+def _planned(row: CaseRow, notes: Footnotes) -> Cell:
+    del notes
+    return Cell(fmt.exact(row.static.planned_bytes if row.static else None, _BYTES))
+
+
+def _seconds(name: str) -> Write:
+    def write(row: CaseRow, notes: Footnotes) -> Cell:
+        del notes
+        value = getattr(row.static, name) if row.static else None
+        return Cell(ABSENT if value is None else format_seconds(value, 2))
+
+    return write
+
+
+def _calls(row: CaseRow, notes: Footnotes) -> Cell:
+    del notes
+    return Cell(", ".join(row.static.custom_calls) if row.static else "")
+
+
+def _analytic(name: str, metric: Metric) -> Write:
+    def write(row: CaseRow, notes: Footnotes) -> Cell:
+        del notes
+        return Cell(fmt.exact(getattr(row.record.cost, name), metric))
+
+    return write
+
+
+_COLUMNS: tuple[tuple[Column, Write], ...] = (
+    *NAMES,
+    (Column("planned", rank=1), _planned),
+    (Column("arguments", rank=5), _figure("argument_bytes", _BYTES)),
+    (Column("outputs", rank=6), _figure("output_bytes", _BYTES)),
+    (Column("aliases", rank=10), _figure("alias_bytes", _BYTES)),
+    (Column("peak", rank=4), _figure("peak_bytes", _BYTES)),
+    (Column("code", rank=9), _figure("generated_code_bytes", _BYTES)),
+    (Column("bytes accessed", rank=2), _figure("bytes_accessed", _BYTES)),
+    (Column("optimal", rank=3), _figure("optimal_s", _SECONDS)),
+    (Column("FLOPs by formula", rank=7), _analytic("flops", FLOPS)),
+    (Column("bytes by formula", rank=8), _analytic("bytes", _BYTES)),
+    (Column("lower", rank=12), _seconds("lower_s")),
+    (Column("compile", rank=11), _seconds("compile_s")),
+    (Column("custom calls", rank=13, right=False, folds=True), _calls),
+)
+
+
+def detail_table(suite: SuiteRecords, panel: str, target: str = HOST) -> TableData:
+    """Rows as in a suite's table. `by formula` is the family's own count, none of the compiler's."""
+    notes = Footnotes()
+    own = replace(suite, records=tuple(select(suite, panel=panel)))
+    rows = case_rows(own, panel, target)
+    return TableData(
+        title=f"{heading(suite, panel)}: further figures of {target}",
+        columns=tuple(column for column, _ in _COLUMNS),
+        rows=tuple(tuple(write(row, notes) for _, write in _COLUMNS) for row in rows),
+        footnotes=tuple(notes.since(0)),
+        breaks=breaks(rows),
+    )

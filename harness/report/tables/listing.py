@@ -1,0 +1,110 @@
+"""What exists (`list`) and what would run (`run --dry-run`), as rich draws it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from harness.catalog.accelerators import Accelerator
+from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.core.units import format_bytes
+from harness.core.workload import Field, canonical
+from harness.report.format import ABSENT, duration
+
+ScheduleRow = tuple[str, int | None, bool | None, float | None, str | None]
+
+
+def families_table(catalog: Catalog) -> Group:
+    """Per family its question and workload, then its implementations."""
+    parts: list[Text | Table] = []
+    for family in catalog.families.values():
+        heading = Text(family.name, style="bold")
+        heading.append(f": {family.question}", style="not bold")
+        workload = ", ".join(_field(field) for field in family.fields)
+        parts += [heading, Text(f"workload: {workload}; modes: {', '.join(family.modes)}", style="dim")]
+        if family.checks:
+            parts.append(Text(f"checks: {', '.join(family.checks)}", style="dim"))
+        parts += [_implementations(catalog.of_family(family.name)), Text("")]
+    if not parts:
+        parts.append(Text("No family is registered; --plugin names a file that brings one."))
+    return Group(*parts)
+
+
+def _implementations(infos: Sequence[ImplementationInfo]) -> Table:
+    table = _table(
+        ("implementation", False), ("framework", False), ("semantics", False), ("what it is", False)
+    )
+    for info in infos:
+        options = ",".join(_field(option) for option in info.options)
+        name = Text(f"{info.name}[{options}]" if options else info.name)
+        sentence = Text(info.sentence)
+        if info.expects:
+            sentence.append(f" (expected incorrect: {info.expects})", style="dim")
+        table.add_row(name, info.framework, info.semantics, sentence)
+    return table
+
+
+def _field(field: Field) -> str:
+    """`seq`, `topk=2048`, `dtype=f32`: a default stands behind the name."""
+    return field.name if field.required else f"{field.name}={canonical(field.default)}"
+
+
+def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
+    """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
+    table = _table(
+        ("target", False), ("device", False), ("memory", True), ("bandwidth", True), ("peak", True)
+    )
+    for one in targets:
+        peak = f"{one.peak_flops['bf16'] / 1e12:.4g} TFLOP/s bf16"
+        bandwidth = f"{one.bandwidth_bytes_s / 1e12:.3g} TB/s"
+        table.add_row(one.name, one.chip, format_bytes(one.memory_bytes), bandwidth, peak)
+    heading = Text("targets", style="bold")
+    heading.append(": host, and these, of one device each; a TPU's topology may follow, as in tpu:v5p:4x4x8")
+    return Group(heading, table, *(Text(why) for why in missing.values()))
+
+
+def schedule_table(rows: Sequence[ScheduleRow]) -> Group:
+    """(case id, planned bytes, fits, estimate in seconds, why skipped) for every case, in order."""
+    table = _table(("case", False), ("planned", True), ("estimate", True), ("", False))
+    for case, planned, fits, estimate, skip in rows:
+        verdict = Text(skip, style="dim") if skip else _fits(fits)
+        table.add_row(
+            Text(case, overflow="fold", style="dim" if skip else ""),
+            ABSENT if planned is None else format_bytes(planned),
+            ABSENT if estimate is None else duration(estimate),
+            verdict,
+        )
+    running = [row for row in rows if not row[4]]
+    known = [row[3] for row in running if row[3] is not None]
+    total = f"{len(running)} of {len(rows)} cases would run"
+    if known:
+        total += f", about {duration(sum(known))}"
+    if known and len(known) < len(running):
+        total += f" for the {len(known)} with an estimate"
+    return Group(table, Text(""), Text(total))
+
+
+def _fits(fits: bool | None) -> Text:
+    if fits is None:
+        return Text("")
+    return Text("fits", style="green") if fits else Text("does not fit", style="yellow")
+
+
+def _table(*columns: tuple[str, bool]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for title, right in columns:
+        table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    return table
+
+
+def findings_table(findings: Sequence[Any]) -> Group:
+    """What `doctor` found: a line each, and the remedies below."""
+    table = _table(("", False), ("", False), ("", False))
+    styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
+    for found in findings:
+        table.add_row(found.what, Text(found.state, style=styles[found.state]), found.says)
+    remedies = [Text(f"{found.what}: {found.remedy}") for found in findings if found.remedy]
+    return Group(table, Text(""), *remedies)

@@ -1,0 +1,51 @@
+"""The largest length that fits each target, as it was found by compiling ever closer lengths."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.units import format_count
+from harness.report.format import ABSENT
+from harness.report.tables.cells import Cell, Footnotes, short_label
+from harness.report.tables.suite import Column, TableData
+
+_NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
+
+
+def largest_table(suite: str, found: Sequence[Mapping[str, Any]]) -> TableData | None:
+    """`found` as in run.json; rows are implementations (and panels, if many), columns targets."""
+    own = [one for one in found if one["suite"] == suite]
+    if not own:
+        return None
+    notes = Footnotes()
+    targets = list(dict.fromkeys(one["target"] for one in own))
+    by_case: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for one in own:
+        by_case.setdefault((one["panel"], one["implementation"]), {})[one["target"]] = one
+    rows = [
+        (Cell(short_label(label)), Cell(panel), *(_cell(at.get(target), notes) for target in targets))
+        for (panel, label), at in by_case.items()
+    ]
+    kept = [0, 1] if len({panel for panel, _ in by_case}) > 1 else [0]
+    return TableData(
+        title=f"{suite}: largest length that fits",
+        columns=(
+            *(_NAMES[i] for i in kept),
+            *(Column(t, rank=i, right=False) for i, t in enumerate(targets)),
+        ),
+        rows=tuple((*(row[i] for i in kept), *row[2:]) for row in rows),
+        footnotes=tuple(notes.since(0)),
+    )
+
+
+def _cell(found: Mapping[str, Any] | None, notes: Footnotes) -> Cell:
+    """`26Ki, not 28Ki`; `≥ 1Mi` where every length tried fits, `< 1Ki` where none does."""
+    if found is None:
+        return Cell("")
+    fits, beyond, why = found["seq"], found["beyond"], notes.mark(found["reason"])
+    if fits is None and beyond is None:
+        return Cell(ABSENT, why)
+    if fits is None:
+        return Cell(f"< {format_count(beyond)}", why)
+    if beyond is None:
+        return Cell(f"≥ {format_count(fits)}", why)
+    return Cell(f"{format_count(fits)}, not {format_count(beyond)}", why)

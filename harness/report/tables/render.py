@@ -1,0 +1,198 @@
+"""Tables as rich draws them: which columns fit, numbers in line, footnotes in order."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.report.format import ABSENT
+from harness.report.tables.cells import Cell
+from harness.report.tables.suite import Column, TableData
+
+GAP = 2
+_BREAK = re.compile(r" |(?=\[)")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def print_tables(console: Console, *tables: TableData) -> None:
+    """The tables of one panel, one below the other, then the footnotes of all."""
+    fitted = [(table, fitting(table, console.width)) for table in tables if table.rows]
+    shown = [(table, kept) for table, kept in fitted if len(kept) > 1]  # names alone say nothing
+    numbers = _numbering([cell for table, kept in shown for cell in _cells(table, kept)])
+    for table, kept in shown:
+        if table.title:
+            console.print(Text(table.title, style="bold"))
+        console.print(drawn(table, kept, numbers, console.width))
+        console.print()
+    _print_footnotes(console, tables, numbers)
+    absent: dict[str, list[Column]] = {}
+    for table, kept in shown:
+        for column, why in _absent(table, kept):
+            absent.setdefault(why, []).append(column)
+    missing = (f"No {_titles(columns)}: {why}." for why, columns in absent.items())
+    captions = [table.caption for table in tables] + [t.columns[i].caption for t, kept in shown for i in kept]
+    for line in (*dict.fromkeys(filter(None, captions)), *missing):
+        console.print(Text(line, style="dim"))
+    narrow = [column for table, kept in shown for column in _left_out(table, kept)]
+    if narrow:
+        console.print(Text(f"Too narrow for: {_titles(narrow)}; --json has them.", style="dim"))
+    console.print()
+
+
+def fitting(table: TableData, width: int) -> list[int]:
+    """The columns to draw: none that is empty, and of the others those of low rank first."""
+    kept = [i for i in range(len(table.columns)) if not _unread(table, i)]
+    for i in sorted(kept, key=lambda i: table.columns[i].rank, reverse=True):
+        if _slack(table, kept, width) >= 0 or not table.columns[i].rank:
+            break
+        kept.remove(i)
+    return kept
+
+
+def _slack(table: TableData, kept: Sequence[int], width: int) -> int:
+    """Characters to spare when every text that may fold is folded."""
+    return width - sum(_folded(table, i) for i in kept) - GAP * (len(kept) - 1)
+
+
+def _folded(table: TableData, i: int) -> int:
+    """The width of a column whose texts are broken wherever they may be."""
+    column = table.columns[i]
+    if not column.folds:
+        return _width(table, i)
+    parts = [part for row in table.rows for part in _parts(row[i])]
+    return max(cell_len(part) for part in (*parts, *_heading(table, i)))
+
+
+def _heading(table: TableData, i: int) -> list[str]:
+    """The lines above a column, as many as above the others: its group's, if it leads one, and its title."""
+    tallest = max(len(_group(column)) for column in table.columns)
+    group, before = table.columns[i].group, range(i)
+    leads = not any(table.columns[j].group == group and not _unread(table, j) for j in before)
+    above = _group(table.columns[i]) if leads else []
+    return [*[""] * (tallest - len(above)), *above, table.columns[i].title]
+
+
+def _group(column: Column) -> list[str]:
+    return column.group.split("\n") if column.group else []
+
+
+def _unread(table: TableData, i: int) -> bool:
+    """A column that is left out because nothing stands in it."""
+    return bool(table.columns[i].rank) and empty(table, i)
+
+
+def _parts(cell: Cell) -> list[str]:
+    """What stays on one line: words, and options apart from the name before them."""
+    return _BREAK.split(cell.text + _marks(cell.notes))
+
+
+def empty(table: TableData, i: int) -> bool:
+    return all(row[i].text in {"", ABSENT} for row in table.rows)
+
+
+def drawn(table: TableData, kept: Sequence[int], numbers: Mapping[int, int], width: int) -> Table:
+    """The kept columns in so many characters; what is to spare unfolds texts, the first first.
+
+    `numbers` gives each footnote the number it is shown by.
+    """
+    rich = Table(box=SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
+    spare = max(0, _slack(table, kept, width))
+    widths: dict[int, int] = {}
+    for i in kept:
+        column = table.columns[i]
+        more = min(spare, _width(table, i) - _folded(table, i))
+        spare -= more
+        widths[i] = _folded(table, i) + more
+        rich.add_column(
+            Text("\n".join(_heading(table, i))),
+            justify="right" if column.right else "left",
+            width=widths[i],
+            no_wrap=not column.folds,
+            overflow="fold" if column.folds else "ellipsis",
+        )
+    for number, row in enumerate(table.rows):
+        if number in table.breaks:
+            rich.add_row()
+        rich.add_row(*(_text(table, i, row[i], numbers, widths[i]) for i in kept))
+    return rich
+
+
+def _cells(table: TableData, kept: Sequence[int]) -> list[Cell]:
+    return [row[i] for row in table.rows for i in kept]
+
+
+def _numbering(cells: Sequence[Cell]) -> dict[int, int]:
+    """Footnote → the number it is shown by: in reading order, without those of hidden columns."""
+    used = dict.fromkeys(note for cell in cells for note in cell.notes)
+    return {note: position for position, note in enumerate(used, 1)}
+
+
+def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Mapping[int, int]) -> None:
+    texts = dict(note for table in tables for note in table.footnotes)
+    if numbers:
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        for note, number in numbers.items():
+            grid.add_row(Text(str(number).translate(_SUPERSCRIPTS)), Text(texts[note]))
+        console.print(grid)
+
+
+def _absent(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
+    """Columns that are not there at all, and why: (peak, `leaves temp out on this backend`)."""
+    texts = dict(table.footnotes)
+    found: list[tuple[Column, str]] = []
+    for i, column in enumerate(table.columns):
+        if i not in kept and empty(table, i):
+            notes = dict.fromkeys(note for row in table.rows for note in row[i].notes)
+            why = "; ".join(texts[note] for note in notes if note in texts)
+            found += [(column, why)] if why else []
+    return found
+
+
+def _left_out(table: TableData, kept: Sequence[int]) -> list[Column]:
+    return [c for i, c in enumerate(table.columns) if i not in kept and not empty(table, i)]
+
+
+def _titles(columns: Sequence[Column]) -> str:
+    """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        groups.setdefault(column.title, []).extend(_group(column)[:1])
+    titles: dict[str, list[str]] = {}
+    for title, own in groups.items():
+        titles.setdefault(", ".join(own), []).append(title)
+    return "; ".join(", ".join(of) + (f" of {own}" if own else "") for own, of in titles.items())
+
+
+def _marks(notes: Sequence[int], numbers: Mapping[int, int] | None = None) -> str:
+    shown = notes if numbers is None else [numbers[note] for note in notes]
+    return ",".join(str(note).translate(_SUPERSCRIPTS) for note in shown)
+
+
+def _room(table: TableData, i: int) -> int:
+    """Characters that marks take behind a column's texts."""
+    return max((cell_len(_marks(row[i].notes)) for row in table.rows), default=0)
+
+
+def _width(table: TableData, i: int) -> int:
+    """Numbers leave the same room for marks in every row, so that they stay in line."""
+    texts = [cell_len(row[i].text) for row in table.rows]
+    if table.columns[i].right:
+        inner = max(texts, default=0) + _room(table, i)
+    else:
+        marks = [cell_len(_marks(row[i].notes)) for row in table.rows]
+        inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
+    return max(inner, *map(cell_len, _heading(table, i)))
+
+
+def _text(table: TableData, i: int, cell: Cell, numbers: Mapping[int, int], width: int) -> Text:
+    column = table.columns[i]
+    marks = _marks(cell.notes, numbers)
+    shown = cell.text
+    if column.folds and cell_len(shown + marks) > width:
+        shown = shown.replace("[", "\n[")
+    text = Text(shown, style=cell.style)
+    return text.append(marks.ljust(_room(table, i)) if column.right else marks, style="not bold default")

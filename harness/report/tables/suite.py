@@ -1,0 +1,201 @@
+"""A suite as tables of text: what stands in each cell, and the footnotes. Knows no terminal."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from harness.analysis.compare import comparisons
+from harness.analysis.results import (
+    HOST,
+    SuiteRecords,
+    by_case,
+    label_of,
+    panel_of,
+    points,
+    select,
+    static_of,
+)
+from harness.analysis.stats import ROUNDS, time_of
+from harness.core.units import format_count
+from harness.core.workload import canonical
+from harness.report.tables import cells
+from harness.report.tables.cells import CaseRow, Cell, Footnotes
+from harness.report.tables.summary import mean_caption, summary_rows
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
+
+    `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
+    The `caption` stands below the tables where the column is shown, the lines of a `group` above the
+    first of the columns side by side that have it.
+    """
+
+    title: str
+    rank: int = 0
+    right: bool = True
+    relative: bool = False
+    folds: bool = False
+    caption: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class TableData:
+    """`breaks` are the rows that begin a new length; `footnotes` are (number, sentence)."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    footnotes: tuple[tuple[int, str], ...]
+    breaks: tuple[int, ...] = ()
+    caption: str = ""
+
+
+Write = Callable[[CaseRow, Footnotes], Cell]
+
+NAMES: tuple[tuple[Column, Write], ...] = (
+    (Column("seq"), cells.seq),
+    (Column("implementation", right=False, folds=True), cells.implementation),
+)
+_TIMES: tuple[tuple[Column, Write], ...] = (
+    (Column("time"), cells.time),
+    (Column("95 %", rank=2), cells.interval),
+    (Column("speedup", right=False, relative=True), cells.speedup),
+)
+_CONTRACT: tuple[tuple[Column, Write], ...] = (
+    (Column("contract", rank=1, right=False, folds=True), cells.contract),
+)
+_STATIC: tuple[tuple[Column, Write], ...] = (
+    (Column("temp", rank=1), cells.temp),
+    (Column("peak", rank=4), cells.peak),
+    (Column("FLOPs", rank=3), cells.flops),
+    (Column("temp/base", rank=5, relative=True), cells.temp_ratio),
+    (Column("bytes/base", rank=6, relative=True), cells.bytes_ratio),
+    (Column("FLOPs/base", rank=7, relative=True), cells.flops_ratio),
+)
+STATUS: tuple[tuple[Column, Write], ...] = ((Column("status", right=False, folds=True), cells.status),)
+
+_SUMMARY = (
+    Column("", right=False, folds=True),
+    Column("time ∝ seq^", right=False),
+    Column("temp ∝ seq^", rank=2, right=False),
+    Column("FLOPs ∝ seq^", rank=3, right=False),
+    Column("bytes ∝ seq^", rank=4, right=False),
+    Column("faster from", right=False),
+)
+_MEAN = Column("mean speedup", rank=1, right=False)
+
+
+def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
+    """Per panel: the cases on the host, and how their figures grow. Footnotes count through both."""
+    found: list[tuple[TableData, TableData]] = []
+    for panel in points(suite):
+        own = replace(suite, records=tuple(select(suite, panel=panel)))
+        notes = Footnotes()
+        cases = suite_table(own, panel, notes)
+        found.append((cases, summary_table(own, panel, notes)))
+    return found
+
+
+def suite_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
+    """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
+    notes = notes if notes is not None else Footnotes()
+    rows = case_rows(suite, panel, HOST)
+    entries = [
+        (column, write)
+        for column, write in _entries(rows, suite.layers)
+        if suite.baseline or not column.relative
+    ]
+    sample = rows[0].record
+    return TableData(
+        title=f"{heading(suite, panel)}, {sample.mode} on {sample.device}",
+        columns=tuple(column for column, _ in entries),
+        rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
+        footnotes=tuple(notes.since(0)),
+        breaks=breaks(rows),
+        caption=_caption(rows),
+    )
+
+
+def breaks(rows: Sequence[CaseRow]) -> tuple[int, ...]:
+    """The rows that begin a new length."""
+    return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
+
+
+def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
+    """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
+
+    Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
+    tables without times.
+    """
+    notes = notes if notes is not None else Footnotes()
+    before = len(notes)
+    rows = case_rows(suite, panel, HOST)
+    timed = any(row.time.value is not None for row in rows)
+    compiled = any(row.static is not None for row in rows)
+    compared = timed and bool(suite.baseline)
+    relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
+    kept = [i for i, shown in enumerate(relevant) if shown]
+    grows = len({row.seq for row in rows}) > 1 and len(kept) > 1
+    lines = summary_rows(suite, panel, notes) if grows else []
+    columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(suite, panel)))
+    return TableData(
+        title="",
+        columns=tuple(columns[i] for i in kept),
+        rows=tuple(tuple(line[i] for i in kept) for line in lines),
+        footnotes=tuple(notes.since(before)),
+    )
+
+
+def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[CaseRow]:
+    """What the cells of a panel are written from."""
+    compared = {comparison.case: comparison for comparison in comparisons(suite, target)}
+    order = {name: position for position, name in enumerate(suite.implementations)}
+    cases = list(by_case(select(suite, panel=panel)).values())
+    cases.sort(key=lambda own: (own[0].seq, order.get(label_of(own[0]), len(order))))
+    return [
+        CaseRow(
+            own=own,
+            first=position == 0 or cases[position - 1][0].seq != own[0].seq,
+            time=time_of(own),
+            static=static_of(own, target),
+            compared=compared.get(own[0].case),
+        )
+        for position, own in enumerate(cases)
+    ]
+
+
+def _entries(rows: Sequence[CaseRow], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
+    if any(row.time.value is not None for row in rows):
+        return (*NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *STATUS)
+    judged = any(record.correctness is not None for row in rows for record in row.own)
+    compiled = any(row.static is not None for row in rows)
+    return (*NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *STATUS)
+
+
+def _per_step(layers: int) -> tuple[Column, Write]:
+    """What a kernel saves in a model's step, if each of its layers makes the call once."""
+    return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
+
+
+def heading(suite: SuiteRecords, panel: str) -> str:
+    """What a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
+    sample = next(record for record in suite.records if panel_of(record) == panel)
+    fixed = [
+        f"{name}={format_count(value) if type(value) is int else canonical(value)}"
+        for name, value in sorted(sample.workload.items())
+        if name != "seq"
+    ]
+    name = suite.name if suite.name == suite.family else f"{suite.name} ({suite.family})"
+    return f"{name}: {' '.join(fixed)}"
+
+
+def _caption(rows: Sequence[CaseRow]) -> str:
+    """What the intervals are over, for the times and the speedups shown."""
+    bounded = [row.time for row in rows if row.time.low is not None]
+    if not bounded:
+        return "No time has an interval." if any(row.time.value is not None for row in rows) else ""
+    labels = " and ".join(dict.fromkeys(time.label for time in bounded))
+    verdict = "for display, not a verdict" if any(t.unit == ROUNDS for t in bounded) else "Student's t"
+    return f"[low, high]: 95 %, {labels} ({verdict}); of exponents: 95 % over the lengths."

@@ -1,0 +1,211 @@
+"""Targets side by side: what a compiler plans on each, whether it fits, where the verdict turns round."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness.analysis.results import SuiteRecords, label_of, select, targets
+from harness.analysis.scaling import FIGURES, Scaling, scalings
+from harness.analysis.target_flips import turnings
+from harness.core.metric import TEMP_BYTES
+from harness.core.static_figures import WORDS
+from harness.core.units import format_bytes, format_count
+from harness.report import format as fmt
+from harness.report.format import ABSENT
+from harness.report.tables import cells
+from harness.report.tables.cells import CaseRow, Cell, Footnotes
+from harness.report.tables.suite import NAMES, STATUS, Column, TableData, breaks, case_rows, heading
+
+TURNS = "⇄"
+_LEGEND = f"{TURNS} the verdict turns round: less than the baseline's on one target, more on another."
+_FITS = "fits: arguments + outputs + temporaries, less what they share, are within a device's memory."
+_WITH_RATIOS = 4  # targets; beside more of them there is no room for ratios
+
+Limits = Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One target of a panel: its rows, and the cases (id, figure) whose verdict turns on it or another.
+
+    `overflow` is what is said of an implementation's cases that do not fit; `marked` the column in which
+    a turn of temporaries is.
+    """
+
+    target: str
+    rows: Sequence[CaseRow]
+    turned: frozenset[tuple[str, str]]
+    overflow: Mapping[str, str]
+    marked: str
+
+
+def targets_table(suite: SuiteRecords, panel: str, limits: Limits, notes: Footnotes) -> TableData:
+    """Rows as in a suite's table; per target temporaries, their ratio to the baseline, fit and FLOPs.
+
+    `limits` are bytes by target. One target alone stands in the title, several above their columns.
+    """
+    own = replace(suite, records=tuple(select(suite, panel=panel)))
+    compiled = targets(own)
+    turned = frozenset((one.case, one.figure) for one in turnings(own) if one.turns)
+    marked = "temp/base" if len(compiled) <= _WITH_RATIOS else "temp"
+    sides: list[_Side] = []
+    for target in compiled:
+        rows = case_rows(own, panel, target)
+        sides.append(_Side(target, rows, turned, _overflows(rows, limits.get(target)), marked))
+    rows = sides[0].rows
+    last = STATUS if any(row.record.status != "ok" for row in rows) else ()
+    columns = [column for column, _ in NAMES]
+    for place, target in enumerate(compiled):
+        group = _group(target, limits) if len(sides) > 1 else ""
+        columns += _columns(place, group, suite, marked=marked if turned else "")
+    lines: list[tuple[Cell, ...]] = []
+    for place, row in enumerate(rows):  # as it is read, so that footnotes count upwards
+        line = [write(row, notes) for _, write in NAMES]
+        for side in sides:
+            line.extend(_written(side.rows[place], side, notes, relative=bool(suite.baseline)))
+        lines.append((*line, *(write(row, notes) for _, write in last)))
+    return TableData(
+        title=f"{heading(suite, panel)}, {rows[0].record.mode} compiled for {_where(compiled, limits)}",
+        columns=(*columns, *(column for column, _ in last)),
+        rows=tuple(lines),
+        footnotes=tuple(notes.since(0)),
+        breaks=breaks(rows),
+        caption=_FITS,
+    )
+
+
+def _where(compiled: Sequence[str], limits: Limits) -> str:
+    if len(compiled) > 1:
+        return f"{len(compiled)} targets"
+    limit = limits.get(compiled[0])
+    return f"{compiled[0]} ({_memory(limit)})" if limit else compiled[0]
+
+
+def _group(target: str, limits: Limits) -> str:
+    limit = limits.get(target)
+    return f"{target}\n{_memory(limit) if limit else ''}"
+
+
+def _memory(limit: int) -> str:
+    return fmt.trimmed(format_bytes(limit))
+
+
+def _columns(place: int, group: str, suite: SuiteRecords, *, marked: str) -> list[Column]:
+    """The later a target, the sooner it loses a column; temporaries stay longest."""
+    found = [
+        Column("temp", rank=1 + place, group=group),
+        Column("temp/base", rank=100 + place, group=group, relative=True),
+        Column("fits", rank=200 + place, group=group, right=False),
+        Column("FLOPs", rank=300 + place, group=group),
+    ]
+    shown = [column for column in found if suite.baseline or not column.relative]
+    captions = {marked: _LEGEND, "FLOPs": _LEGEND} if marked else {}
+    return [replace(column, caption=captions.get(column.title, "")) for column in shown]
+
+
+def _written(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
+    """In the order of the columns. Why there is no figure at all stands with temporaries, or the status."""
+    failed = row.record.status != "ok"
+    if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
+        why = None if failed else "not compiled"
+        return [Cell(ABSENT, notes.mark(why)), *[Cell(ABSENT)] * (2 + relative)]
+    known = row.static.temp_bytes is not None
+    found = {
+        "temp": _temp(row, side, notes),
+        "temp/base": cells.temp_ratio(row, notes) if known else Cell(ABSENT if row.compared else ""),
+        "fits": _fit(row, side, notes),
+        "FLOPs": _turned(cells.flops(row, notes), row, side, "flops"),
+    }
+    found[side.marked] = _turned(found[side.marked], row, side, "temp_bytes")
+    return [cell for title, cell in found.items() if relative or title != "temp/base"]
+
+
+def _temp(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+    """What does not fit is marked here as well: where it is narrow, the column that says so is not shown."""
+    if row.static is None or row.static.fits is not False:
+        return cells.temp(row, notes)
+    beyond = side.overflow[label_of(row.record)]
+    marks = notes.mark(beyond, *row.static.warnings)
+    return Cell(fmt.exact(row.static.temp_bytes, TEMP_BYTES), marks)
+
+
+def _turned(cell: Cell, row: CaseRow, side: _Side, figure: str) -> Cell:
+    turns = (row.record.case, figure) in side.turned and cell.text != ABSENT
+    return replace(cell, text=f"{TURNS} {cell.text}") if turns else cell
+
+
+def _fit(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+    if row.static is None or row.static.fits is None:
+        return Cell(ABSENT)
+    if row.static.fits:
+        return Cell("yes", style="green")
+    return Cell("no", notes.mark(side.overflow[label_of(row.record)]), "yellow")
+
+
+def _overflows(rows: Iterable[CaseRow], limit: int | None) -> dict[str, str]:
+    """Implementation → what its cases that do not fit would need, or the compiler's own words."""
+    planned: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
+    for row in rows:
+        if row.static is None or row.static.fits is not False:
+            continue
+        label, at, needed = label_of(row.record), format_count(row.seq), row.static.planned_bytes
+        if needed is not None:
+            planned.setdefault(label, []).append(f"{format_bytes(needed)} at {at}")
+        else:
+            refused.setdefault(label, []).append(f"at {at}: {row.static.unavailable['temp_bytes']}")
+    memory = f"does not fit {_memory(limit) if limit else 'the memory'}"
+    return {
+        label: "; ".join(
+            [
+                f"{memory}: plans {', '.join(planned[label])}" if label in planned else memory,
+                *refused.get(label, ()),
+            ]
+        )
+        for label in {**planned, **refused}
+    }
+
+
+def growth_table(suite: SuiteRecords, panel: str, notes: Footnotes) -> TableData:
+    """Per implementation and figure its exponent of the length, a column for each target.
+
+    Without rows where the panel has one length only, or no target two figures to fit: why they are missing
+    stands with the cases. Several targets leave no room for intervals.
+    """
+    own = replace(suite, records=tuple(select(suite, panel=panel)))
+    compiled = targets(own)
+    before = len(notes)
+    fitted = {(one.implementation, one.metric, one.target): one for one in scalings(own)}
+    alone = len(compiled) == 1
+    lines: list[tuple[Cell, ...]] = []
+    labels = [label for label in suite.implementations if (label, "time", "host") in fitted]
+    for label in labels if len({record.seq for record in own.records}) > 1 else []:
+        name = cells.short_label(label)
+        for figure in FIGURES:
+            found = [fitted[label, figure, target] for target in compiled]
+            if any(one.exponent is not None for one in found):
+                exponents = [_exponent(one, notes, alone=alone) for one in found]
+                lines.append((Cell(name), Cell(WORDS[figure]), *exponents))
+                name = ""
+    ranks = {target: place for place, target in enumerate(compiled)}
+    return TableData(
+        title="",
+        columns=(
+            Column("", right=False, folds=True),
+            Column("∝ seq^", right=False),
+            *(Column(target, rank=ranks[target], right=not alone) for target in compiled),
+        ),
+        rows=tuple(lines),
+        footnotes=tuple(notes.since(before)),
+        caption="" if alone or not lines else "Intervals of exponents, and where a curve bends: --json.",
+    )
+
+
+def _exponent(found: Scaling, notes: Footnotes, *, alone: bool) -> Cell:
+    if found.exponent is None:
+        return Cell(ABSENT, notes.mark(found.reason))
+    if alone:
+        text = fmt.exponent(found.exponent, found.low, found.high)
+        return Cell(text, notes.mark(found.reason, *found.notes))
+    partial = [note for note in found.notes if note.startswith("body only")]
+    bends = "bends: no single power of the length" if len(found.notes) > len(partial) else None
+    return Cell(f"{found.exponent:.2f}", notes.mark(*partial, bends))

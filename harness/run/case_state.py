@@ -1,0 +1,122 @@
+"""A case while its group runs: what is known of it so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.catalog.catalog import ImplementationInfo
+from harness.core.case import Case
+from harness.core.record import Checked, Correctness, Cost, Static
+from harness.core.units import format_bytes
+from harness.run.predict import KnownWork
+from harness.run.processes.executor import Worker
+
+NOT_COMPILED = "the case ended before it was compiled"
+NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
+
+
+@dataclass
+class CaseState:
+    case: Case
+    info: ImplementationInfo
+    baseline: bool
+    started: str
+    side: str | None = None
+    within: str | None = None  # the folder that its module must lie in
+    worker: Worker | None = None
+    status: str | None = None
+    reason: str | None = None
+    compiled: bool = False
+    static: Static = field(default_factory=lambda: Static.none(NOT_COMPILED))
+    cost: Cost = field(default_factory=Cost)
+    expected: bool = False
+    expectation: str | None = None
+    input_bytes: int = 0
+    call_s: float = 0.0
+    inner: int = 1
+    correctness: Correctness | None = None
+    checks: tuple[Checked, ...] = ()
+    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    high_water_bytes: int | None = None
+    recompiled: int = 0  # compilations in calls after the first
+    method: str = "wall"
+    cache: str = "rotated"
+    readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
+    unexplained_s: float = 0.0
+    stopped: str = "budget"
+    warnings: list[str] = field(default_factory=list[str])
+    wall_s: float = 0.0
+
+    @property
+    def id(self) -> str:
+        return self.case.id
+
+    @property
+    def samples(self) -> list[float]:
+        """Its readings in seconds per call, in the order they were taken."""
+        return [seconds for _, seconds in self.readings]
+
+    @property
+    def living(self) -> bool:
+        return self.status is None
+
+    def settle(self, status: str, reason: str | None = None) -> None:
+        """The case is decided; its process ends."""
+        if self.status is None:
+            self.reason, self.status = reason, status
+        self.end()
+
+    def end(self) -> None:
+        """End its process, if it has one."""
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+    def cut_short(self) -> None:
+        """Ctrl-C: what was sampled so far counts."""
+        if self.readings:
+            self.stopped = "interrupted"
+            self.settle("ok")
+        else:
+            self.settle("skipped", NOT_REACHED)
+
+    def take_prepared(self, answer: Mapping[str, Any], limit_bytes: int) -> None:
+        """Keep the figures of a compiled case; `fits` compares its plan, or its inputs, with the limit."""
+        self.compiled = True
+        static = Static.from_json(answer["static"])
+        self.cost, self.facts = Cost(**answer["cost"]), answer["facts"]
+        self.expected, self.expectation = answer["expected"], answer["expectation"]
+        self.input_bytes = answer["input_bytes"]
+        planned = static.planned_bytes
+        if planned is not None:
+            fits = planned <= limit_bytes
+        else:
+            fits = False if self.input_bytes > limit_bytes else None
+        self.static = dataclasses.replace(static, fits=fits)
+
+    def too_large(self, limit_bytes: int) -> str | None:
+        """Why it cannot run within the limit, as far as its figures say."""
+        if self.static.fits is not False:
+            return None
+        planned = self.static.planned_bytes
+        if planned is None:
+            needs = f"its inputs alone take {format_bytes(self.input_bytes)}"
+        else:
+            planner = "compiler" if self.info.framework == "jax" else "trace over fake tensors"
+            needs = f"the {planner} plans {format_bytes(planned)}"
+        return f"{needs}; the limit is {format_bytes(limit_bytes)}: raise --memory or shorten the sequence"
+
+    def needs_bytes(self, sets: int) -> int:
+        """Memory for its plan and the further sets of inputs; inputs alone where nothing is planned.
+
+        In a backward, what each further set costs are the residuals too: the plan's arguments.
+        """
+        further = max(self.input_bytes, self.static.argument_bytes or 0)
+        return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
+
+    @property
+    def work(self) -> KnownWork:
+        return KnownWork.of(self.static, self.cost)

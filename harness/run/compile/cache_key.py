@@ -1,0 +1,82 @@
+"""What an answer of a compiler depends on, so that it is asked again when any of it changes."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from harness.catalog import source_hash
+from harness.catalog.accelerators import HOST, target
+from harness.catalog.catalog import Catalog
+from harness.core.paths import PACKAGE
+from harness.run.compile.request import CompileRequest
+from harness.run.processes.fork_client import ENVIRONMENT
+from harness.sweep.settings import Settings
+
+FLAGS = (
+    "CUDA_",
+    "JAX_",
+    "LIBTPU_",
+    "NVIDIA_",
+    "TORCH_",
+    "TPU_",
+    "XLA_",
+)  # variables that change what is compiled
+LAYERS = ("core", "catalog", "xla", "worker")  # that read the figures
+CPU = ("model name", "flags", "Features")
+
+
+def key(ask: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
+    """By name, as plain data: code, case, target, packages, flags; of the host its processor, too."""
+    info = catalog.implementation(ask.case.implementation)
+    wanted = target(ask.target)
+    own = {"processor": _processor(), "threads": settings.threads} if wanted.kind == HOST else {}
+    return {
+        "case": ask.case.id,
+        "target": ask.target,
+        "device": str(wanted.accelerator),
+        "source": info.hash,
+        "code": source_hash.digest(Path(info.file)),
+        "family": source_hash.digest(Path(catalog.family(info.family).file)),
+        "reader": _reader(),
+        "packages": _packages(),
+        "flags": _flags(),
+        **own,
+    }
+
+
+@cache
+def _reader() -> str:
+    files = sorted(path for layer in LAYERS for path in (PACKAGE / layer).rglob("*.py"))
+    return _hash("\0".join(path.read_text() for path in files))
+
+
+@cache
+def _packages() -> str:
+    """Every installed distribution's version: a compiler is many of them."""
+    found = {(one.name or "", one.version or "") for one in distributions()}
+    return _hash(f"{platform.python_version()} {sorted(found)}")
+
+
+@cache
+def _flags() -> str:
+    given = {name: value for name, value in os.environ.items() if name.startswith(FLAGS)}
+    return _hash(str(sorted({**given, **ENVIRONMENT}.items())))
+
+
+@cache
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return _hash(f"{platform.machine()} {sorted({line for line in lines if line.startswith(CPU)})}")
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

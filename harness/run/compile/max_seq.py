@@ -1,0 +1,136 @@
+"""The largest length that fits each target (`--max-seq`): doubled until one does not, then bisected."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.core.case import Case
+from harness.run.compile.request import CompileRequest, CompileResult
+from harness.sweep.schedule import Group, Schedule
+
+STEPS = 16  # lengths that are tried between a power of two and the next
+LONGEST = 1 << 30
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`seq` is the largest length found to fit, `beyond` the smallest not to, `reason` why one is None.
+
+    `panel` is all of a case but its implementation and length.
+    """
+
+    suite: str
+    implementation: str
+    panel: str
+    target: str
+    seq: int | None
+    beyond: int | None
+    reason: str | None
+
+
+class MaxSeqSearch:
+    """Begins with what the schedule's own lengths came to; then it asks in rounds, until none is open."""
+
+    def __init__(self, schedule: Schedule, answers: Mapping[str, Mapping[str, CompileResult]]) -> None:
+        self.schedule = schedule
+        self.searches: dict[tuple[str, str], Search] = {}
+        self.cases: dict[str, tuple[Case, Group]] = {}
+        for group in schedule.groups:
+            for case in group.cases:
+                self.cases.setdefault(case.series, (case, group))
+                for name, answer in answers.get(case.id, {}).items():
+                    self.tell(CompileRequest(case, name), answer)
+
+    def tell(self, ask: CompileRequest, answer: CompileResult) -> None:
+        search = self.searches.setdefault((ask.case.series, ask.target), Search())
+        why = answer.reason or next(iter(answer.static.unavailable.values()), None)
+        search.tell(ask.case.seq, fits=answer.static.fits, why=why)
+
+    def asks(self) -> list[tuple[CompileRequest, Group]]:
+        """The next length of every series that is still open."""
+        found: list[tuple[CompileRequest, Group]] = []
+        for (series, name), search in self.searches.items():
+            length = search.next()
+            if length is not None:
+                case, group = self.cases[series]
+                found.append((CompileRequest(_at(case, length), name), group))
+        return found
+
+    def found(self) -> list[Fit]:
+        """One per suite, implementation and target, in the order of the schedule."""
+        return [
+            Fit(suite.name, case.label, _panel(case), name, search.seq, search.beyond, search.reason)
+            for suite in self.schedule.suites
+            for case in {case.series: case for case in suite.cases}.values()
+            for (series, name), search in self.searches.items()
+            if series == case.series
+        ]
+
+
+def _panel(case: Case) -> str:
+    return case.series.removeprefix(f"{case.label}@")
+
+
+def _at(case: Case, length: int) -> Case:
+    workload = tuple((name, length if name == "seq" else value) for name, value in case.workload)
+    return dataclasses.replace(case, workload=workload)
+
+
+@dataclass
+class Search:
+    """Fed with what is known of lengths (`tell`), it names the next one to compile, or None at its end.
+
+    `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between
+    grid points are multiples of a sixteenth of the power of two below them. `reason` says why one is None.
+    """
+
+    seq: int | None = None
+    beyond: int | None = None
+    reason: str | None = None
+    refused: dict[int, str] = field(default_factory=dict[int, str])
+
+    def tell(self, length: int, *, fits: bool | None, why: str | None = None) -> None:
+        if fits is None:
+            self.refused[length] = why or "its plan is unavailable"
+        elif fits:
+            self.seq = max(length, self.seq or 0)
+        else:
+            self.beyond = min(length, self.beyond or length)
+
+    def next(self) -> int | None:
+        if self.reason:
+            return None
+        length = self._wanted()
+        if length is None and self.seq is None:
+            self.reason = self.reason or next(iter(self.refused.values()), "no length fits")
+        if length in self.refused:
+            self.reason = self.refused[length]
+            return None
+        return length
+
+    def _wanted(self) -> int | None:
+        if self.seq is None:
+            return self._smaller()
+        if self.beyond is None:
+            return self._larger()
+        if self.beyond <= self.seq:
+            self.reason = f"{self.beyond} does not fit, though {self.seq} does"
+            return None
+        step = max(1, (1 << (self.seq.bit_length() - 1)) // STEPS)
+        middle = (self.seq + self.beyond) // 2 // step * step
+        return middle if self.seq < middle < self.beyond else None
+
+    def _larger(self) -> int | None:
+        length = 1 << (self.seq or 1).bit_length()
+        if length > LONGEST:
+            self.reason = f"{LONGEST} tokens still fit"
+            return None
+        return length
+
+    def _smaller(self) -> int | None:
+        """The power of two below what does not fit, down to 1."""
+        if self.beyond is None or self.beyond == 1:
+            return None
+        return 1 << ((self.beyond - 1).bit_length() - 1)

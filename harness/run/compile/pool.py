@@ -1,0 +1,140 @@
+"""Asks answered on every core: from what was answered before, else by compiling."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.catalog import Catalog
+from harness.core.units import format_count
+from harness.run.compile.cache_key import key
+from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
+from harness.run.compile.request import CompileRequest, CompileResult
+from harness.store.compile_cache import CompileCache
+from harness.sweep.machine import usable_cores, usable_memory
+from harness.sweep.settings import Settings
+
+WAIT_SECONDS = 0.2  # between looks for a Ctrl-C
+
+Told = tuple[CompileRequest, CompileResult] | BaseException
+
+
+class Compiling(Protocol):
+    """What a pool needs of a :class:`CompileWorker`."""
+
+    def compile(self, ask: CompileRequest, settings: Settings) -> CompileResult: ...
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Pool:
+    """Lanes, one per core where memory allows, started with the first ask; who is ready answers first."""
+
+    def __init__(self, catalog: Catalog, results: Path, lanes: Sequence[Compiling] | None = None) -> None:
+        self.catalog, self.kept = catalog, CompileCache(results)
+        self.asked: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
+        self.answered: SimpleQueue[Told] = SimpleQueue()
+        count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
+        self.lanes: list[Compiling] = list(lanes or (CompileWorker(catalog) for _ in range(count)))
+        self.threads = [threading.Thread(target=self._serve, args=[lane], daemon=True) for lane in self.lanes]
+        self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
+        self.stopping = False
+        self.busy_s = 0.0
+
+    def ask(self, ask: CompileRequest, settings: Settings) -> None:
+        for thread in self.threads:
+            if thread.ident is None:
+                thread.start()
+        self.asked.put((ask, settings))
+
+    def next(self) -> tuple[CompileRequest, CompileResult]:
+        """The next answer; MachineError when nothing can be compiled here."""
+        while True:
+            with suppress(Empty):
+                told = self.answered.get(timeout=WAIT_SECONDS)
+                if isinstance(told, BaseException):
+                    raise told
+                return told
+
+    def close(self) -> None:
+        """End everything; what is being compiled is lost."""
+        self.stopping = True
+        for _ in self.threads:
+            self.asked.put(None)
+        for thread, lane in zip(self.threads, self.lanes, strict=True):
+            while thread.is_alive():
+                thread.join(WAIT_SECONDS)
+                lane.interrupt()
+            lane.close()
+
+    def _serve(self, lane: Compiling) -> None:
+        while (todo := self.asked.get()) is not None and not self.stopping:
+            try:
+                self.answered.put((todo[0], self._answer(lane, *todo)))
+            except BaseException as error:  # the thread that waits raises it
+                self.answered.put(error)
+
+    def _answer(self, lane: Compiling, ask: CompileRequest, settings: Settings) -> CompileResult:
+        kind = target(ask.target).kind
+        missing = absent(kind) if kind != HOST else None
+        if missing:
+            return CompileResult.failed("unsupported", missing)
+        entry = key(ask, self.catalog, settings)
+        answer = self._kept(entry)
+        if answer is None:
+            answer = self._compiled(lane, ask, settings)
+            if answer.repeatable:
+                self.kept.put(entry, answer.to_json())
+        return answer.judged(ask.target, settings.memory_bytes)
+
+    def _kept(self, entry: Mapping[str, Any]) -> CompileResult | None:
+        kept = self.kept.get(entry)
+        with suppress(ValueError, TypeError, KeyError):  # another version wrote it
+            return CompileResult.from_json(kept) if kept else None
+        return None
+
+    def _compiled(self, lane: Compiling, ask: CompileRequest, settings: Settings) -> CompileResult:
+        series = (ask.case.series, ask.target)
+        shorter = self.slow.get(series)
+        if shorter is not None and shorter < ask.case.seq:
+            return CompileResult.failed(
+                "skipped", f"inferred: {format_count(shorter)} took too long to compile"
+            )
+        start = time.monotonic()
+        answer = lane.compile(ask, settings)
+        self.busy_s += time.monotonic() - start
+        if answer.status == "timeout":
+            self.slow[series] = min(ask.case.seq, self.slow.get(series, ask.case.seq))
+        return answer
+
+
+def compile_all(
+    asks: Sequence[CompileRequest],
+    catalog: Catalog,
+    *,
+    results: Path,
+    settings: Settings,
+    told: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
+) -> dict[CompileRequest, CompileResult]:
+    """Every answer; `told` hears of each as it comes. What comes out again is kept below `results`."""
+    wanted = list(dict.fromkeys(asks))
+    found: dict[CompileRequest, CompileResult] = {}
+    pool = Pool(catalog, results)
+    try:
+        for ask in wanted:
+            pool.ask(ask, settings)
+        for _ in wanted:
+            ask, answer = pool.next()
+            found[ask] = answer
+            told(ask, answer)
+    finally:
+        pool.close()
+    return {ask: found[ask] for ask in wanted}

@@ -1,0 +1,79 @@
+"""What is asked of a compiler, and what comes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.catalog.accelerators import HOST, memory_of
+from harness.core.case import Case
+from harness.core.record import STATIC_FIGURES, Cost, Static
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    case: Case
+    target: str
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """`status` is a record's; without figures, `static` says why. `cached`: nothing was compiled for it."""
+
+    status: str
+    static: Static
+    reason: str | None = None
+    cost: Cost = field(default_factory=Cost)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    expected: bool = False
+    cached: bool = False
+    passing: bool = False  # due to this machine's state, not to what was asked
+
+    @classmethod
+    def failed(cls, status: str, reason: str, *, passing: bool = False) -> CompileResult:
+        return cls(status, Static.none(reason), reason, passing=passing)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> CompileResult:
+        """From what a process says of a case that it compiled."""
+        return cls(
+            "ok",
+            Static.from_json(told["static"]),
+            cost=Cost(**told["cost"]),
+            facts=told["facts"],
+            expected=told["expected"],
+        )
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same would come out again: not where a process died, or a trace took too long."""
+        if self.passing:
+            return False
+        planned_out = self.static.fits is False
+        counted = any(getattr(self.static, name) is not None for name in STATIC_FIGURES)
+        return self.status == "unsupported" or (self.status == "ok" and (counted or planned_out))
+
+    def judged(self, target: str, host_bytes: int) -> CompileResult:
+        """With the verdict on whether its plan fits the target's memory, for the host `host_bytes`."""
+        planned = self.static.planned_bytes
+        if planned is None:
+            return self
+        limit = host_bytes if target == HOST else memory_of(target)
+        fits = None if limit is None else planned <= limit
+        return dataclasses.replace(self, static=dataclasses.replace(self.static, fits=fits))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name not in {"cached", "passing"}
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CompileResult:
+        """What :meth:`to_json` wrote, out of the cache. ValueError or TypeError where it is not that."""
+        values = dict(data)
+        values["static"], values["cost"] = Static.from_json(values["static"]), Cost(**values["cost"])
+        return cls(**values, cached=True)

@@ -1,0 +1,214 @@
+"""`seqsweep static`: every case of a schedule compiled for every target, stored like a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.catalog.accelerators import HOST, absent, target
+from harness.core.case import Case
+from harness.core.record import Cost, Record, Static
+from harness.core.units import format_count
+from harness.run.compile.max_seq import Fit, MaxSeqSearch
+from harness.run.compile.pool import Pool
+from harness.run.compile.request import CompileRequest, CompileResult
+from harness.run.events import Listener
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.records import Provenance
+from harness.run.resume import Request
+from harness.run.runner import RunOutcome
+from harness.run.session import Done, new_folder, terminable
+from harness.store.runs import RunFolder
+from harness.sweep.schedule import Group
+
+
+def static_run(
+    request: Request, targets: Sequence[str], listener: Listener, *, longest: bool = False
+) -> Done:
+    """Compile to the end, or to Ctrl-C: what was compiled is kept, and is not compiled again.
+
+    With `longest`, also lengths beyond the schedule's, for the largest one that fits each target.
+    """
+    for kind in dict.fromkeys(target(name).kind for name in targets):
+        missing = absent(kind) if kind != HOST else None
+        if missing:
+            listener.message(missing)
+    with ExitStack() as stack:
+        pool = Pool(request.catalog, request.results)
+        stack.callback(pool.close)
+        stack.enter_context(terminable())
+        settings = request.schedule.suites[0].settings
+        facts = FingerprintProbe("cpu", settings.threads).wait()
+        folder = new_folder(request)
+        folder.update_info(targets=list(targets))
+        stamp = Provenance(
+            run=folder.id,
+            fingerprint=folder.write_fingerprint(facts["fingerprint"]),
+            environment=folder.write_environment(facts["environment"]),
+            seed=settings.seed,
+        )
+        return _StaticRun(request, targets, listener, pool, folder, stamp).run(longest=longest)
+
+
+class _StaticRun:
+    def __init__(
+        self,
+        request: Request,
+        targets: Sequence[str],
+        listener: Listener,
+        pool: Pool,
+        folder: RunFolder,
+        stamp: Provenance,
+    ) -> None:
+        self.request, self.targets, self.listener = request, targets, listener
+        self.pool, self.folder, self.stamp = pool, folder, stamp
+        self.groups = {case.id: (at, g) for at, g in enumerate(request.schedule.groups) for case in g.cases}
+        self.answers: dict[str, dict[str, CompileResult]] = {}
+        self.written: list[Record] = []
+        self.shown = -1
+        self.asked = self.told = self.cached = self.compiled = 0
+        self.start = time.monotonic()
+
+    def run(self, *, longest: bool) -> Done:
+        found: list[Fit] = []
+        interrupted = False
+        schedule = self.request.schedule
+        try:
+            self._write([self._impossible(skip.case, skip.reason) for skip in schedule.skips])
+            for group in schedule.groups:
+                for case in group.cases:
+                    for name in self.targets:
+                        self._ask(CompileRequest(case, name), group)
+            self._hear(self._take)
+            if longest:
+                found = self._longest()
+        except KeyboardInterrupt:
+            interrupted = True
+            self.written = list(self.folder.read().records)  # a Ctrl-C may come between writing and noting it
+            self._write([self._record(case) for group in schedule.groups for case in group.cases])
+        overhead = self._account()
+        finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
+        largest = [dataclasses.asdict(one) for one in found]
+        self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
+        return Done(self.folder, RunOutcome(tuple(self.written), interrupted, overhead))
+
+    def _ask(self, ask: CompileRequest, group: Group) -> None:
+        self.asked += 1
+        self.pool.ask(ask, group.settings)
+
+    def _hear(self, take: Callable[[CompileRequest, CompileResult], None]) -> None:
+        """Take answers until none is waited for."""
+        while self.told < self.asked:
+            ask, answer = self.pool.next()
+            self.told += 1
+            self.cached += answer.cached
+            self.compiled += not answer.cached and answer.status != "unsupported"
+            take(ask, answer)
+
+    def _longest(self) -> list[Fit]:
+        search = MaxSeqSearch(self.request.schedule, self.answers)
+        while asks := search.asks():
+            lengths = sorted({ask.case.seq for ask, _ in asks})
+            shown = ", ".join(map(format_count, lengths))
+            self.listener.message(f"the largest length that fits: trying {shown}")
+            for ask, group in asks:
+                self._ask(ask, group)
+            self._hear(search.tell)
+        return search.found()
+
+    def _take(self, ask: CompileRequest, answer: CompileResult) -> None:
+        at, group = self.groups[ask.case.id]
+        self.answers.setdefault(ask.case.id, {})[ask.target] = answer
+        if at != self.shown:
+            self.shown = at
+            self.listener.group_started(at, group.key, [case.id for case in group.cases], self._remaining())
+        self.listener.case_state(ask.case.id, f"{ask.target}: {answer.reason or 'compiled'}")
+        if all(len(self.answers.get(case.id, ())) == len(self.targets) for case in group.cases):
+            records = self._write([self._record(case) for case in group.cases])
+            self.listener.group_finished(records, self._remaining())
+
+    def _write(self, records: Sequence[Record | None]) -> list[Record]:
+        """Those of the records that are there and not written yet, written."""
+        known = {record.case for record in self.written}
+        new = [record for record in records if record is not None and record.case not in known]
+        if new:
+            self.folder.append(new)
+            self.written += new
+        return new
+
+    def _record(self, case: Case) -> Record | None:
+        """None while nothing is known of the case."""
+        answers = self.answers.get(case.id)
+        if not answers:
+            return None
+        told = [answers[name] for name in self.targets if name in answers]
+        best = next((one for one in told if one.status == "ok"), told[0])
+        facts: dict[str, Any] = {}
+        for name, answer in answers.items():
+            facts |= {fact if name == HOST else f"{fact} on {name}": v for fact, v in answer.facts.items()}
+        statics = {name: answers[name].static for name in self.targets if name in answers}
+        return self._built(case, best.status, best.reason, statics, best.cost, facts, expected=best.expected)
+
+    def _impossible(self, case: Case, reason: str) -> Record:
+        return self._built(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
+
+    def _built(
+        self,
+        case: Case,
+        status: str,
+        reason: str | None,
+        static: Mapping[str, Static],
+        cost: Cost | None = None,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        expected: bool = False,
+    ) -> Record:
+        info = self.request.catalog.implementation(case.implementation)
+        _, group = self.groups.get(case.id, (0, None))
+        return Record(
+            run=self.stamp.run,
+            case=case.id,
+            family=case.family,
+            implementation=case.implementation,
+            semantics=info.semantics,
+            options=dict(case.options),
+            framework=info.framework,
+            device=case.device,
+            mode=case.mode,
+            seq=case.seq,
+            workload=dict(case.workload),
+            seed=self.stamp.seed,
+            status=status,
+            reason=reason,
+            expected=expected,
+            baseline=bool(group and case.id in group.baselines.get(case.id, ())),
+            facts=facts or {},
+            static=static,
+            cost=cost or Cost(),
+            source=info.hash,
+            fingerprint=self.stamp.fingerprint,
+            environment=self.stamp.environment,
+            started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+
+    def _remaining(self) -> float | None:
+        left = self.asked - self.told
+        return (time.monotonic() - self.start) / self.compiled * left if self.compiled else None
+
+    def _account(self) -> dict[str, Any]:
+        """`compile_s` is the time that the lanes spent compiling, per lane; refusals are neither count."""
+        wall = time.monotonic() - self.start
+        compiling = min(wall, self.pool.busy_s / len(self.pool.lanes))
+        return {
+            "wall_s": round(wall, 3),
+            "work_s": round(compiling, 3),
+            "share": compiling / wall if wall > 0 else None,
+            "compile_s": round(compiling, 3),
+            "other_s": round(wall - compiling, 3),
+            "compiled": self.compiled,
+            "cached": self.cached,
+        }

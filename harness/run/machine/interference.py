@@ -1,0 +1,184 @@
+"""What took the processor away while a group was sampled: steal, heat, a clock that moves.
+
+A reading cannot know that its machine was slowed; the kernel and the driver can. What they counted
+becomes a warning on every time of the group, whose members share the machine. Nothing is dropped
+for it, and what cannot be read is unknown: unknown gives no warning.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+STEAL = 0.05  # of the time the cores were wanted
+LEAST_JIFFIES = 100  # wanted; of fewer, a share means nothing
+CLOCK = 0.90  # of the highest clock; a lower one is no ripple
+LOOK_SECONDS = 1e-3  # that a look at the clock may take, a round
+FREE_LOOKS = 10  # looks that the first ones, from cold, may cost more
+SMI_SECONDS = 10.0
+
+SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat"}
+_REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the latter in older drivers
+
+
+def _usable() -> frozenset[int]:
+    return frozenset(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class MachineCounters:
+    """Where the counters are read, for the cores that this process may use."""
+
+    stat: Path = Path("/proc/stat")
+    cpus: Path = Path("/sys/devices/system/cpu")
+    smi: str = "nvidia-smi"
+    cores: frozenset[int] = field(default_factory=_usable)
+
+
+class Interference:
+    """Begins to watch when it is made; look once a round, and ask for the warnings at the end."""
+
+    def __init__(
+        self,
+        device: str,
+        now: Callable[[], float] = time.perf_counter,
+        machine: MachineCounters | None = None,
+    ) -> None:
+        self.device, self.now = device, now
+        self.machine = machine or MachineCounters()
+        self.clock_files = [
+            path
+            for core in sorted(self.machine.cores)
+            if (path := self.machine.cpus / f"cpu{core}/cpufreq/scaling_cur_freq").exists()
+        ]
+        self.clocks: list[int] = []
+        self.looked_s = 0.0
+        self.throttles = throttles(self.machine)
+        self.jiffies = jiffies(self.machine)
+
+    def look(self) -> None:
+        """Note the clock, unless looking has proved slow: some kernels take 10 ms for each core."""
+        if not self.clock_files or self.looked_s > LOOK_SECONDS * (len(self.clocks) + FREE_LOOKS):
+            return
+        start = self.now()
+        found = fastest(self.clock_files)
+        self.looked_s += self.now() - start
+        if found is not None:
+            self.clocks.append(found)
+
+    def warnings(self) -> list[str]:
+        """One sentence for each thing that happened since, with what to do."""
+        found = [
+            _stolen(self.jiffies, jiffies(self.machine)),
+            _throttled(self.throttles, throttles(self.machine)),
+            _moved(self.clocks),
+            _held_back(slowdowns(self.machine.smi)) if self.device == "cuda" else None,
+        ]
+        return [sentence for sentence in found if sentence]
+
+
+def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
+    """(stolen, wanted) of the usable cores since boot; wanted is all that was not idle, stolen included.
+
+    An idle core has nothing to be stolen: in a share of all time it would hide what its neighbour lost.
+    """
+    stolen = wanted = 0
+    seen = False
+    for line in _read(machine.stat).splitlines():
+        name, *fields = line.split()
+        if not name.startswith("cpu") or not name[3:].isdigit() or int(name[3:]) not in machine.cores:
+            continue
+        if len(fields) < 8:
+            return None
+        user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+        stolen += steal
+        wanted += user + nice + system + irq + softirq + steal
+        seen = True
+    return (stolen, wanted) if seen else None
+
+
+def throttles(machine: MachineCounters) -> dict[int, int]:
+    """Core → how often it throttled for heat since boot, for the usable cores that count it."""
+    counts = {
+        core: _number(machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count")
+        for core in machine.cores
+    }
+    return {core: count for core, count in counts.items() if count is not None}
+
+
+def fastest(clock_files: Iterable[Path]) -> int | None:
+    """The highest clock in kHz: idle cores are slow on purpose, and this process keeps one awake."""
+    return max(filter(None, map(_number, clock_files)), default=None)
+
+
+def slowdowns(smi: str) -> int | None:
+    """Why the first visible GPU holds its clock back now, as the bits that nvidia-smi tells."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    for reasons in _REASONS:
+        command = [smi, f"--query-gpu={reasons}", "--format=csv,noheader", f"--id={first}"]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=SMI_SECONDS, check=False)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        try:
+            return int(answer.stdout.strip(), 16)
+        except ValueError:
+            continue  # a field that this driver does not know, or a GPU that does not tell
+    return None
+
+
+def _stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
+    if before is None or after is None:
+        return None
+    stolen, wanted = after[0] - before[0], after[1] - before[1]
+    if wanted < LEAST_JIFFIES or stolen <= STEAL * wanted:
+        return None
+    return (
+        f"the host took {100 * stolen / wanted:.0f} % of the processor's time away while it was sampled "
+        "(steal); measure on a quieter machine, ratios within rounds suffer less"
+    )
+
+
+def _throttled(before: Mapping[int, int], after: Mapping[int, int]) -> str | None:
+    count = sum(max(0, after[core] - before[core]) for core in before.keys() & after.keys())
+    if not count:
+        return None
+    return (
+        f"the processor throttled {count} time{'s' if count > 1 else ''} for heat while it was sampled; "
+        "let it cool and measure again, ratios within rounds suffer less"
+    )
+
+
+def _moved(clocks: list[int]) -> str | None:
+    if not clocks or min(clocks) >= CLOCK * max(clocks):
+        return None
+    return (
+        f"the processor's clock moved from {min(clocks) / 1e6:.2f} to {max(clocks) / 1e6:.2f} GHz while it "
+        "was sampled; hold it with sudo cpupower frequency-set -g performance"
+    )
+
+
+def _held_back(bits: int | None) -> str | None:
+    why = dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit)
+    if not why:
+        return None
+    return (
+        f"the GPU held its clock back when sampling ended ({', '.join(why)}); "
+        "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
+    )
+
+
+def _number(path: Path) -> int | None:
+    written = _read(path).strip()
+    return int(written) if written.isdigit() else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

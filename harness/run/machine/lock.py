@@ -1,0 +1,82 @@
+"""One benchmark per device at a time: two at once measure each other."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from harness.core.errors import MachineError
+from harness.core.units import format_seconds
+
+
+def lock_path(device: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"seqsweep-{device}.lock"
+
+
+@contextmanager
+def device_lock(device: str, command: str, path: Path | None = None) -> Generator[None]:
+    """Hold `device` for this process; MachineError names who holds it and since when.
+
+    The kernel releases the lock when the holder dies, however it dies.
+    """
+    where = path or lock_path(device)
+    try:
+        descriptor = _open(where)
+    except OSError as error:
+        raise MachineError(
+            f"{where} cannot be opened ({error.strerror}); remove it or make it writable"
+        ) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MachineError(
+                f"device {device} is held by {_holder(where)}; wait for it, or end it: "
+                "two benchmarks at once measure each other"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        holder = {"pid": os.getpid(), "command": command, "since": time.time()}
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        yield
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _open(where: Path) -> int:
+    """The lock's file, which every user of the machine may hold."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        return os.open(where, flags)
+    descriptor = os.open(where, flags | os.O_CREAT, 0o666)
+    with suppress(PermissionError):  # another user was faster
+        os.fchmod(descriptor, 0o666)  # the umask took it from others
+    return descriptor
+
+
+def held_by(device: str, path: Path | None = None) -> str | None:
+    """Who holds the lock and since when; None when it is free."""
+    where = path or lock_path(device)
+    if not where.exists():
+        return None
+    with where.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _holder(where)
+    return None
+
+
+def _holder(where: Path) -> str:
+    try:
+        holder = json.loads(where.read_text())
+        age = format_seconds(max(0.0, time.time() - holder["since"]), 2)
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process, which has not said its name"
+    return f'process {holder["pid"]} ("{holder["command"]}") for {age}'

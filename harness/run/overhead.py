@@ -1,0 +1,69 @@
+"""Where the time of a run goes, and how much of it is still to come."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.run.run_context import RunContext
+from harness.sweep.schedule import Group
+
+WORK = ("compile", "contract", "samples")
+PER_CASE = "startup_per_case_s"
+
+
+class RemainingTime:
+    """What remains, from earlier runs' wall times and from the groups of this one."""
+
+    def __init__(self, groups: Sequence[Group], known_s: Mapping[str, float]) -> None:
+        self.expected = [_before(group, known_s) for group in groups]
+        self.measured: list[float] = []
+
+    def took(self, seconds: float) -> None:
+        """The next group of the list has taken so long."""
+        self.measured.append(seconds)
+
+    def remaining(self) -> float | None:
+        """Seconds for the groups that have not been measured; None while nothing is known."""
+        known = [*self.measured, *(seconds for seconds in self.expected if seconds is not None)]
+        if not known:
+            return None
+        typical = statistics.fmean(known)
+        return sum(typical if e is None else e for e in self.expected[len(self.measured) :])
+
+
+def _before(group: Group, known_s: Mapping[str, float]) -> float | None:
+    """What a group took in an earlier run; cases unknown there take as long as the others do."""
+    known = [known_s[case.id] for case in group.cases if case.id in known_s]
+    return sum(known) * len(group.cases) / len(known) if known else None
+
+
+def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
+    """How much of the wall time was compiling, judging and sampling, and where the rest went."""
+    spent = {f"{name}_s": round(max(0.0, seconds), 3) for name, seconds in sorted(context.spent.items())}
+    spent["other_s"] = round(max(0.0, wall_s - sum(spent.values())), 3)
+    startups = context.startups_s
+    per_case = {PER_CASE: statistics.median(startups) if startups else None}
+    return _totals(wall_s, spent) | per_case
+
+
+def together(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The overhead of a run in two sittings: seconds add up; per case the sitting that had cases counts."""
+    parts = [
+        {name: s for name, s in one.items() if name.endswith("_s") and name not in {PER_CASE, "work_s"}}
+        for one in (before, now)
+    ]
+    total = {name: sum(part.get(name) or 0.0 for part in parts) for name in {**parts[0], **parts[1]}}
+    per_case = {PER_CASE: now.get(PER_CASE) or before.get(PER_CASE)}
+    return _totals(total.pop("wall_s", 0.0), total) | per_case
+
+
+def _totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
+    work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)
+    return {
+        "wall_s": round(wall_s, 3),
+        "work_s": round(work_s, 3),
+        "share": work_s / wall_s if wall_s > 0 else None,
+        **{name: round(seconds, 3) for name, seconds in spent.items()},
+    }

@@ -1,0 +1,48 @@
+"""The seam between the runner and the processes it drives; tests put a fake behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from harness.core.protocol import Job
+
+
+class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an error
+    """A question ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
+
+    `alive`: the process raised an exception and can be asked again; otherwise it is gone.
+    """
+
+    def __init__(self, status: str, reason: str, *, alive: bool = False) -> None:
+        super().__init__(reason)
+        self.status, self.reason, self.alive = status, reason, alive
+
+
+class Worker(Protocol):
+    """One measuring process, parked (stopped) whenever no question is open."""
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
+        """The answer to a question, given within `seconds` of the process's own turn.
+
+        Raises Ended when the process fails, dies, hangs or exhausts its memory instead; Unsupported
+        when it refuses.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the process and everything it started."""
+        ...
+
+
+class Executor(Protocol):
+    def spawn(self, job: Job, limit_bytes: int) -> Worker:
+        """Start a process. `limit_bytes` bounds the resident size of all living ones together.
+
+        Raises Ended or Unsupported as `ask` does, and MachineError when nothing can be started here.
+        """
+        ...
+
+    def close(self) -> None:
+        """End everything."""
+        ...

@@ -1,0 +1,148 @@
+"""A fork server as the runner sees it: started in the background, waited for at its first use.
+
+`interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front
+of its import path, further variables. Without `tracing` its cases start sooner, and have no figures from
+fake tensors.
+"""
+
+from __future__ import annotations
+
+import select
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.catalog import child_process
+from harness.core import protocol
+from harness.core.errors import MachineError, Unsupported
+from harness.core.protocol import Job
+from harness.run.processes.executor import Ended
+from harness.run.processes.output_log import Log
+
+START_SECONDS = 180.0
+FORK_SECONDS = 60.0
+END_SECONDS = 10.0
+
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",  # else libtpu is mapped and chatters
+    "OMP_WAIT_POLICY": "PASSIVE",  # a spinning neighbour doubles a torch sample
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+class Server:
+    """`exits` are the exit codes of its workers that have ended, by process id."""
+
+    def __init__(
+        self,
+        frameworks: Sequence[str],
+        folder: Path,
+        device: str,
+        *,
+        interpreter: str = sys.executable,
+        path: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        tracing: bool = True,
+    ) -> None:
+        self.frameworks = ",".join(frameworks)
+        self.exits: dict[int, int] = {}
+        self.missing: str | None = None
+        self.ready = False
+        self.end, theirs = protocol.pair()
+        self.log = Log(folder / f"server-{self.frameworks}-{self.end.fileno()}.log")
+        command = [interpreter, "-m", "harness.worker.fork_server"]
+        with theirs, self.log.open() as log:
+            self.process = subprocess.Popen(
+                [
+                    *command,
+                    self.frameworks,
+                    str(theirs.fileno()),
+                    str(folder),
+                    *([] if tracing else ["untraced"]),
+                ],
+                env={**_environment(device, path), **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def wait_ready(self) -> None:
+        """Return when the framework is imported. MachineError when that fails."""
+        if self.ready:
+            return
+        self.end.settimeout(START_SECONDS)
+        try:
+            message, _ = protocol.receive(self.end)
+        except TimeoutError:
+            raise MachineError(
+                f"importing {self.frameworks} took more than {START_SECONDS:.0f} s; free the machine"
+            ) from None
+        if message is None:
+            raise MachineError(
+                f"the {self.frameworks} server did not start ({self.log.last_line()}); "
+                f"try: python -c 'import {self.frameworks}'"
+            )
+        self.missing = message.get("missing")
+        self.ready = True
+        self.end.settimeout(FORK_SECONDS)
+
+    def fork(self, job: Job, fds: list[int]) -> int:
+        """A worker's process id. Unsupported without the framework, Ended when the server fails."""
+        self.wait_ready()
+        if self.missing:
+            raise Unsupported(f"{self.missing}; pip install {job.framework}")
+        try:
+            protocol.send(self.end, {"fork": job.to_json()}, fds)
+            while (pid := self._take()) == 0:
+                continue
+        except (BrokenPipeError, ConnectionResetError):
+            pid = None
+        except TimeoutError:
+            self.close()
+            raise Ended(
+                "crashed",
+                f"the {self.frameworks} server did not fork within {FORK_SECONDS:.0f} s; free the machine",
+            ) from None
+        if pid is None:
+            raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
+        return pid
+
+    def drain(self) -> None:
+        """Take what the server has said about ended workers."""
+        while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
+            if self._take() is None:
+                return
+
+    def _take(self) -> int | None:
+        """One message: the id of a new worker, 0 after the end of one, None when the server is gone."""
+        message, _ = protocol.receive(self.end)
+        if message is None:
+            return None
+        if "exited" in message:
+            self.exits[message["exited"]] = message["status"]
+            return 0
+        return int(message["pid"])
+
+    def close(self) -> None:
+        """The server ends everything below it when this end is closed, then itself."""
+        self.end.close()
+        try:
+            self.process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _environment(device: str, path: Sequence[str]) -> dict[str, str]:
+    environment = {**child_process.environment(path), **ENVIRONMENT}
+    if device != "cpu":
+        environment["JAX_PLATFORMS"] = f"{device},cpu"
+    return environment

@@ -1,0 +1,130 @@
+"""The memory of measuring processes, watched from outside."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import resource
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from harness.core.units import format_bytes
+
+NEAR = 0.9
+LOOKS = 10
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class MemoryMonitor:
+    """What the living processes have taken since their fork.
+
+    Resident bytes count for all of them together; of its address space a process is allowed so many
+    bytes beyond what its backend mapped at start, which is what its RLIMIT_AS says.
+    """
+
+    def __init__(self) -> None:
+        self.limit_bytes = 0
+        self.kills = _oom_kills()
+        self.turn: int | None = None
+        self.before: dict[int, int] = {}
+        self.private: dict[int, int] = {}
+        self.allowed: dict[int, int] = {}
+        self.taken: dict[int, int] = {}
+        self.seen: dict[int, deque[int]] = {}
+
+    def add(self, pid: int, allowed: int) -> None:
+        self.before[pid], self.private[pid] = _private(pid), 0
+        self.allowed[pid], self.taken[pid] = allowed, 0
+        self.seen[pid] = deque(maxlen=LOOKS)
+
+    def remove(self, pid: int) -> None:
+        for table in (self.before, self.private, self.allowed, self.taken, self.seen):
+            table.pop(pid, None)
+
+    def look(self, turn: int) -> str | None:
+        """Note the sizes; a sentence when all processes together pass the limit.
+
+        What is parked does not grow: it is looked at once a turn, so that looking stays cheap.
+        """
+        if turn != self.turn:
+            self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
+            self.private.update({pid: _private(pid) - size for pid, size in others})
+        if turn in self.before:
+            private = self.private[turn] = _private(turn) - self.before[turn]
+            self.taken[turn] = max(self.taken[turn], private, _mapped(turn, self.allowed[turn]))
+            self.seen[turn].append(private)
+        total = sum(max(0, private) for pid, private in list(self.private.items()) if pid in self.before)
+        if total <= self.limit_bytes or turn not in self.before:
+            return None
+        return (
+            f"resident memory reached {format_bytes(total)}; "
+            f"the limit is {format_bytes(self.limit_bytes)}: raise --memory"
+        )
+
+    def near_limit(self, pid: int) -> str | None:
+        """How close a process came to its limit, when that is close enough to explain its death."""
+        taken, allowed = self.taken.get(pid, 0), self.allowed.get(pid, 0)
+        if not allowed or taken < NEAR * allowed:
+            return None
+        return f"with {format_bytes(taken)} taken of the {format_bytes(allowed)} allowed"
+
+    def kernel_killed(self) -> bool:
+        """Whether the kernel has killed for want of memory since this was last asked."""
+        before, self.kills = self.kills, _oom_kills()
+        return self.kills > before
+
+    def growing(self, pid: int) -> str | None:
+        """A sentence when a process that ran out of time was on its way out of memory.
+
+        It was, when it never stopped growing over the last looks, and as much again would not fit.
+        """
+        seen, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
+        rising = len(seen) == LOOKS and all(a < b for a, b in itertools.pairwise(seen))
+        if not rising or 2 * seen[-1] < allowed:
+            return None
+        return f"still growing, with {format_bytes(seen[-1])} taken of the {format_bytes(allowed)} allowed"
+
+
+def _private(pid: int) -> int:
+    """Resident bytes that no file backs, of a process and what it has started."""
+    sizes = [_sizes(member) for member in _family(pid)]
+    return sum(resident - shared for _, resident, shared in sizes)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all below it; the kernel's lists of children cost a hundredth of a scan of /proc."""
+    family = [pid]
+    for member in family:  # grows on the way
+        with suppress(OSError):  # it has ended
+            tasks = Path(f"/proc/{member}/task").iterdir()
+            family += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return family
+
+
+def _mapped(pid: int, allowed: int) -> int:
+    """How much of the allowed address space a process has mapped; 0 while it has no limit."""
+    try:
+        cap, _ = resource.prlimit(pid, resource.RLIMIT_AS)
+    except OSError:
+        return 0  # it has ended
+    return 0 if cap == resource.RLIM_INFINITY else allowed - (cap - _sizes(pid)[0])
+
+
+def _sizes(pid: int) -> tuple[int, int, int]:
+    """(address space, resident, shared) in bytes; zeros when it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0, 0, 0
+    mapped, resident, shared = (int(field) * _PAGE for field in fields[:3])
+    return mapped, resident, shared
+
+
+def _oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

@@ -1,0 +1,175 @@
+"""The real executor: workers of fork servers, stopped between their turns."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from harness.core import protocol
+from harness.core.errors import MachineError, SideError, Unsupported
+from harness.core.protocol import Job
+from harness.run.processes.executor import Ended
+from harness.run.processes.exit_cause import MORE_MEMORY, explain
+from harness.run.processes.fork_client import Server
+from harness.run.processes.memory_monitor import MemoryMonitor
+from harness.run.processes.output_log import Log
+
+POLL_SECONDS = 0.05
+DEATH_SECONDS = 1.0  # how long a server may take to say how a worker died
+
+
+class Process:
+    """A worker in its own process group; see :class:`harness.run.processes.executor.Worker`."""
+
+    def __init__(self, server: Server, job: Job, watch: MemoryMonitor, log: Log) -> None:
+        self.server, self.watch, self.log = server, watch, log
+        self.open = True
+        self.end, theirs = protocol.pair()
+        with theirs, log.open() as output:
+            self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
+        if job.role != "desk":  # a desk's memory is the harness's own
+            watch.add(self.pid, job.memory_bytes)
+
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
+        if not self.open:
+            raise Ended("crashed", "its process has been ended")
+        if self._spoke():
+            self.close()
+            raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
+        self._signal(signal.SIGCONT)
+        deadline = time.monotonic() + seconds
+        try:
+            protocol.send(self.end, {"do": verb, **arguments})
+            answer = self._wait(deadline, seconds)
+        except (BrokenPipeError, ConnectionResetError):
+            answer = None
+        if answer is None:
+            raise self._died()
+        self._signal(signal.SIGSTOP)
+        self.log.cut()
+        if "misplaced" in answer:
+            raise SideError(answer["misplaced"])
+        if "unsupported" in answer:
+            raise Unsupported(answer["unsupported"])
+        if "failed" in answer:
+            kind, reason = answer["failed"]["kind"], answer["failed"]["reason"]
+            remedy = f"; {MORE_MEMORY}" if kind == "oom" else ""
+            raise Ended(kind, f"{reason}{remedy}", alive=True)
+        return answer["ok"]
+
+    def _spoke(self) -> bool:
+        """Whether something lies there that nobody asked for; its end is not such a thing."""
+        with suppress(OSError):
+            return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        return False
+
+    def _wait(self, deadline: float, seconds: float) -> dict[str, Any] | None:
+        """The next message; None when the process is gone. Ended when it must be killed first."""
+        while not select.select([self.end], [], [], POLL_SECONDS)[0]:
+            self.log.cut()
+            over = self.watch.look(self.pid)
+            if over:
+                self.close()
+                raise Ended("oom", over)
+            if time.monotonic() > deadline:
+                near = self.watch.near_limit(self.pid) or self.watch.growing(self.pid)
+                self.close()
+                if near:
+                    raise Ended("oom", f"no answer within {seconds:.0f} s, {near}; raise --memory")
+                raise Ended("timeout", f"no answer within {seconds:.0f} s of its own turn; raise --timeout")
+        return protocol.receive(self.end)[0]
+
+    def _died(self) -> Ended:
+        near = self.watch.near_limit(self.pid)
+        deadline = time.monotonic() + DEATH_SECONDS
+        while self.server.alive() and time.monotonic() < deadline:
+            self.server.drain()
+            if self.pid in self.server.exits:
+                break
+            time.sleep(0.005)
+        self.server.drain()
+        killed = self.watch.kernel_killed()
+        status, reason = explain(self.server.exits.get(self.pid), self.log.tail(), near, killed=killed)
+        self.close()
+        return Ended(status, reason)
+
+    def _signal(self, number: int) -> None:
+        """To the worker's group, and to the worker itself, which may have left its group."""
+        for send in (os.killpg, os.kill):
+            with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
+                send(self.pid, number)
+
+    def kill(self) -> None:
+        """From any thread: the process ends, and whoever waits for its answer is told so."""
+        self._signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            self.watch.remove(self.pid)
+            self._signal(signal.SIGKILL)
+            self.end.close()
+            self.log.remove()
+
+
+class Processes:
+    """Fork servers by framework, started when first named and kept for the whole run.
+
+    For a side of a gate: by another `interpreter`, with the folders of `path` first on its import path.
+    """
+
+    def __init__(
+        self,
+        frameworks: Sequence[str],
+        device: str,
+        *,
+        interpreter: str = sys.executable,
+        path: Sequence[str] = (),
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+        self.device = device
+        self.interpreter, self.path = interpreter, path
+        self.watch = MemoryMonitor()
+        self.count = 0
+        self.servers: dict[str, Server] = {}
+        for name in frameworks:
+            self._start(name)
+
+    def spawn(self, job: Job, limit_bytes: int) -> Process:
+        self.watch.limit_bytes = limit_bytes
+        self.count += 1
+        try:
+            server = self.servers.get(job.framework)
+            if server is None or not (server.alive() or server.missing):
+                server = self._start(job.framework)
+            return Process(server, job, self.watch, Log(self.folder / f"worker-{self.count}.log"))
+        except OSError as error:
+            raise MachineError(
+                f"no process can be started below {self.folder} ({error.strerror}); free space or processes"
+            ) from None
+
+    def _start(self, framework: str) -> Server:
+        before = self.servers.pop(framework, None)
+        if before is not None:
+            before.close()
+        server = self.servers[framework] = Server(
+            [framework], self.folder, self.device, interpreter=self.interpreter, path=self.path
+        )
+        return server
+
+    def close(self) -> None:
+        for server in self.servers.values():
+            server.end.close()  # all of them first: each then ends its own processes
+        for server in self.servers.values():
+            server.close()
+        shutil.rmtree(self.folder, ignore_errors=True)

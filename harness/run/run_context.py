@@ -1,0 +1,53 @@
+"""What all groups of a run share."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.catalog.catalog import Catalog
+from harness.run.events import Listener
+from harness.run.predict import Prediction
+from harness.run.processes.executor import Executor
+from harness.run.records import Provenance
+
+DEPTHS = ("static", "check", "run")
+
+Clock = Callable[[], float]
+
+
+def _seconds() -> dict[str, float]:
+    return defaultdict(float)
+
+
+Checks = Collection[str] | Mapping[str, Collection[str]] | None
+
+
+@dataclass
+class RunContext:
+    """`depth` says how far each case goes (DEPTHS): compiled, judged, or measured as well.
+
+    `checks` are the ids of those that cases are put to at depth `check`, the same for all cases or by the id
+    of the case; None stands for all.
+    `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
+    """
+
+    executor: Executor
+    catalog: Catalog
+    stamp: Provenance
+    listener: Listener
+    folder: Path
+    depth: str = "run"
+    checks: Checks = ()
+    clock: Clock = time.monotonic
+    prediction: Prediction = field(default_factory=Prediction)
+    spent: dict[str, float] = field(default_factory=_seconds)
+    startups_s: list[float] = field(default_factory=list[float])
+
+    def checks_of(self, case: str) -> list[str] | None:
+        """The checks that a case is put to; None: all of its family's."""
+        wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
+        return None if wanted is None else sorted(wanted)

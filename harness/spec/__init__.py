@@ -1,1 +1,0 @@
-"""Layer 0: the words of the project as plain data. Standard library only."""

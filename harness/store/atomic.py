@@ -1,0 +1,56 @@
+"""Writing so that a crash leaves the old file or the new one, and a full disk leaves a sentence."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.core.errors import MachineError
+
+
+def refused(path: Path, error: OSError) -> MachineError:
+    """What to tell the user when the machine does not let us write."""
+    return MachineError(
+        f"{path}: cannot be written ({error.strerror or error}); "
+        "free space or permit writing there, or name another folder with --results"
+    )
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Hand all bytes to the disk: `os.write` may take only some of them."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Write a whole file: complete under a temporary name, then renamed. Raises MachineError."""
+    temporary: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary = Path(name)
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+        temporary.chmod(0o644)  # mkstemp lets nobody else read
+        temporary.replace(path)
+    except OSError as error:
+        raise refused(path, error) from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write whole files by name into a folder, which is made if missing. Raises MachineError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refused(folder, error) from None
+    for name, data in contents.items():
+        replace(folder / name, data)
+    return [folder / name for name in contents]

@@ -1,0 +1,138 @@
+"""Read YAML without losing the line of any key or value."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import yaml
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.nodes import Node as YamlNode
+from yaml.reader import ReaderError
+
+from harness.core.errors import UsageError
+from harness.sweep.yaml_nodes import Entry, Listing, Node, Scalar, YamlMapping
+
+_NULL = "tag:yaml.org,2002:null"
+_BOOL = "tag:yaml.org,2002:bool"
+_TEXT = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+_PLAIN = {_NULL, _BOOL, _TEXT} | {
+    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value")
+}
+
+
+def read(path: Path) -> Node:
+    """The file as nodes. UsageError names file and line of anything that is not YAML."""
+    file = displayed(path)
+    text = _text(path, file)
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        raise UsageError(_syntax(error, file)) from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UsageError(f"{file}:{line}: a control character stands here; remove it") from None
+    except RecursionError:
+        raise UsageError(f"{file}:1: lists are nested too deeply to read") from None
+    if root is None:
+        raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
+    return _Reader(file).node(root)
+
+
+def displayed(path: Path) -> str:
+    """The path as errors show it: relative where that is shorter."""
+    return min(os.path.relpath(path), str(path.absolute()), key=len)
+
+
+def _text(path: Path, file: str) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror}); name another with --config") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{file}:{line}: byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        ) from None
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
+    begun = error.context_mark
+    context = f" {error.context} begun in line {begun.line + 1}" if begun and error.context else ""
+    return (
+        f"{file}:{line}: not YAML{context}: {error.problem or 'unreadable'}; "
+        "ids with brackets and values with colons need quotes"
+    )
+
+
+class _Reader:
+    """Turns composed nodes into ours. What an alias names is read once, however often it is used."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._done: dict[int, Node] = {}
+        self._open: set[int] = set()
+
+    def node(self, node: YamlNode) -> Node:
+        key = id(node)
+        if key in self._open:
+            raise UsageError(
+                f"{self._where(node)}: an alias stands inside what it names; write the value out"
+            )
+        if key not in self._done:
+            self._open.add(key)
+            self._done[key] = self._read(node)
+            self._open.discard(key)
+        return self._done[key]
+
+    def _where(self, node: YamlNode) -> str:
+        return f"{self._file}:{node.start_mark.line + 1}"
+
+    def _read(self, node: YamlNode) -> Node:
+        if isinstance(node, MappingNode):
+            return self._table(node)
+        if isinstance(node, SequenceNode):
+            return Listing(self._where(node), tuple(self.node(item) for item in node.value))
+        if not isinstance(node, ScalarNode) or node.tag not in _PLAIN:
+            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
+        value: str | bool | None = node.value
+        if node.tag == _NULL:
+            value = None
+        elif node.tag == _BOOL:
+            value = node.value.lower() in {"yes", "true", "on"}
+        return Scalar(self._where(node), node.value, value)
+
+    def _table(self, node: MappingNode) -> YamlMapping:
+        inherited: dict[str, Entry] = {}
+        own: dict[str, Entry] = {}
+        for key, value in node.value:
+            where = self._where(key)
+            if key.tag == _MERGE:
+                for name, entry in self._merged(value).items():
+                    inherited.setdefault(name, entry)
+                continue
+            if key.tag != _TEXT:
+                written = f" {key.value}" if isinstance(key, ScalarNode) else ""
+                raise UsageError(f"{where}: the key{written} is not text; write it in quotes")
+            if key.value in own:
+                raise UsageError(
+                    f'{where}: duplicate key "{key.value}"; it stands in {own[key.value].where} too'
+                )
+            own[key.value] = Entry(where, self.node(value))
+        return YamlMapping(self._where(node), {**inherited, **own})
+
+    def _merged(self, value: YamlNode) -> dict[str, Entry]:
+        """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
+        found: dict[str, Entry] = {}
+        for part in value.value if isinstance(value, SequenceNode) else [value]:
+            table = self.node(part)
+            if not isinstance(table, YamlMapping):
+                raise UsageError(f"{self._where(value)}: << needs a mapping, named by an alias such as *mask")
+            for name, entry in table.entries.items():
+                found.setdefault(name, entry)
+        return found

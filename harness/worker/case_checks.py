@@ -1,0 +1,91 @@
+"""Putting a case to its family's checks, in its own process: a check calls it on inputs of its making."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.catalog.check import Check, Trial
+from harness.catalog.contract import Judgement
+from harness.catalog.family import Family
+from harness.catalog.implementation import Implementation
+from harness.core.errors import Unsupported
+from harness.core.protocol import Job
+from harness.core.static_figures import plain
+from harness.worker import array_files, resource_limits
+from harness.worker.frameworks.base import Prepared
+
+
+class Examined(Protocol):
+    """What an examination needs of a bench."""
+
+    job: Job
+    family: Family
+    implementation: Implementation
+    workload: Any
+    names: tuple[str, ...]
+    folder: Path
+    prepared: Prepared
+
+    def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any: ...
+    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any: ...
+
+
+def run_checks(bench: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
+    """A plain dict per check that concerns the case; one that raises has failed, and says how."""
+    meant = bench.implementation
+    wanted = [
+        check
+        for check in bench.family.checks
+        if (only is None or f"{bench.family.name}/{check.name}" in only)
+        and check.concerns(meant.semantics, bench.job.mode, bench.names, bench.workload, name=meant.name)
+    ]
+    if not wanted:
+        return []
+    inputs = dict(array_files.read(bench.folder / "set0", only=bench.names))
+    trial = Trial(
+        workload=bench.workload,
+        inputs=inputs,
+        result=bench.answer(inputs, cotangent),
+        call=lambda changed: bench.answer({**inputs, **changed}, cotangent),
+        solve=bench.solve,
+        static=bench.prepared.static,
+        mode=bench.job.mode,
+        options=bench.job.options,
+    )
+    known = meant.fails(bench.workload, bench.job.options)
+    verdicts = ((check, _judge(check, trial)) for check in wanted)
+    return [
+        _told(bench.family.name, check, verdict, known.get(check.name))
+        for check, verdict in verdicts
+        if verdict is not None
+    ]
+
+
+def _judge(check: Check, trial: Trial) -> Judgement | None:
+    """None where the check needs another workload that the implementation does not support."""
+    try:
+        return check.judge(trial)
+    except Unsupported:
+        return None
+    except MemoryError:
+        raise  # the case's limit, not its answer
+    except Exception as error:
+        return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.said(error)}")
+
+
+def _told(family: str, check: Check, verdict: Judgement, known: str | None) -> dict[str, Any]:
+    """`known`: why it is meant to fail here; then passing is what is wrong."""
+    reason = verdict.reason
+    if known and check.decides:
+        said = f"declared to fail ({known}), but it holds"
+        reason = said if verdict.passed else f"{reason}; expected: {known}"
+    return {
+        "check": f"{family}/{check.name}",
+        "objection": check.objection,
+        "passed": bool(verdict.passed) if check.decides else None,
+        "figures": {name: plain(value) for name, value in verdict.figures.items()},
+        "reason": reason,
+        "expected": bool(known) and check.decides,
+    }

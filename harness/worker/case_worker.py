@@ -1,0 +1,236 @@
+"""The process of one case: build, compile, run once for the contract, then read the clock."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from harness.catalog import loading
+from harness.catalog.build import build, named_inputs
+from harness.core.errors import SideError, Unsupported
+from harness.core.protocol import Job
+from harness.core.units import format_bytes
+from harness.worker import array_files, leaks, resource_limits
+from harness.worker.case_checks import run_checks
+from harness.worker.frameworks import base as frameworks
+from harness.worker.frameworks.base import Patience, Prepared
+
+SHORT_SECONDS = 0.25  # a first call below this is repeated a while, for a better idea of a call's time
+COMPARED_BYTES = 1 << 24
+
+
+class CaseWorker:
+    """Answers `prepare`, `check`, `ready`, `sample`, `recheck` and `finish`, in that order."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.born = perf_counter()
+        self.folder = Path(job.folder)
+        self.framework = frameworks.get(job.framework)
+        self.calls: list[Callable[[], Any]] = []
+        self.inputs: list[Any] = []
+        self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}
+        self.turn = self.results = 0
+        self.wide = job.workload.get("dtype") == "f64"
+
+    def enter(self) -> None:
+        """Take the process over from another case that has had its turn in it."""
+        self.framework.enter(self.job.mode, wide=self.wide)
+
+    def do_prepare(self, trace_s: float) -> dict[str, Any]:
+        """Load, build and compile or trace; nothing of the workload's size exists yet."""
+        job = self.job
+        self.framework.start(job.device, job.threads, wide=self.wide)
+        self.enter()
+        self.threads = leaks.threads()
+        if job.device == "cpu":
+            resource_limits.cap_memory(job.memory_bytes)
+        module = self._module()
+        startup = perf_counter() - self.born
+        built = build(module, job.implementation, job.workload, job.options, job.mode)
+        self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
+        self.names = built.names
+        if (sharding := built.family.sharding(built.workload)) is not None:
+            raise Unsupported(
+                f"its workload lies on {sharding.devices} devices; compile it for a topology of as many, "
+                "as in seqsweep static --target tpu:v5p:4x4x8"
+            )
+        self.prepared = self.framework.prepare(
+            built.function, self.names, built.shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
+        )
+        return {**built.described(self.prepared.static, job.options), "startup_s": startup}
+
+    def _module(self) -> ModuleType:
+        """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
+        job = self.job
+        try:
+            module = loading.load(job.module)
+        except Exception as error:
+            if job.side is None:
+                raise
+            raise SideError(
+                f"the {job.side} does not load: {type(error).__name__}: {resource_limits.said(error)}"
+            ) from error
+        came_from(module, job.within)
+        return module
+
+    def do_check(self, cotangent: str | None) -> dict[str, Any]:
+        """Call it once on the first set; the result goes to a folder for the desk to judge."""
+        inputs = self._put("set0")
+        call = self.prepared.bind(inputs, self._cotangent(cotangent))
+        gc.collect()
+        rise = self.framework.rise()
+        seconds, result = self._timed(call)
+        high_water, compiled = rise(), self.framework.compilations()
+        until = perf_counter() + SHORT_SECONDS / 10
+        while seconds < SHORT_SECONDS and perf_counter() < until:
+            seconds = min(seconds, self._timed(call)[0])
+        return {
+            "seconds": seconds,
+            "high_water_bytes": high_water,
+            "recompiled": self.framework.compilations() - compiled,
+            "result": self._hand_over(result),
+            "changed": self._changed(inputs),
+        }
+
+    def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
+        """Put the case to its family's checks; those that concern it, of `only` where that is given."""
+        return {"checks": run_checks(self, only, cotangent)}
+
+    def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
+        """The result on these numpy arrays, as numpy arrays."""
+        return self._called(self.prepared, inputs, self._cotangent(cotangent))
+
+    def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
+        """The forward's result of the same implementation, built for another workload (once)."""
+        self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
+        try:
+            if workload not in self.others:
+                self.others[workload] = self._built(workload)
+            names, prepared = self.others[workload]
+            return self._called(prepared, {name: inputs[name] for name in names}, None)
+        finally:
+            self.enter()
+
+    def _built(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
+        shapes = self.family.shapes_of(self.implementation.semantics, workload)
+        function = self.implementation(workload, **self.job.options)
+        names = named_inputs(function, shapes)
+        return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
+
+    def _called(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        placed = {name: array_files.map_leaves(value, self.framework.put) for name, value in inputs.items()}
+        result = prepared.bind(placed, cotangent)()
+        self.framework.sync(result)
+        return self.framework.get(result)
+
+    def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
+        """Put every set on the device and bind a call to each; samples rotate over them."""
+        for index in range(sets):
+            inputs = self._put(f"set{index}")
+            self.inputs.append(inputs)
+            seed = self._cotangent(f"cotangent{index}" if cotangents else None)
+            self.calls.append(self.prepared.bind(inputs, seed))
+        method, cache, self.read = self.framework.timer()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        return {"method": method, "cache": cache}
+
+    def do_sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
+        """`readings` readings of `inner` calls each, after one untimed call when `warm`."""
+        start = perf_counter()
+        gc.collect()  # what the calls before left in circles must not pile up
+        if warm:
+            self.framework.sync(self._next()())
+        compiled = self.framework.compilations()
+        samples = [self.read(self._next(), inner) / inner for _ in range(readings)]
+        compiled = self.framework.compilations() - compiled
+        return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
+
+    def do_recheck(self, cotangent: str | None) -> dict[str, Any]:
+        """Call it on the last set's own storage, refilled with the first set's values.
+
+        An implementation that remembers earlier answers, or has changed its inputs, fails here.
+        """
+        inputs = self.framework.refill(
+            self.inputs[-1], array_files.read(self.folder / "set0", only=self.names)
+        )
+        _, result = self._timed(self.prepared.bind(inputs, self._cotangent(cotangent)))
+        return {"result": self._hand_over(result), "changed": self._changed(inputs)}
+
+    def do_finish(self) -> dict[str, Any]:
+        """What the implementation left running: threads by name, processes by name and id."""
+        threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
+        return {"threads": sorted(threads), "processes": leaks.processes()}
+
+    def _put(self, name: str) -> Any:
+        return array_files.read(self.folder / name, self.framework.put, only=self.names)
+
+    def _cotangent(self, name: str | None) -> Any:
+        return array_files.read(self.folder / name, self.framework.put) if name else None
+
+    def _next(self) -> Callable[[], Any]:
+        self.turn += 1
+        return self.calls[self.turn % len(self.calls)]
+
+    def _timed(self, call: Callable[[], Any]) -> tuple[float, Any]:
+        start = perf_counter()
+        result = call()
+        self.framework.sync(result)
+        return perf_counter() - start, result
+
+    def _hand_over(self, result: Any) -> str:
+        """Write a result for the desk; the name of its folder."""
+        with resource_limits.lifted():
+            arrays = self.framework.get(result)
+            size = array_files.nbytes(arrays)
+            if size > self.job.memory_bytes:
+                raise MemoryError(
+                    f"it returned {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"
+                )
+            self.results += 1
+            name = f"result-{os.getpid()}-{self.results}"
+            try:
+                array_files.write(self.folder / name, arrays)
+            except BaseException:
+                shutil.rmtree(self.folder / name, ignore_errors=True)
+                raise
+        return name
+
+    def _changed(self, inputs: Any) -> str | None:
+        """The name of an input whose values are no longer the first set's."""
+        with resource_limits.lifted():
+            stored = array_files.read(self.folder / "set0", only=self.names)
+            for name in self.names:
+                mine = array_files.leaves(self.framework.get(inputs[name]))
+                for leaf, original in zip(mine, array_files.leaves(stored[name]), strict=True):
+                    if not same_bytes(leaf, original.astype(leaf.dtype, copy=False)):
+                        return name
+        return None
+
+
+def same_bytes(left: Any, right: Any) -> bool:
+    """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
+    if left.shape != right.shape:
+        return False
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
+    pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
+    return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
+
+
+def came_from(module: ModuleType, within: str | None) -> None:
+    """Raise SideError when a module lies elsewhere than in the folder it must come from."""
+    file = Path(module.__file__ or "").resolve()
+    if within is not None and not file.is_relative_to(Path(within).resolve()):
+        raise SideError(
+            f"{module.__name__} was loaded from {file}, not from {within}: remove what shadows it"
+        )

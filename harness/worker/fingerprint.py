@@ -1,0 +1,120 @@
+"""The machine as it is while measuring: what must be equal for two timings to be compared
+(fingerprint), and what was only so (environment).
+
+`python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from
+package metadata, so that no framework is imported for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import cpuinfo
+import psutil
+
+PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
+FLAGS = (
+    "XLA_FLAGS",
+    "LIBTPU_INIT_ARGS",
+    "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_TF32_OVERRIDE",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "MALLOC_ARENA_MAX",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+)
+
+
+def version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def governor() -> str | None:
+    path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    return path.read_text().strip() if path.exists() else None
+
+
+def fingerprint(device: str, threads: int) -> dict[str, Any]:
+    """What must be equal before two timings may be compared."""
+    cpu = cpuinfo.get_cpu_info()
+    facts: dict[str, Any] = {
+        "device": device,
+        "cpu": cpu.get("brand_raw", platform.processor()),
+        "cpu_flags": [
+            flag for flag in cpu.get("flags", []) if flag.startswith(("avx", "amx", "sve", "neon"))
+        ],
+        "cores": len(os.sched_getaffinity(0)),
+        "threads": threads,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "governor": governor(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in PACKAGES},
+        "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
+    }
+    if device == "cuda":
+        facts["gpu"] = gpu()
+    return facts
+
+
+def gpu() -> dict[str, Any]:
+    """Name, driver, clocks and power limit of the first visible CUDA device, as nvidia-smi tells them."""
+    fields = "name,driver_version,memory.total,clocks.max.sm,power.limit"
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader", f"--id={first}"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return {"unavailable": str(error)}
+    return dict(zip(fields.split(","), [v.strip() for v in answer.stdout.split(",")], strict=False))
+
+
+def environment() -> dict[str, Any]:
+    """What was so at the start of the run and need not be equal."""
+    return {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "load": list(os.getloadavg()),
+        "available_bytes": psutil.virtual_memory().available,
+        "steal_s": getattr(psutil.cpu_times(), "steal", None),
+        "git": git(),
+    }
+
+
+def git() -> dict[str, Any] | None:
+    """Commit and cleanliness of the repository around the current folder."""
+
+    def ask(*words: str) -> str:
+        run = subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True)
+        return run.stdout.strip()
+
+    try:
+        return {"commit": ask("rev-parse", "HEAD"), "dirty": bool(ask("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+if __name__ == "__main__":
+    everything = {
+        "fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])),
+        "environment": environment(),
+        "gpu": gpu(),
+        "installed": {package: version(package) for package in (*PACKAGES, "jax-cuda13-plugin")},
+    }
+    json.dump(everything, sys.stdout)

@@ -1,0 +1,176 @@
+"""The fork server of some frameworks: it has imported them and initialised no backend.
+
+`python -m harness.worker.fork_server FRAMEWORK,… DESCRIPTOR FOLDER [untraced]` answers on the inherited
+socket: a request to fork carries a :class:`Job`, the worker's socket and its output file; the answer
+is a process id, and later how that process ended. When the other end goes away, for whatever reason,
+every process below this one is killed and the run's scratch folder removed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import psutil
+
+from harness.core import protocol
+from harness.worker.frameworks import base as frameworks
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+FAILED = 70  # exit status of a worker that cannot even answer, and of a server that was told to end
+
+
+class Gone(Exception):  # noqa: N818 - nothing went wrong: the run is over
+    """Nobody is at the other end any more."""
+
+
+def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -> None:
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # while importing, nobody listens for the other end
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to answer
+    control = socket.socket(fileno=descriptor)
+    try:
+        _look(control)
+        try:
+            frameworks.preload(names, tracing=tracing)
+        except Exception as error:  # an import may raise anything
+            _say(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
+        else:
+            gc.collect()
+            gc.freeze()
+            _say(control, {"ready": os.getpid()})
+        _prctl(PR_SET_PDEATHSIG, 0)
+        _loop(control)
+    except Gone:
+        _kill_everything()
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:  # another server may still need the folder when only this one is told to end
+        _kill_everything()
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def _look(control: socket.socket) -> None:
+    """Raise Gone when the other end went away before its death could be noticed."""
+    with suppress(BlockingIOError):  # nothing to read yet, from somebody who is there
+        if not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+            raise Gone
+
+
+def _say(control: socket.socket, message: Mapping[str, Any]) -> None:
+    try:
+        protocol.send(control, message)
+    except OSError:
+        raise Gone from None
+
+
+def _loop(control: socket.socket) -> None:
+    """Fork when asked to, and report who ended, until the other end goes away."""
+    wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
+    signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
+    workers: set[int] = set()
+    with selectors.DefaultSelector() as selector:
+        selector.register(control, selectors.EVENT_READ)
+        selector.register(wake_in, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj == wake_in:
+                    os.read(wake_in, 4096)
+                    _reap(control, workers)
+                    continue
+                message, fds = protocol.receive(control)
+                if message is None:
+                    raise Gone
+                pid = _fork(message["fork"], fds, [control.fileno(), wake_in, wake_out, selector.fileno()])
+                workers.add(pid)
+                for fd in fds:
+                    os.close(fd)
+                _say(control, {"pid": pid})
+
+
+def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
+    """Fork a worker in a process group of its own; it dies with this server.
+
+    `mine` are the server's own descriptors, which a worker has no use for.
+    """
+    server = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = FAILED
+    try:
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(code)
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        for fd in mine:
+            os.close(fd)
+        end = socket.socket(fileno=fds[0])
+        os.dup2(fds[1], 1)
+        os.dup2(fds[1], 2)
+        os.close(fds[1])
+        from harness.worker import request_loop
+
+        request_loop.serve(protocol.Job(**job), end)
+        code = 0
+    except BaseException:
+        traceback.print_exc()  # into the worker's own output, whose last line the runner quotes
+    finally:
+        os._exit(code)
+
+
+def _reap(control: socket.socket, workers: set[int]) -> None:
+    """Report the workers that ended, and end what they left behind.
+
+    This process is the subreaper: what a dead worker had started becomes its child. Parking a
+    worker wakes it too, but then nobody has ended, and it does not disturb the one whose turn it is.
+    """
+    ended = 0
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            ended, status = found
+            if ended in workers:
+                workers.remove(ended)
+                _say(control, {"exited": ended, "status": os.waitstatus_to_exitcode(status)})
+    if ended:
+        for child in psutil.Process().children():
+            if child.pid not in workers:
+                _kill(child)
+
+
+def _kill_everything() -> None:
+    """Kill all descendants, whatever group or session they moved to, until none is left."""
+    while alive := [child for child in psutil.Process().children(recursive=True) if _kill(child)]:
+        psutil.wait_procs(alive, timeout=0.05)
+
+
+def _kill(child: psutil.Process) -> bool:
+    """Kill a process; whether there was something to kill."""
+    with suppress(psutil.NoSuchProcess):
+        if child.status() != psutil.STATUS_ZOMBIE:
+            child.kill()
+            return True
+    return False
+
+
+if __name__ == "__main__":
+    main(sys.argv[1].split(","), int(sys.argv[2]), sys.argv[3], tracing="untraced" not in sys.argv[4:])

@@ -1,0 +1,112 @@
+"""The frameworks, each behind the same few verbs; only the one a process serves is imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.catalog.arrays import Shapes
+from harness.core.record import Static
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case ready to be called.
+
+    `bind(inputs, cotangent)` takes device arrays and returns a call without arguments: the whole of
+    it is timed. In `bwd`, binding computes the residuals, which is not. `cotangent` is a tuple with
+    one array per floating leaf of the forward's result, in the order of :func:`trees.leaves`; None in
+    `fwd`. A result is the forward's own tree in `fwd`, `{"gradients": …}` in `bwd` and both
+    (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients stand under the names of the floating
+    inputs, zero where the result does not depend on one.
+    """
+
+    bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
+    static: Static
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a trace is abandoned: after so many seconds (0: none is begun), or at so many live bytes."""
+
+    seconds: float
+    live_bytes: int
+
+
+class Framework(Protocol):
+    """One framework on one device."""
+
+    def start(self, device: str, threads: int, *, wide: bool) -> None:
+        """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
+        ...
+
+    def enter(self, mode: str, *, wide: bool) -> None:
+        """Set what is one for the whole process as a case needs it; several may take turns in one."""
+        ...
+
+    def compilations(self) -> int:
+        """How many programs this process has compiled so far; 0 where nothing is."""
+        ...
+
+    def prepare(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,
+    ) -> Prepared:
+        """Compile or trace `function` over inputs that need not exist yet."""
+        ...
+
+    def put(self, tree: Any) -> Any:
+        """Copy numpy arrays to the device."""
+        ...
+
+    def refill(self, target: Any, source: Any) -> Any:
+        """`source`'s values in `target`'s own storage where arrays are mutable, else new arrays."""
+        ...
+
+    def get(self, tree: Any) -> Any:
+        """Device arrays as numpy arrays on the host; TypeError names what is no array of its own."""
+        ...
+
+    def sync(self, result: Any) -> None:
+        """Return when `result` is computed."""
+        ...
+
+    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+        """(method, cache, read): `read(call, inner)` gives seconds for `inner` synchronised calls."""
+        ...
+
+    def rise(self) -> Callable[[], int | None]:
+        """A function that gives the bytes by which memory has peaked above what is in use now.
+
+        Of the device's allocator where there is one, else of the process; None where nobody knows.
+        """
+        ...
+
+
+def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """TypeError when a cotangent was made for a result of another form."""
+    made, found = [tuple(seed.shape) for seed in seeds], [tuple(output.shape) for output in outputs]
+    if made != found:
+        raise TypeError(
+            f"the floating parts of the result have the shapes {found}; the reference's have {made}"
+        )
+
+
+def get(name: str) -> Framework:
+    return importlib.import_module(f"harness.worker.frameworks.{name}_").FRAMEWORK
+
+
+def preload(names: Sequence[str], *, tracing: bool = True) -> None:
+    """Import what every case of these frameworks needs, without touching a device or starting a thread.
+
+    What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
+    """
+    importlib.import_module("harness.worker.request_loop")
+    for name in names:
+        importlib.import_module(f"harness.worker.frameworks.{name}_").preload(tracing=tracing)

@@ -1,0 +1,149 @@
+"""jax on any backend: every mode is one compiled program, and XLA's figures are read from it."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from harness.catalog.arrays import Shapes
+from harness.core.errors import Unsupported
+from harness.core.record import Static
+from harness.worker import array_files, resource_limits, timers
+from harness.worker.frameworks.base import Patience, Prepared, match
+from harness.xla import figures as xla_figures
+from harness.xla import lowering
+
+LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+def preload(*, tracing: bool) -> None:  # noqa: ARG001 - lowering is always asked for
+    """Import what jit and lowering load on their first use; no backend starts."""
+    for dialect in LAZY:
+        importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
+
+
+class Jax:
+    device: Any = None
+    compiled: int | None = None  # programs; None before the first start
+
+    def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - affinity binds XLA
+        jax.config.update("jax_enable_x64", wide)
+        if self.compiled is None:
+            self.compiled = 0
+            jax.monitoring.register_event_duration_secs_listener(self._heard)
+        try:
+            self.device = jax.devices("gpu" if device == "cuda" else device)[0]
+        except RuntimeError as error:
+            package = {"cuda": "'jax[cuda13]'", "tpu": "'jax[tpu]'"}.get(device, "jax")
+            raise Unsupported(
+                f"jax has no {device} backend here ({str(error).splitlines()[0]}); "
+                f"pip install {package} on a machine that has one"
+            ) from None
+        jax.config.update("jax_default_device", self.device)
+
+    def _heard(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
+        if event == COMPILED:
+            self.compiled = (self.compiled or 0) + 1
+
+    def compilations(self) -> int:
+        return self.compiled or 0
+
+    def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - a compiled program has its mode
+        jax.config.update("jax_enable_x64", wide)
+
+    def prepare(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,  # noqa: ARG002 - XLA plans without allocating
+    ) -> Prepared:
+        structs = {name: lowering.structs(shapes[name]) for name in names}
+        if mode == "fwd":
+            compiled, static = self._compile(lowering.forward(function, structs))
+            return Prepared(lambda inputs, _: _partial(compiled, {n: inputs[n] for n in names}), static)
+        backward = lowering.Backward(function, structs)
+        if mode == "bwd":
+            return self._pullback(backward, names)
+        compiled, static = self._compile(backward.both())
+
+        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
+            leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
+            seed = _seed(backward.outputs, cotangent)
+            return lambda: compiled(leaves, rest, seed)
+
+        return Prepared(bind, static)
+
+    def _pullback(self, backward: lowering.Backward, names: tuple[str, ...]) -> Prepared:
+        """The pullback alone as one program; another one computes the residuals it takes."""
+        residuals, pull = backward.pullback()
+        prepare = residuals.lower().compile()
+        compiled, static = self._compile(pull)
+
+        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
+            leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
+            saved, seed = jax.block_until_ready((prepare(leaves, rest), _seed(backward.outputs, cotangent)))
+            return lambda: compiled(saved, seed)
+
+        return Prepared(bind, static)
+
+    def _compile(self, program: lowering.Program) -> tuple[Any, Static]:
+        start = time.perf_counter()
+        lowered = program.lower()
+        middle = time.perf_counter()
+        compiled = lowered.compile()
+        end = time.perf_counter()
+        static = xla_figures.figures(
+            compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle
+        )
+        return compiled, static
+
+    def put(self, tree: Any) -> Any:
+        return jax.block_until_ready(array_files.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True)))
+
+    def refill(self, target: Any, source: Any) -> Any:  # noqa: ARG002 - jax arrays never change
+        return self.put(source)
+
+    def get(self, tree: Any) -> Any:
+        array_files.expect_arrays(tree, (jax.Array,), "jax arrays")
+        return array_files.map_leaves(tree, jax.device_get)
+
+    def sync(self, result: Any) -> None:
+        jax.block_until_ready(result)
+
+    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+        return "wall", "rotated", timers.wall(self.sync)
+
+    def rise(self) -> Callable[[], int | None]:
+        if self.device.platform == "cpu":
+            return resource_limits.rise()
+        before = self.device.memory_stats() or {}
+
+        def peak() -> int | None:
+            """None when an earlier peak, which jax cannot forget, was higher."""
+            after = self.device.memory_stats() or {}
+            highest, in_use = after.get("peak_bytes_in_use"), before.get("bytes_in_use")
+            if highest is None or in_use is None or highest <= before.get("peak_bytes_in_use", 0):
+                return None
+            return highest - in_use
+
+        return peak
+
+
+def _seed(outputs: list[Any], cotangent: Any) -> list[Any]:
+    match(cotangent, outputs)
+    return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
+
+
+def _partial(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:
+    return lambda: compiled(**arguments)
+
+
+FRAMEWORK = Jax()

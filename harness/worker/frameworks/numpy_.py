@@ -1,0 +1,91 @@
+"""numpy on the host: nothing is compiled, so most static figures are unavailable."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.catalog.arrays import Shapes, nbytes
+from harness.core.errors import Unsupported
+from harness.core.record import STATIC_FIGURES, Static
+from harness.worker import array_files, resource_limits, timers
+from harness.worker.frameworks.base import Patience, Prepared
+
+REASON = "numpy has no compiler; memory.high_water_bytes is measured"
+
+
+def preload(*, tracing: bool) -> None:
+    """Numpy is imported with this module; nothing else is needed."""
+
+
+class Numpy:
+    def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
+        if device != "cpu":
+            raise Unsupported(f"numpy runs on the cpu, not on {device}")
+        limit_blas(threads)
+
+    def enter(self, mode: str, *, wide: bool) -> None:
+        """Nothing of numpy's is one for the whole process."""
+
+    def compilations(self) -> int:
+        return 0
+
+    def prepare(
+        self,
+        function: Callable[..., Any],
+        names: tuple[str, ...],
+        shapes: Shapes,
+        mode: str,
+        patience: Patience,  # noqa: ARG002 - nothing is traced
+    ) -> Prepared:
+        if mode != "fwd":
+            raise Unsupported(f"numpy has no {mode}; use mode fwd")
+
+        def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
+            arguments = {name: inputs[name] for name in names}
+            return lambda: function(**arguments)
+
+        missing = [name for name in STATIC_FIGURES if name != "argument_bytes"]
+        static = Static(
+            argument_bytes=nbytes({name: shapes[name] for name in names}),
+            unavailable=dict.fromkeys((*missing, "program"), REASON),
+        )
+        return Prepared(bind, static)
+
+    def put(self, tree: Any) -> Any:
+        return array_files.map_leaves(tree, np.array)
+
+    def refill(self, target: Any, source: Any) -> Any:
+        for mine, theirs in zip(array_files.leaves(target), array_files.leaves(source), strict=True):
+            np.copyto(mine, theirs)
+        return target
+
+    def get(self, tree: Any) -> Any:
+        array_files.expect_arrays(tree, (np.ndarray, np.generic), "numpy arrays")
+        return array_files.map_leaves(tree, np.asarray)
+
+    def sync(self, result: Any) -> None:
+        """A numpy call has finished when it returns."""
+
+    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+        return "wall", "rotated", timers.wall(self.sync)
+
+    def rise(self) -> Callable[[], int | None]:
+        return resource_limits.rise()
+
+
+def limit_blas(threads: int) -> None:
+    """Tell numpy's OpenBLAS, which counted the cores when it was loaded, before this process was pinned."""
+    for path in set(re.findall(r"/\S*openblas\S*", Path("/proc/self/maps").read_text())):
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
+            if hasattr(library, name):
+                getattr(library, name)(threads)
+
+
+FRAMEWORK = Numpy()

@@ -1,0 +1,130 @@
+"""Figures of a call too long to trace: one that loops thousands of times, over the whole of its inputs.
+
+The same callable is traced over shorter inputs, five lengths at equal steps. What is a polynomial of the
+length of degree two at most, as totals over a loop's steps and the widths of a step are, has third
+differences of zero, all exactly; it is continued to the whole length in integers. Anything else has no
+figures from here.
+A peak is the highest of many places in the program, and which one it is changes with the length: each
+is continued by itself, at its first and last pass and at its highest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, cast
+
+from harness.catalog.arrays import Array, Shapes
+from harness.core.record import Static
+
+LONG = 1 << 16  # shorter inputs are always traced whole
+MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
+PLANS = (
+    (1024, 2),
+    (4096, 4),
+)  # (step between lengths, which a callable's own must divide, first length in steps)
+LENGTHS = 5
+BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
+
+
+@dataclass
+class Survey:
+    """What a trace saw: operators, and at each place the live bytes of its first, last and highest pass."""
+
+    operators: int = 0
+    places: dict[Any, list[int]] = field(default_factory=dict[Any, list[int]])
+
+    def add(self, place: Any, live: int) -> None:
+        self.operators += 1
+        passes = self.places.setdefault(place, [live, live, live])
+        passes[1], passes[2] = live, max(passes[2], live)
+
+
+def longest(shapes: Shapes) -> int:
+    """The longest axis of all inputs, which is taken for their length."""
+    return max((max(array.shape, default=0) for array in _arrays(shapes)), default=0)
+
+
+def cut(shapes: Shapes, length: int) -> Shapes:
+    """Inputs of another length."""
+    whole = longest(shapes)
+
+    def one(branch: Array | Shapes) -> Array | Shapes:
+        if isinstance(branch, Array):
+            return Array(tuple(length if size == whole else size for size in branch.shape), branch.dtype)
+        return {name: one(part) for name, part in branch.items()}
+
+    return cast("Shapes", one(shapes))
+
+
+def continued(values: Sequence[int], steps: int) -> int | None:
+    """`steps` beyond the first of equally spaced values; None unless all third differences are 0."""
+    first = [b - a for a, b in pairwise(values)]
+    second = [b - a for a, b in pairwise(first)]
+    if len(set(second)) != 1:
+        return None
+    return values[0] + steps * first[0] + steps * (steps - 1) // 2 * second[0]
+
+
+def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static:
+    """Figures at length `whole` from `trace(length)`; none where a whole trace is short, or nothing fits."""
+    start = time.perf_counter()
+    said = ""
+    for step, begin in PLANS:
+        lengths = [step * k + whole % step for k in range(begin, begin + LENGTHS)]
+        traces = [trace(length) for length in lengths[:2]]
+        operators = [survey.operators for _, survey in traces]
+        beyond = (whole - lengths[0]) // step
+        expected = operators[0] + beyond * (operators[1] - operators[0])
+        if traces[0][0].planned_bytes is None or expected <= MOST_OPERATORS:
+            return Static.none("traced whole")
+        traces += [trace(length) for length in lengths[2:]]
+        found = _found(traces, beyond)
+        said = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
+        if found:
+            return Static(
+                **found,
+                flops_source="matmul_only",
+                lower_s=time.perf_counter() - start,
+                unavailable={**traces[0][0].unavailable, "program": f"figures are {said}"},
+                warnings=(f"FLOPs and bytes {said}: a whole trace has some {expected} operators",),
+            )
+    return Static.none(f"cannot be {said}")
+
+
+def _found(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
+    """The figures so far beyond the first of the traces; none unless all of them can be told."""
+    statics = [static for static, _ in traces]
+    if any(static.flops is None for static in statics):
+        return {}
+    rows = {name: [getattr(static, name) for static in statics] for name in BYTES}
+    rows["flops"] = [int(static.flops or 0) for static in statics]
+    made = {name: continued(values, beyond) for name, values in rows.items()}
+    peak = _peak([survey.places for _, survey in traces], beyond)
+    if peak is None or any(value is None for value in made.values()):
+        return {}
+    sizes = {name: value or 0 for name, value in made.items()}
+    new = sizes["output_bytes"] - sizes["alias_bytes"]
+    return {**sizes, "peak_bytes": peak, "temp_bytes": max(0, peak - sizes["argument_bytes"] - new)}
+
+
+def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:
+    if any(survey.keys() != surveys[0].keys() for survey in surveys):
+        return None
+    rows: list[list[int]] = []
+    for place in surveys[0]:
+        first, last, highest = zip(*(survey[place] for survey in surveys), strict=True)
+        rows += [[*first], [*last]]
+        if list(highest) != [max(ends) for ends in zip(first, last, strict=True)]:
+            rows.append([*highest])
+    found = [continued(row, beyond) for row in rows]
+    known = [value for value in found if value is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _arrays(shapes: Array | Shapes) -> list[Array]:
+    if isinstance(shapes, Array):
+        return [shapes]
+    return [array for branch in shapes.values() for array in _arrays(branch)]

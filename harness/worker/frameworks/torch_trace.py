@@ -1,0 +1,218 @@
+"""Figures of an eager torch call, from one trace over fake tensors: nothing is allocated or computed.
+
+FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels
+count visible pairs only). Bytes are live storages: arguments before the timed part, the peak above
+them as temporaries. A program's hash is that of its operators with dtypes, shapes and storages.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from hashlib import sha256
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from harness.core.record import Static
+from harness.core.units import format_bytes
+from harness.worker.frameworks import torch_sdpa_flops
+from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.torch_extrapolation import Survey
+from harness.worker.frameworks.torch_fake_ops import Fakes
+
+DEVICE = torch.ops.prim.device.default
+COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+FRAMES = 8  # deep enough for a function of torch's under one of an implementation
+PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+EAGER = "eager torch has no compiler that counts it"
+
+
+class Stopped(BaseException):
+    """The trace is abandoned; a BaseException, so that the traced code does not swallow it."""
+
+
+class TraceTotals(TorchDispatchMode):
+    """Live bytes and FLOPs over a trace, and the operators it ran; the only mode above the fake tensors'."""
+
+    def __init__(self, patience: Patience, fakes: Fakes, survey: Survey | None) -> None:
+        super().__init__()
+        self.survey = survey
+        self.live: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
+        self.refs: dict[int, Any] = {}
+        self.next_number = itertools.count(1)
+        self.now = self.peak = 0
+        self.digest = sha256()
+        self.names: dict[Any, str] = {}
+        self.counter: FlopCounterMode | None = None
+        self.fakes = fakes
+        self.patience = patience
+        self.deadline = time.monotonic() + patience.seconds
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: to enter and leave dynamo takes as long as the rest, and nothing compiles under a trace."""
+        return False
+
+    def begin(self) -> int:
+        """The timed part begins: peak, program and FLOPs count from here. Bytes live now."""
+        self.peak = self.now
+        self.digest = sha256()
+        self.counter = FlopCounterMode(display=False, custom_mapping=torch_sdpa_flops.FORMULAS)
+        if self.survey:
+            self.survey.places["begin"] = [self.now] * 3
+        return self.now
+
+    @property
+    def flops(self) -> int:
+        return self.counter.get_total_flops() if self.counter else 0
+
+    def hold(self, tree: Any) -> None:
+        for key, storage in storages(tree):
+            if key not in self.live:
+                self.live[key] = storage.nbytes()
+                self.numbers[key] = next(self.next_number)
+                self.now += self.live[key]
+                self.peak = max(self.peak, self.now)
+                self.refs[key] = weakref.ref(storage, partial(self._release, key))
+
+    def _release(self, key: int, _: Any) -> None:
+        self.now -= self.live.pop(key, 0)
+        self.numbers.pop(key, None)
+        self.refs.pop(key, None)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if func is DEVICE and type(args[0]) is FakeTensor:
+            return args[0].device  # asked more often than all else together
+        kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
+        self._endure()
+        if self.counter and func not in self.counter.flop_registry and _composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        spelled = spell((args, kwargs), self.numbers)
+        result = self.fakes.call(func, args, kwargs)
+        if func is not DEVICE:
+            name = self.names.get(func) or self.names.setdefault(func, str(func))
+            self.digest.update(f"{name} {spelled}\n".encode())
+            self.hold(result)
+            if self.counter:
+                self.counter._count_flops(func._overloadpacket, result, args, kwargs)
+                if self.survey:
+                    self.survey.add(_place(func), self.now)
+            elif self.survey:
+                self.survey.operators += 1
+        return result
+
+    def _endure(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise Stopped(
+                f"tracing it took more than {self.patience.seconds:.2g} s; loop over fewer, larger tiles"
+            )
+        if self.now > self.patience.live_bytes:
+            raise Stopped(f"tracing it stopped with {format_bytes(self.now)} live")
+
+
+def _place(func: Any) -> Any:
+    """Where in the program an operator is called, the same in every pass of a loop."""
+    frame, found = sys._getframe(2), [func]
+    while frame is not None and frame.f_code is not figures.__code__ and len(found) < FRAMES:
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    node = torch._C._current_autograd_node()
+    return *found, node and node.name()
+
+
+@cache
+def _composite(func: Any) -> bool:
+    """Whether an operator is made of others, which are counted instead."""
+    return isinstance(func, torch._ops.OpOverload) and func.has_kernel_for_dispatch_key(COMPOSITE)
+
+
+def spell(value: Any, numbers: Mapping[int, int]) -> Any:
+    """A tree with words for its leaves.
+
+    A tensor is that of the storage it lies in, so that which result goes where is part of a program.
+    """
+    if isinstance(value, torch.Tensor):
+        number = numbers.get(value.untyped_storage()._cdata, 0)
+        return f"{value.dtype}{tuple(value.shape)}{value.stride()} in {number}+{value.storage_offset()}"
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([spell(part, numbers) for part in value])
+    if kind is dict:
+        return {name: spell(part, numbers) for name, part in value.items()}
+    return repr(value) if value is None or isinstance(value, PLAIN) else str(kind)
+
+
+def storages(tree: Any) -> Iterator[tuple[int, Any]]:
+    """(key, storage) of every tensor of a tree."""
+    for tensor in pytree.tree_leaves(tree):
+        if isinstance(tensor, torch.Tensor):
+            storage = tensor.untyped_storage()
+            yield storage._cdata, storage
+
+
+def figures(
+    bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
+    fake_inputs: Callable[[], Mapping[str, Any]],
+    patience: Patience,
+    survey: Survey | None = None,
+) -> Static:
+    """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    ledger = TraceTotals(patience, Fakes(mode), survey)
+    start = time.perf_counter()
+    try:
+        with mode:
+            inputs = fake_inputs()
+            with ledger:
+                ledger.hold(inputs)
+                call = bind(inputs, None)
+                before = ledger.begin()
+                result = call()
+    except Stopped as stop:
+        return Static.none(str(stop))
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        what = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+        return Static.none(f"fake tensors cannot trace it: {what}")
+    given = {key for key, _ in storages(inputs)}
+    returned = {key: storage.nbytes() for key, storage in storages(result)}
+    alias = sum(size for key, size in returned.items() if key in given)
+    output = sum(returned.values())
+    unavailable = {"bytes_accessed": EAGER}
+    flops = ledger.flops
+    if not flops:
+        unavailable["flops"] = "no matrix product or attention kernel to count"
+    return Static(
+        argument_bytes=before,
+        output_bytes=output,
+        temp_bytes=max(0, ledger.peak - before - (output - alias)),
+        alias_bytes=alias,
+        peak_bytes=ledger.peak,
+        flops=flops or None,
+        flops_source="matmul_only" if flops else None,
+        program=f"sha256:{ledger.digest.hexdigest()}",
+        lower_s=time.perf_counter() - start,
+        unavailable=unavailable,
+    )
+
+
+def warm() -> None:
+    """Run one small trace, so that what it imports is imported before any fork."""
+
+    def bind(inputs: Mapping[str, Any], _: Any) -> Callable[[], Any]:
+        return lambda: torch.softmax(inputs["x"] @ inputs["x"], -1)
+
+    figures(bind, lambda: {"x": torch.empty(2, 2)}, Patience(60.0, 1 << 30))

@@ -1,0 +1,72 @@
+"""Evaluating a reference in double precision, on the whole result or on some rows of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.catalog.family import Semantics
+from harness.core.errors import Unsupported
+from harness.worker import array_files
+from harness.worker.frameworks.base import Framework
+
+
+class Reference:
+    """One semantics' reference, bound to a workload and its first set of inputs."""
+
+    def __init__(
+        self, meaning: Semantics, framework: Framework, workload: Any, inputs: Mapping[str, Any]
+    ) -> None:
+        self.meaning = meaning
+        self.framework = None if meaning.framework == "numpy" else framework
+        self.workload = workload
+        self.inputs = inputs
+        self.wide: dict[str, Any] = {}
+
+    def result(self, rows: Any) -> Any:
+        return self._evaluate(self.meaning.reference(self.workload, rows))
+
+    def ambiguous(self, rows: Any) -> Any:
+        """Where arithmetic error alone may decide; None where the semantics has no such place."""
+        if self.meaning.ambiguous is None:
+            return None
+        marks = np.asarray(self._evaluate(self.meaning.ambiguous(self.workload, rows)))
+        return marks if marks.any() else None
+
+    def gradients(self, rows: Any, cotangent: Any) -> Any:
+        """Gradients of all floating inputs the reference names, under the cotangent of its rows."""
+        if self.meaning.gradient is None or self.framework is None:
+            raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
+        from harness.worker.frameworks.torch_ import FRAMEWORK as TORCH
+
+        function = self.meaning.reference(self.workload, rows)
+        names, arguments = self._arguments(function)
+        call = TORCH.bind(function, names, "bwd", arguments, TORCH.put(cotangent))
+        return TORCH.get(call()["gradients"])
+
+    def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+        names = tuple(name for name in inspect.signature(function).parameters if name in self.inputs)
+        for name in names:
+            if name not in self.wide:
+                wide = array_files.map_leaves(self.inputs[name], widen)
+                self.wide[name] = self.framework.put(wide) if self.framework else wide
+        return names, {name: self.wide[name] for name in names}
+
+    def _evaluate(self, function: Any) -> Any:
+        _, arguments = self._arguments(function)
+        if self.framework is None:
+            return array_files.map_leaves(function(**arguments), np.asarray)
+        import torch
+
+        with torch.no_grad():
+            return self.framework.get(function(**arguments))
+
+
+def widen(leaf: Any) -> Any:
+    """Floating values as f64, complex ones as c128, others as they are."""
+    if leaf.dtype.kind == "c":
+        return leaf.astype(np.complex128)
+    return leaf if leaf.dtype.kind in "iub" else leaf.astype(np.float64)

@@ -1,0 +1,137 @@
+"""The process beside a group's cases: it draws the inputs, computes references, and judges.
+
+Judging happens here and not in the case's own process, so that neither the case's memory limit
+nor anything it does to its interpreter touches the verdict.
+"""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from harness.catalog import loading
+from harness.catalog.arrays import FLOATING, Array, short_name
+from harness.catalog.build import find
+from harness.catalog.family import Family
+from harness.core.protocol import Job
+from harness.core.static_figures import plain
+from harness.worker import array_files, resource_limits
+from harness.worker.frameworks import base as frameworks
+from harness.worker.reference import Reference
+from harness.worker.row_sampling import rows_to_judge
+from harness.worker.verify import Expected, draw, judge
+
+ROWS, COTANGENTS = 1_000_000, 2_000_000  # random streams beside those of the sets of inputs
+
+
+class ReferenceWorker:
+    """Answers `inputs`, `reference` and `judge`."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.folder = Path(job.folder)
+        self.framework = frameworks.get(job.framework)
+        self.expected: dict[str, Expected] = {}
+
+    def _random(self, index: int) -> np.random.Generator:
+        """The same numbers for every process, run and machine that has this seed and group."""
+        return np.random.default_rng([self.job.seed, index, zlib.crc32(self.job.group.encode())])
+
+    def do_inputs(self, sets: int) -> dict[str, Any]:
+        """Draw `sets` sets of inputs; the first is the one that contracts are judged on."""
+        self.framework.start("cpu", self.job.threads, wide=True)
+        resource_limits.cap_memory(self.job.memory_bytes)
+        self.family = family(loading.load(self.job.module), self.job.implementation)
+        self.workload = self.family.workload(**self.job.workload)
+        shapes = self.family.shapes(self.workload)
+        for index in range(sets):
+            drawn = self.family.inputs(self.workload, self._random(index))
+            if described(drawn) != shapes:
+                raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
+            array_files.write(self.folder / f"set{index}", drawn)
+        self.inputs = array_files.read(self.folder / "set0")
+        return {"bytes": array_files.nbytes(self.inputs)}
+
+    def do_reference(self, semantics: str, sets: int) -> dict[str, Any]:
+        """Compute the reference on the first set, whole or on rows, and the cotangents of a backward."""
+        meaning = self.family.semantics[semantics]
+        reference = Reference(meaning, self.framework, self.workload, self.inputs)
+        start = perf_counter()
+        count = self.family.rows(self.workload) if self.family.rows else None
+        rows = self._rows(reference, count)
+        expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
+        if self.job.mode != "fwd":
+            seeds = self._cotangents(semantics, expected, sets)
+            expected = replace(expected, gradients=reference.gradients(rows, seeds))
+        self.expected[semantics] = expected
+        coverage = "whole" if rows is None else "rows"
+        return {"coverage": coverage, "seconds": perf_counter() - start}
+
+    def _rows(self, reference: Reference, count: int | None) -> Any:
+        if count is None:
+            return None
+
+        def seconds(rows: Any) -> float:
+            start = perf_counter()
+            reference.result(rows)
+            return perf_counter() - start
+
+        passes = 1 if self.job.mode == "fwd" else 4  # a gradient costs about three forwards
+        tile = self.family.tile(self.workload)
+        return rows_to_judge(count, tile, seconds, passes, lambda: self._random(ROWS))
+
+    def _cotangents(self, semantics: str, expected: Expected, sets: int) -> tuple[Any, ...]:
+        """Write a cotangent per set, and the contract's; the rows of the contract's, in f64."""
+        floating = (
+            leaf.dtype for leaf in array_files.leaves(self.inputs) if short_name(leaf.dtype) in FLOATING
+        )
+        dtype = next(floating, np.dtype(np.float32))
+        drawn = [draw(expected, dtype, self._random(COTANGENTS + index)) for index in range(sets)]
+        for index, seeds in enumerate(drawn):
+            array_files.write(self.folder / f"cotangent{index}", seeds)
+        whole, rows = expected.cotangent(drawn[0])
+        array_files.write(self.folder / f"cotangent-{semantics}", whole)
+        return rows
+
+    def do_judge(self, semantics: str, result: str) -> dict[str, Any]:
+        """Hold a case's result to its contract; the result's folder is removed."""
+        meaning, expected = self.family.semantics[semantics], self.expected[semantics]
+        handed = self.folder / result
+        try:
+            verdict = judge(
+                meaning, expected, array_files.read(handed), self.job.mode, self.workload, self.inputs
+            )
+        finally:
+            shutil.rmtree(handed, ignore_errors=True)
+        contract = meaning.contract if self.job.mode == "fwd" else meaning.gradient or meaning.contract
+        return {
+            "correctness": {
+                "contract": contract.name,
+                "passed": bool(verdict.passed),
+                "coverage": "whole" if expected.rows is None else "rows",
+                "figures": {name: plain(value) for name, value in verdict.figures.items()},
+            },
+            "reason": verdict.reason,
+        }
+
+
+def family(module: ModuleType, implementation: str) -> Family:
+    """The family of an implementation, from its own module, else from the implementation's."""
+    name = implementation.split("/", 1)[0]
+    own = [found for found in loading.families_in(module) if found.name == name]
+    return own[0] if own else loading.family_of(find(module, implementation))
+
+
+def described(tree: Any) -> Any:
+    """Drawn inputs as `shapes` describes them."""
+    if isinstance(tree, Mapping):
+        return {name: described(branch) for name, branch in tree.items()}
+    return Array(tuple(tree.shape), short_name(tree.dtype))

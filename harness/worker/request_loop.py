@@ -1,0 +1,89 @@
+"""The loop of a forked process: answer the runner's requests until it hangs up.
+
+Whatever an implementation raises becomes an answer here; nothing it does can be a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sysconfig
+import traceback
+from pathlib import Path
+from typing import Any
+
+from harness.core import protocol
+from harness.core.errors import SideError, Unsupported
+from harness.core.paths import PACKAGE
+from harness.worker import resource_limits
+from harness.worker.case_worker import CaseWorker
+from harness.worker.reference_worker import ReferenceWorker
+from harness.worker.side_worker import SideWorker
+
+STANDARD = sysconfig.get_path("stdlib")
+HARNESS = str(PACKAGE)
+LIBRARIES = ("/site-packages/", "/dist-packages/")
+ROLES: dict[str, type[CaseWorker | ReferenceWorker | SideWorker]] = {
+    "case": CaseWorker,
+    "desk": ReferenceWorker,
+    "arm": SideWorker,
+}
+COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
+FORKED = 71  # exit status of a copy that an implementation made of its process
+FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
+
+
+def serve(job: protocol.Job, end: socket.socket) -> None:
+    resource_limits.volunteer()
+    resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
+    role = _role(job)
+    if job.role != "desk":
+        resource_limits.cap_files(FILE_BYTES)
+    own = os.getpid()
+    while True:
+        message, _ = protocol.receive(end)
+        if message is None:
+            return
+        verb = message.pop("do")
+        answer = _answer(role, verb, message)
+        if os.getpid() != own:  # an implementation forked: only one of the two may go on answering
+            os._exit(FORKED)
+        try:
+            protocol.send(end, answer)
+        except (TypeError, ValueError, OSError) as error:  # figures that are no JSON, or too many of them
+            protocol.send(end, _failed(error))
+
+
+def _role(job: protocol.Job) -> Any:
+    if job.role == COMPILER:
+        from harness.xla.compiler import Compiler  # it loads jax, which other servers do without
+
+        return Compiler(job)
+    return ROLES[job.role](job)
+
+
+def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"ok": getattr(role, f"do_{verb}")(**arguments)}
+    except Unsupported as refusal:
+        return {"unsupported": resource_limits.said(refusal)}
+    except SideError as error:
+        return {"misplaced": resource_limits.said(error)}
+    except BaseException as error:
+        with resource_limits.lifted():
+            return _failed(error)
+
+
+def _failed(error: BaseException) -> dict[str, Any]:
+    kind = "oom" if resource_limits.is_oom(error) else "crashed"
+    return {"failed": {"kind": kind, "reason": sentence(error)}}
+
+
+def sentence(error: BaseException) -> str:
+    """The exception in one line, with the innermost place outside of the harness and libraries."""
+    text, place = resource_limits.said(error), ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = frame.f_code.co_filename
+        if not path.startswith(("<", STANDARD, HARNESS)) and not any(part in path for part in LIBRARIES):
+            place = f" ({Path(path).name}:{line})"
+    return f"{type(error).__name__}: {text}{place}" if text else f"{type(error).__name__}{place}"

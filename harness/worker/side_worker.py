@@ -1,0 +1,45 @@
+"""The process of one side of a gate: it holds several cases, which take turns in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from harness.core.protocol import Job
+from harness.worker import resource_limits
+from harness.worker.case_worker import CaseWorker
+
+
+class SideWorker:
+    """Answers `hold` (once per case), then `turn` (any verb of a case's bench), and `release`."""
+
+    def __init__(self, _: Job) -> None:
+        self.cores = os.sched_getaffinity(os.getppid())  # this process is pinned already
+        self.benches: dict[str, CaseWorker] = {}
+        self.latest: CaseWorker | None = None
+
+    def do_hold(self, case: str, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a case in; nothing of it is loaded yet."""
+        self.benches[case] = CaseWorker(Job(**job))
+        return {}
+
+    def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:
+        """What the case's bench answers to what it is asked."""
+        bench = self.benches[case]
+        if self.latest is not bench and hasattr(bench, "prepared"):
+            bench.enter()
+        self.latest = bench
+        return getattr(bench, f"do_{asks}")(**arguments)
+
+    def do_drop(self, case: str) -> dict[str, Any]:
+        """Let go of a case and of what it holds."""
+        dropped = self.benches.pop(case)
+        if self.latest is dropped:
+            self.latest = None
+        return {}
+
+    def do_release(self) -> dict[str, Any]:
+        """All backends have counted their threads: from here on the scheduler may move them."""
+        resource_limits.release(self.cores)
+        return {}

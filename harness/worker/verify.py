@@ -1,0 +1,105 @@
+"""A reference's answer, and holding a case's result to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.catalog.contract import Evidence, Judgement
+from harness.catalog.family import Semantics
+from harness.core.errors import Unsupported
+from harness.worker import array_files
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a reference gives for the first set of inputs.
+
+    `rows` are those of axis 1 that `result` and `ambiguous` hold, None for all `count` of them.
+    `gradients` are those under the contract's cotangent, None in mode `fwd`.
+    """
+
+    result: Any
+    rows: Any = None
+    count: int | None = None
+    ambiguous: Any = None
+    gradients: Mapping[str, Any] | None = None
+
+    def whole(self, leaf: Any) -> tuple[int, ...]:
+        """The shape of a whole part of the result, from the rows of it that stand here."""
+        if self.rows is None or self.count is None:
+            return tuple(leaf.shape)
+        return (leaf.shape[0], self.count, *leaf.shape[2:])
+
+    def floating(self) -> list[Any]:
+        """The parts that have cotangents."""
+        return [leaf for leaf in array_files.leaves(self.result) if leaf.dtype.kind in "fV"]  # V is bfloat16
+
+    def cotangent(self, seeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """(whole, rows): a drawn cotangent, zero wherever nothing is judged, and its rows in f64."""
+        whole, rows = [], []
+        for seed in seeds:
+            part = np.array(seed if self.rows is None else seed[:, self.rows])
+            marks = self.ambiguous
+            if marks is not None and part.shape[: marks.ndim] == marks.shape:
+                part[marks] = 0
+            full = np.zeros(seed.shape, seed.dtype)
+            full[... if self.rows is None else (slice(None), self.rows)] = part
+            whole.append(full)
+            rows.append(part.astype(np.float64))
+        return tuple(whole), tuple(rows)
+
+
+def draw(expected: Expected, dtype: Any, random: np.random.Generator) -> tuple[Any, ...]:
+    """A cotangent for every floating part of a whole result: normal, rounded to the inputs' dtype."""
+    floating = expected.floating()
+    if not floating:
+        raise Unsupported("a result without floating parts has no backward; use mode fwd")
+    return tuple(random.standard_normal(expected.whole(leaf)).astype(dtype) for leaf in floating)
+
+
+def judge(
+    meaning: Semantics, expected: Expected, handed: Any, mode: str, workload: Any, inputs: Mapping[str, Any]
+) -> Judgement:
+    """The verdict on what a case handed over: its result, its gradients, or both."""
+    parts: list[Judgement] = []
+    if mode != "bwd":
+        result = handed if mode == "fwd" else handed["result"]
+        parts.append(_judge_result(meaning, expected, result, workload, inputs))
+    if mode != "fwd":
+        parts.append(_judge_gradients(meaning, expected, handed["gradients"], workload, inputs))
+    figures = {name: value for part in parts for name, value in part.figures.items()}
+    reason = next((part.reason for part in parts if not part.passed), "")
+    return Judgement(all(part.passed for part in parts), figures, reason)
+
+
+def _judge_result(
+    meaning: Semantics, expected: Expected, result: Any, workload: Any, inputs: Mapping[str, Any]
+) -> Judgement:
+    if expected.rows is not None:
+        shapes = [tuple(leaf.shape) for leaf in array_files.leaves(result)]
+        wanted = [expected.whole(leaf) for leaf in array_files.leaves(expected.result)]
+        if shapes != wanted:
+            text = f"the result has the shapes {shapes}; the reference has {wanted}"
+            return Judgement(False, {"mismatches": None}, text)
+        result = array_files.map_leaves(result, lambda leaf: leaf[:, expected.rows])
+    evidence = Evidence(workload, inputs, result, expected.result, expected.rows, expected.ambiguous)
+    return meaning.contract.judge(evidence)
+
+
+def _judge_gradients(
+    meaning: Semantics, expected: Expected, gradients: Any, workload: Any, inputs: Mapping[str, Any]
+) -> Judgement:
+    """Of the inputs that both name: a content may come in two forms, of which each takes one."""
+    wanted = expected.gradients or {}
+    common = [name for name in wanted if name in gradients]
+    if meaning.gradient is None or not common:
+        text = "none of its gradients is one that the reference has, so nothing can be judged"
+        return Judgement(False, {}, text)
+    mine, theirs = ({name: tree[name] for name in common} for tree in (gradients, wanted))
+    verdict = meaning.gradient.judge(Evidence(workload, inputs, mine, theirs))
+    figures = {f"gradient_{name}": value for name, value in verdict.figures.items()}
+    return Judgement(verdict.passed, figures, f"gradient of {verdict.reason}" if verdict.reason else "")

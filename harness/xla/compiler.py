@@ -1,0 +1,124 @@
+"""The process that compiles for targets which are not at hand: one case after the other, and runs none.
+
+It is one process for all targets of a kind, for a compiler takes a second to start; each target's figures
+are exact for the compiler's version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import psutil
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+
+from harness.catalog import loading
+from harness.catalog.accelerators import target
+from harness.catalog.build import Built, build
+from harness.core.errors import Unsupported
+from harness.core.protocol import Job
+from harness.core.record import LATER_FIGURES, STATIC_FIGURES, Static
+from harness.xla import compiler_log, lowering
+from harness.xla import devices as xla_devices
+from harness.xla import figures as xla_figures
+
+EXHAUSTED = "RESOURCE_EXHAUSTED"
+ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
+    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that another program was taken
+    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here, and none is looked for
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_ACCELERATOR_TYPE": "v5p-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_LOG_DIR": "disabled",
+}
+
+
+class Compiler:
+    """Answers `compile`, as often as it is asked; each time with a job of its own."""
+
+    def __init__(self, _: Job) -> None:
+        os.environ.update(ENVIRONMENT)
+        self.spent = False  # its compiler would not warn of the next program as it did of this one
+
+    def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """The figures of a case for a target, and what else is known of it without running it."""
+        asked = Job(**job)
+        jax.config.update("jax_enable_x64", asked.workload.get("dtype") == "f64")
+        devices = xla_devices.devices(name)
+        built = build(
+            loading.load(asked.module), asked.implementation, asked.workload, asked.options, asked.mode
+        )
+        static = self._figures(built, asked.mode, devices, name)
+        return {
+            **built.described(static, asked.options),
+            "resident_bytes": psutil.Process().memory_info().rss,
+            "spent": self.spent,
+        }
+
+    def _figures(self, built: Built, mode: str, devices: list[Any], name: str) -> Static:
+        start = time.perf_counter()
+        lowered = lowerable(built, mode, devices, name).lower()
+        middle = time.perf_counter()
+        with compiler_log.captured() as said:
+            try:
+                compiled = lowered.compile()
+            except jax.errors.JaxRuntimeError as error:
+                if not str(error).startswith(EXHAUSTED):
+                    raise
+                return out_of_memory(str(error))
+            finally:
+                end = time.perf_counter()
+                heard = said()
+                self.spent = self.spent or compiler_log.spent(heard)
+            static = xla_figures.figures(
+                compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle
+            )
+        return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(heard)))
+
+
+def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowering.Program:
+    """The case's program on these devices: on the first one, or over as many as its workload asks for."""
+    place, results = placed(built, mode, devices, name)
+    inputs = lowering.structs({name: built.shapes[name] for name in built.names}, place)
+    if mode == "fwd":
+        return lowering.forward(built.function, inputs, results)
+    backward = lowering.Backward(built.function, inputs, results)
+    return backward.both() if mode == "fwd_bwd" else backward.pullback()[1]
+
+
+def placed(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowering.Place, Any]:
+    """(where each input lies, where the results lie). Unsupported where there are too few devices."""
+    sharding = built.family.sharding(built.workload)
+    if sharding is None:
+        here = SingleDeviceSharding(devices[0])
+        return (lambda _: here), here
+    if len(devices) < sharding.devices:
+        raise Unsupported(
+            f"it needs {sharding.devices} devices and {name} has {len(devices)}; "
+            "name a topology of as many, such as tpu:v5p:4x4x8"
+        )
+    if mode != "fwd":
+        raise Unsupported("a workload over several devices is compiled forward only; use --mode fwd")
+    mesh = Mesh(np.array(devices[: sharding.devices]), (sharding.axis,))
+
+    def place(path: tuple[str, ...]) -> NamedSharding:
+        spec: Any = sharding.inputs
+        for part in path:
+            spec = spec[part]
+        return NamedSharding(mesh, PartitionSpec(*spec))
+
+    results = None if sharding.outputs is None else NamedSharding(mesh, PartitionSpec(*sharding.outputs))
+    return place, results
+
+
+def out_of_memory(message: str) -> Static:
+    """The compiler planned more than the device has: a result, in the compiler's own figures."""
+    first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
+    said = f"the compiler ran out of the device's memory: {first}"
+    names = (*STATIC_FIGURES, *LATER_FIGURES, "program")
+    return Static(fits=False, unavailable=dict.fromkeys(names, said))

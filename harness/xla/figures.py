@@ -1,0 +1,118 @@
+"""What XLA says of a compiled program: memory, work, transfers, identity. No negative figure is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from harness.core.record import Static
+from harness.xla import libtpu_module
+from harness.xla.collectives import collectives, open_ended, present
+from harness.xla.cost_analysis import work
+from harness.xla.hlo import Graph
+from harness.xla.program_hash import program, texts
+from harness.xla.trip_counts import lengths
+from harness.xla.weights import weights
+
+NO_PEAK = "leaves temp out on this backend"
+BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
+
+
+def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -> Static:
+    """XLA's memory and cost analysis of one device's program, its collectives and its hash.
+
+    Custom calls are listed by the names that the module has for them, the compiler's own helpers too:
+    on the TPU `AllocateBuffer` is memory for a result and no work, `PartialReduce` and `TopK` are.
+    Memory is planned over all turns of a loop; for FLOPs and bytes accessed see `work`.
+    """
+    modules, unread = _modules(compiled)
+    text, constants = texts(modules)
+    calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
+    found, sends = re.search(r"\bwhile\(", text) is not None, present(text)
+    read = _graph(modules)
+    graph, turns = _turning(read) if found or sends else (None, {})
+    looped = found or unread is not None  # a loop that may be there
+    memory = _memory(compiled.memory_analysis(), platform)
+    operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
+    done = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
+    missing = {
+        name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
+    }
+    warnings: list[str] = []
+    if "{...}" in constants:
+        warnings.append("the program's hash leaves out the values of its large constants")
+    if unread:
+        warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
+    if sends and graph is None:
+        warnings.append("the collectives are not counted: the module's text could not be read")
+    elif graph and open_ended(graph, turns):
+        warnings.append("a collective in a loop of unknown length is counted once")
+    return Static(
+        argument_bytes=memory["argument_bytes"],
+        output_bytes=memory["output_bytes"],
+        temp_bytes=memory["temp_bytes"],
+        alias_bytes=memory["alias_bytes"],
+        peak_bytes=memory["peak_bytes"],
+        generated_code_bytes=memory["generated_code_bytes"],
+        flops=done.flops,
+        bytes_accessed=done.bytes_accessed,
+        flops_source=done.source,
+        optimal_s=done.optimal_s,
+        program=program(text, constants),
+        custom_calls=calls,
+        collectives=collectives(graph, turns) if graph else (),
+        body_only=done.body_only,
+        opcodes=read.opcodes if read else {},
+        operator_weights=operators,
+        weighed=weighed,
+        lower_s=lower_s,
+        compile_s=compile_s,
+        unavailable={
+            **missing,
+            **done.unavailable,
+            **({} if text else {"program": unread or "this backend gives no optimised module"}),
+        },
+        warnings=(*warnings, *done.warnings),
+    )
+
+
+def _modules(compiled: Any) -> tuple[list[Any], str | None]:
+    """The optimised modules, or why there are none that can be read."""
+    try:
+        return list(compiled.runtime_executable().hlo_modules()), None
+    except AttributeError:  # another jaxlib keeps them elsewhere
+        return [], None
+    except RuntimeError as error:  # libtpu may be newer than jaxlib
+        unread = f"jaxlib cannot read the optimised module ({str(error).splitlines()[0][:200]})"
+    try:
+        return [libtpu_module.module(compiled.runtime_executable().serialize())], None
+    except (ImportError, AttributeError, ValueError, RuntimeError):
+        return [], unread
+
+
+def _memory(memory: Any, platform: str) -> dict[str, int | None]:
+    """Bytes by the figure's name; None for what is missing, negative, or not what its name says."""
+    known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
+    known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)
+    return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
+
+
+def _graph(modules: Sequence[Any]) -> Graph | None:
+    """The program's one module; None where it cannot be read.
+
+    Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
+    """
+    try:
+        (module,) = modules
+        return Graph.of(module)
+    except (ImportError, AttributeError, TypeError, ValueError, LookupError):
+        return None
+
+
+def _turning(graph: Graph | None) -> tuple[Graph | None, dict[str, int | None]]:
+    """The graph, and how often its loops turn; None where that is beyond reading."""
+    try:
+        return (graph, lengths(graph)) if graph else (None, {})
+    except (TypeError, ValueError, LookupError, RecursionError):
+        return None, {}

@@ -1,0 +1,178 @@
+"""FLOPs and bytes of a program whose loops turn more than once.
+
+XLA's analyses count the body of a `while`, with its condition, once: on the cpu, in the analysis of
+an optimised module and in libtpu's own. A body that turns n times is therefore analysed as a module
+of its own, and n − 1 of it are added. The count outside of loops, and of the first turn, stays the
+compiler's; on the TPU that differs in bytes by what libtpu knows of its own layouts and copies. No
+analysis of ours counts a custom call, so that of a compiler's own count of one in a body only the
+first turn is held, and the body's other work multiplied.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from harness.xla.hlo import STARTS, Computation, Graph, Instruction
+
+FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
+# Custom calls that libtpu counts as no FLOPs, or as −1 (0.0.52): left out of every turn alike.
+LEFT_OUT = ("Cholesky", "InvertDiagBlocksLowerTriangular", "PartialReduce", "tpu_custom_call")
+COUNTS = {"flops": "flops", "bytes_accessed": "bytes accessed"}
+Counts = dict[str, float]
+
+
+@dataclass
+class Further:
+    """What the turns of loops after their first add, by figure, and what of them counts once."""
+
+    counts: Counts = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
+    once: set[str] = field(default_factory=set[str])
+
+
+class Uncounted(ValueError):  # noqa: N818  # a property of a computation, not a fault
+    """XLA's analysis cannot count a computation; the message says why."""
+
+
+@cache
+def cpu_client() -> Any:
+    """The client whose analysis counts any optimised module. RuntimeError: jax has no cpu backend."""
+    return importlib.import_module("jax").local_devices(backend="cpu")[0].client
+
+
+def analysis(module: Any) -> dict[str, float]:
+    """XLA's cost analysis of an HLO module of any backend, custom calls counted as −1 each."""
+    return importlib.import_module("jaxlib._jax").hlo_module_cost_analysis(cpu_client(), module)
+
+
+def put_back(total: float, calls: int) -> float:
+    """A sum of XLA's without the −1 that it holds for each of these custom calls, as float32 has it.
+
+    XLA adds in float32, which from 2²⁴ on has no room for every whole number. A −1 that meets such a sum is
+    rounded away, and one that came before it goes with a later rounding; put back in full, it would make
+    figures that are no sum, such as 192937985 of 192937984. Rounded as the sums are, it comes back where it
+    is still held: exactly below 2²⁴, above it to the last digit (or to `calls`, where those are more),
+    since when each came in is not known.
+    """
+    return float(np.float32(total + calls)) if calls else total
+
+
+def further(graph: Graph, turns: Mapping[str, int | None]) -> Further:
+    """What the entry's loops add to figures that count each body once.
+
+    `turns` is how often each loop turns, by the name of its `while`; None: not known.
+    """
+    return _Loops(graph, turns).further(graph.entry)
+
+
+class _Loops:
+    def __init__(self, graph: Graph, turns: Mapping[str, int | None]) -> None:
+        self.graph = graph
+        self.turns = turns
+        self.parse = importlib.import_module("jaxlib._hlo").hlo_module_from_text
+        self.counted: dict[str, Counts] = {}
+        self.fused = {
+            name
+            for computation in graph.computations.values()
+            for one in computation.instructions.values()
+            if one.opcode == "fusion"
+            for callee in one.called["calls"]
+            for name in graph.reach(callee)
+        }
+
+    def further(self, name: str) -> Further:
+        total = Further()
+        for one in self.graph.computations[name].instructions.values():
+            if one.called and self._loops(one):
+                part = self._part(one)
+                total.once |= part.once
+                total.counts = _plus(total.counts, part.counts)
+        return total
+
+    def _part(self, one: Instruction) -> Further:
+        inner = [name for names in one.called.values() for name in names]
+        if one.opcode == "while":
+            return self._while(one, inner)
+        if one.opcode == "conditional":
+            return self._conditional(one.branches)
+        if one.opcode in ("call", *STARTS):
+            return self.further(inner[0])
+        return Further(once={f"the body of a loop in a {one.opcode}"})
+
+    def _while(self, one: Instruction, inner: list[str]) -> Further:
+        parts = [self.further(name) for name in inner]
+        once: set[str] = set().union(*(part.once for part in parts))
+        extra = _plus(*(part.counts for part in parts))
+        length = self.turns.get(one.name)
+        if length is None:
+            return Further(extra, {*once, "the body of a loop of unknown length"})
+        if length == 1:
+            return Further(extra, once)
+        try:
+            turn = _plus(extra, *(self.once(name) for name in inner))
+        except Uncounted as reason:
+            return Further(extra, {*once, f"the body of a loop ({reason})"})
+        opaque = sorted({call for name in inner for call in self._opaque(name)})
+        once |= {f"the custom call {call} in a loop" for call in opaque}
+        return Further({name: extra[name] + (length - 1) * turn[name] for name in COUNTS}, once)
+
+    def _conditional(self, branches: list[str]) -> Further:
+        """XLA counts the dearest branch; which one that is can change with the turns inside."""
+        parts = {name: self.further(name) for name in branches}
+        reasons: set[str] = set().union(*(part.once for part in parts.values()))
+        try:
+            once = {name: self.once(name) for name in branches}
+        except Uncounted as reason:
+            return Further(once={*reasons, f"the body of a loop in a branch ({reason})"})
+        most = {
+            key: max(once[name][key] + parts[name].counts[key] for name in branches)
+            - max(once[name][key] for name in branches)
+            for key in COUNTS
+        }
+        return Further(most, reasons)
+
+    def once(self, name: str) -> Counts:
+        """FLOPs and bytes of a computation by itself, loops inside counted once, custom calls as none."""
+        if name not in self.counted:
+            try:
+                cost = analysis(self.parse(self.graph.module(name)))
+            except RuntimeError as error:
+                raise Uncounted(f"its analysis failed: {str(error).splitlines()[0]}") from error
+            reached = self.graph.reach(name)
+            # XLA has put −1 for each: in FLOPs, and in bytes unless it is part of a fusion.
+            calls = {part: len(self._targets(part)) for part in reached}
+            bare = sum(count for part, count in calls.items() if part not in self.fused)
+            counts = {
+                "flops": put_back(cost.get("flops", 0.0), sum(calls.values())),
+                "bytes_accessed": put_back(cost.get("bytes accessed", 0.0), bare),
+            }
+            if min(counts.values()) < 0:
+                raise Uncounted("its analysis gives a negative figure")
+            self.counted[name] = counts
+        return self.counted[name]
+
+    def _opaque(self, name: str) -> set[str]:
+        """The custom calls that a compiler may have counted in the first turn, and nobody in the others."""
+        calls = {call for part in self.graph.reach(name) for call in self._targets(part)}
+        return calls.difference(FREE, LEFT_OUT)
+
+    def _targets(self, name: str) -> list[str]:
+        instructions = self.graph.computations[name].instructions.values()
+        return [target for one in instructions if (target := one.target)]
+
+    def _loops(self, one: Instruction) -> bool:
+        parts = [part for names in one.called.values() for name in names for part in self.graph.reach(name)]
+        return one.opcode == "while" or any(_turns(self.graph.computations[part]) for part in parts)
+
+
+def _turns(computation: Computation) -> bool:
+    return any(one.opcode == "while" for one in computation.instructions.values())
+
+
+def _plus(*counts: Counts) -> Counts:
+    return {name: sum(part[name] for part in counts) for name in COUNTS}

@@ -1,0 +1,88 @@
+"""How often the loops of an optimised module turn.
+
+XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu drops it (0.0.52); there
+the length is worked out: from where a counter starts, what the body adds to it, and the bound that
+the condition compares it with, all of which must be constants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from harness.xla.constant_propagation import Carried, ComparedScalars, Scope
+from harness.xla.hlo import STARTS, Graph, Instruction
+
+KNOWN = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+
+
+def lengths(graph: Graph) -> dict[str, int | None]:
+    """How often each `while` that the entry leads to turns, by the instruction's name; None: not known."""
+    found: dict[str, int | None] = {}
+    _walk(Scope(graph, graph.entry), found)
+    return found
+
+
+def _walk(scope: Scope, found: dict[str, int | None]) -> None:
+    for one in scope.computation.instructions.values():
+        if one.opcode == "while":
+            length = _length(scope, one)
+            found[one.name] = length if found.get(one.name, length) == length else None
+        for name, parameters in _inner(scope, one):
+            _walk(Scope(scope.graph, name, parameters), found)
+
+
+def _inner(scope: Scope, one: Instruction) -> Iterator[tuple[str, list[Any]]]:
+    """The computations that an instruction runs, each with what is known of its parameters."""
+    if one.opcode == "while":
+        for role in ("body", "condition"):
+            yield one.called[role][0], [scope.carried(one)]
+    elif one.opcode == "conditional":
+        yield from zip(one.branches, ([value] for value in scope.arguments(one)[1:]), strict=True)
+    elif one.opcode in ("call", *STARTS):
+        yield from ((name, scope.arguments(one)) for names in one.called.values() for name in names)
+
+
+def _length(scope: Scope, loop: Instruction) -> int | None:
+    if known := KNOWN.search(loop.attributes):
+        return int(known[1])
+    start, step = scope.value(loop.operands[0]), scope.step(loop)
+    if not isinstance(start, tuple) or not isinstance(step, tuple):
+        return None
+    inside = tuple(
+        Carried(index) if value is None else value for index, value in enumerate(scope.carried(loop))
+    )
+    goes_on = Scope(scope.graph, loop.called["condition"][0], [inside]).result
+    if not isinstance(goes_on, ComparedScalars):
+        return None
+    counter, bound, direction = goes_on.left, goes_on.right, goes_on.direction
+    if isinstance(bound, Carried):
+        counter, bound, direction = bound, counter, SWAPPED.get(direction, "")
+    if not isinstance(counter, Carried) or not isinstance(bound, int):
+        return None
+    first, after = start[counter.index], step[counter.index]
+    if not isinstance(first, int) or not isinstance(after, Carried) or after.index != counter.index:
+        return None
+    return turns(first + counter.added, after.added, direction, bound)
+
+
+def turns(first: int, added: int, direction: str, bound: int) -> int | None:
+    """For how many of first, first + added, … the comparison holds before it first fails; None: no end.
+
+    >>> turns(1, 3, "LT", 100), turns(50, -2, "GE", 5), turns(9, 1, "LT", 9), turns(0, 0, "LT", 1)
+    (33, 23, 0, None)
+    """
+    if direction in ("GT", "GE"):
+        mirrored = {"GT": "LT", "GE": "LE"}[direction]
+        return turns(-first, -added, mirrored, -bound)
+    if direction == "NE":
+        count, rest = divmod(bound - first, added) if added else (0, bound - first)
+        return count if rest == 0 and count >= 0 else None
+    if direction not in ("LT", "LE"):
+        return None
+    left = bound - first + (direction == "LE")
+    if left <= 0:
+        return 0
+    return -(-left // added) if added > 0 else None

@@ -1,0 +1,87 @@
+"""How XLA plans `approx_max_k` (its `approx_topk_shape.cc`), and what such a plan promises.
+
+On a TPU the first stage keeps the best of every group of 2^log2 scores, and a sort of these
+candidates gives the answer. Other backends plan alike, and then select from the whole row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, log, log2
+from typing import TYPE_CHECKING, Any
+
+from ._expected_recall import expected_recall
+
+if TYPE_CHECKING:
+    from .family import TopkWorkload
+
+TILE, FLAT_TILE = 128, 1024  # what candidates are a multiple of; the second for scores of one dimension
+FIRST_STAGE = "PartialReduce"  # the call that a TPU's program holds where it approximates
+EXACT_BY_FALLBACK = "exact by fallback"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`candidates` scores come out of the first stage, the best of every group of 2^`log2`."""
+
+    candidates: int
+    log2: int
+
+
+def plan(seq: int, topk: int, recall: float, *, logical: int | None = None, rank: int = 3) -> Plan:
+    """The plan for rows of `seq` scores; `logical` is the length of the row that they are a part of.
+
+    A group holds one score (log2 0) where larger ones would miss `recall` by XLA's bound, about twice
+    the true loss: then nothing is approximated.
+    """
+    tile = FLAT_TILE if rank == 1 else TILE
+    whole = seq if logical is None else logical
+    if seq <= tile:
+        return Plan(seq, 0)
+    if topk == 1:
+        return Plan(tile, ceil(log2(ceil(whole / tile))))
+    if recall >= 1:
+        return Plan(seq, 0)
+    groups = min(max(floor((1 - topk) / log(recall)), tile), whole)
+    reduction = floor(log2(whole // groups))
+    if reduction == 0:
+        return Plan(seq, 0)
+    reduction = min(reduction, ceil(log2(seq // tile)))
+    return Plan(ceil(ceil(seq / tile) / 2**reduction) * tile, reduction)
+
+
+def planned(w: TopkWorkload, shards: int = 1) -> Plan:
+    """A shard's plan, with the whole row as its logical length."""
+    return plan(w.seq // shards, w.topk, w.recall, logical=w.seq)
+
+
+def told(w: TopkWorkload, static: Any, shards: int = 1) -> dict[str, float | int | str | None]:
+    """What the planner made of this case, and whether the compiled program follows it."""
+    made = planned(w, shards)
+    return {
+        "planned_log2_reduction": made.log2,
+        "candidates": made.candidates * shards,
+        "approximation": _followed(made, static),
+    }
+
+
+def _followed(made: Plan, static: Any) -> str | None:
+    if made.log2 == 0:
+        return "not planned: no group would hold two scores"
+    if FIRST_STAGE in static.custom_calls:
+        return "engaged"
+    return EXACT_BY_FALLBACK if static.program else None
+
+
+def promised(w: TopkWorkload, static: Any, options: Any) -> float | None:
+    """The recall that random placement gives a plan of buckets; None where no such plan is known.
+
+    The plan is an implementation's own options, or that of the operator, where the program holds it.
+    """
+    if {"buckets", "keep"} <= set(options):
+        return expected_recall(w.seq, w.topk, options["buckets"], options["keep"])
+    if FIRST_STAGE not in static.custom_calls:
+        return None
+    shards = options.get("shards", 1)
+    groups = planned(w, shards).candidates * shards
+    return None if w.seq % groups else expected_recall(w.seq, w.topk, groups, 1)

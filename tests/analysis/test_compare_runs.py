@@ -1,0 +1,88 @@
+"""Two sides beside each other: known ratios, honest intervals, and what is refused."""
+
+import pytest
+
+from harness.analysis.compare_runs import (
+    BOTH_INTERVALS,
+    OTHER_SOURCE,
+    SAME_PROGRAM,
+    across,
+    differing,
+    within,
+)
+from harness.core.errors import UsageError
+
+SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
+FAST = [sample / 2 for sample in SLOW]
+
+
+def test_inside_a_run_rounds_are_paired(record):
+    records = [record("base", 1024, SLOW), record("quick", 1024, FAST)]
+    (change,) = within(records, "quick", "base")
+    assert change.ratio == pytest.approx(0.5)
+    assert change.low == pytest.approx(0.5)
+    assert change.high == pytest.approx(0.5)
+    assert change.unit == "rounds"
+
+
+def test_swapping_the_sides_inverts_the_ratio(record):
+    records = [record("base", 1024, SLOW), record("quick", 1024, sorted(FAST))]
+    (there,), (back,) = within(records, "quick", "base"), within(records, "base", "quick")
+    assert there.ratio == pytest.approx(1 / back.ratio)
+    assert there.low == pytest.approx(1 / back.high)
+
+
+def test_across_runs_the_interval_is_as_wide_as_both(record):
+    before, after = [record("base", 1024, SLOW)], [record("base", 1024, FAST, run="r2")]
+    (change,) = across(before, after)
+    assert change.ratio == pytest.approx(0.5)
+    assert change.low == pytest.approx(0.9 / 2.2)
+    assert change.high == pytest.approx(1.1 / 1.8)
+    assert change.unit == BOTH_INTERVALS
+
+
+def test_the_same_program_is_said_to_be_the_same(record, static):
+    figures = {"host": static(temp_bytes=1, program="sha256:1")}
+    (change,) = across([record("base", 8, SLOW, static=figures)], [record("base", 8, FAST, static=figures)])
+    assert SAME_PROGRAM in change.warnings
+
+
+def test_a_changed_source_is_said(record):
+    (change,) = across([record("base", 8, SLOW, source="a")], [record("base", 8, SLOW, source="b")])
+    assert OTHER_SOURCE in change.warnings
+
+
+def test_too_few_rounds_have_no_interval(record):
+    (change,) = across([record("base", 8, SLOW[:3])], [record("base", 8, SLOW)])
+    assert change.ratio is not None
+    assert change.low is None
+    assert "6" in change.reason
+
+
+def test_a_side_that_failed_leaves_no_number(record):
+    records = [record("base", 8, status="oom"), record("quick", 8, FAST)]
+    (change,) = within(records, "quick", "base")
+    assert change.ratio is None
+    assert change.reason == "n/a (mask/base oom)"
+
+
+def test_different_clocks_are_never_compared(record, timing):
+    events = timing(SLOW, method="cuda_events", cache="flushed")
+    with pytest.raises(UsageError, match="cuda_events and wall"):
+        across([record("base", 8, SLOW)], [record("base", 8, timing=events)])
+
+
+def test_an_implementation_that_is_not_there(record):
+    with pytest.raises(UsageError, match='nearest: "quick"'):
+        within([record("quick", 8, FAST)], "quik", "quick")
+
+
+def test_cases_of_one_run_only_are_left_out(record):
+    assert across([record("base", 8, SLOW)], [record("base", 16, SLOW)]) == []
+
+
+def test_fingerprints_name_what_differs():
+    left = {"cpu": "a", "versions": {"jax": "1", "torch": "2"}}
+    right = {"cpu": "a", "versions": {"jax": "3", "torch": "2"}, "governor": "powersave"}
+    assert differing(left, right) == ["governor (None, powersave)", "versions.jax (1, 3)"]
+    assert differing(left, left) == []

@@ -1,0 +1,92 @@
+from harness.analysis.results import (
+    by_suite,
+    label_of,
+    panel_of,
+    points,
+    representative,
+    select,
+    static_of,
+    targets,
+)
+
+
+def test_a_case_shared_by_two_suites_is_in_both(record):
+    base, scatter = record("base", 4096, [1.0]), record("scatter", 4096, [1.0])
+    described = {"family": "mask", "baseline": "mask/base", "implementations": ["mask/base", "mask/scatter"]}
+    info = {
+        "suites": {
+            "a": {**described, "cases": [base.case, scatter.case]},
+            "b": {**described, "cases": [base.case]},
+        }
+    }
+    first, second = by_suite(info, [scatter, base])
+    assert first.records == (base, scatter)
+    assert second.records == (base,)
+    assert (first.baseline, first.implementations) == ("mask/base", ("mask/base", "mask/scatter"))
+
+
+def test_planned_cases_without_records_and_gate_sides_are_left_out(record):
+    base = record("base", 4096, [1.0])
+    side = record("base", 8192, [1.0], side="candidate")
+    info = {"suites": {"a": {"family": "mask", "baseline": None, "cases": ["unrun", base.case, side.case]}}}
+    (only,) = by_suite(info, [base, side])
+    assert only.records == (base,)
+    assert only.baseline == ""
+
+
+def test_records_that_no_suite_names_are_kept(record):
+    (only,) = by_suite({}, [record("base", 4096), record("scatter", 4096)])
+    assert (only.name, only.baseline) == ("mask", "")
+    assert only.implementations == ("mask/base", "mask/scatter")
+
+
+def test_a_panel_is_everything_but_the_length(record, suite):
+    found = [
+        record("base", 4096),
+        record("base", 8192),
+        record("base", 4096, workload={"batch": 2}),
+        record("base", 4096, mode="bwd"),
+    ]
+    assert panel_of(found[0]) == "batch=1,dtype=f32:fwd:cpu"
+    assert points(suite(found)) == [
+        "batch=1,dtype=f32:fwd:cpu",
+        "batch=2,dtype=f32:fwd:cpu",
+        "batch=1,dtype=f32:bwd:cpu",
+    ]
+
+
+def test_select_takes_what_is_asked_shortest_first(record, suite):
+    long, short = record("base", 8192), record("base", 4096)
+    other = record("base", 4096, options={"k": 2})
+    found = suite([long, other, short])
+    assert label_of(other) == "mask/base[k=2]"
+    assert select(found, implementation="mask/base") == [short, long]
+    assert select(found, seq=4096) == [other, short]
+
+
+def test_a_case_is_represented_by_its_first_timed_replicate(record):
+    failed = record("base", 4096, status="oom")
+    timed = record("base", 4096, [1.0], replicate=1)
+    assert representative([failed, timed]) is timed
+    assert representative([failed]) is failed
+
+
+def test_the_host_is_the_first_target(record, static, suite):
+    found = suite(
+        [record("base", 1, static={"cuda:h200": static()}), record("base", 2, static={"host": static()})]
+    )
+    assert targets(found) == ["host", "cuda:h200"]
+
+
+def test_the_device_a_case_runs_on_is_its_host(record, static, suite):
+    own = record("base", 1, device="cuda", static={"cuda": static(temp_bytes=7)})
+    assert targets(suite([own])) == ["host"]
+    assert static_of([own]).temp_bytes == 7
+    assert static_of([own], "tpu:v5p") is None
+
+
+def test_targets_come_in_the_order_they_were_asked_for(record, static):
+    wanted = ["tpu:v5p", "host", "cuda:h200"]
+    own = record("base", 1, static=dict.fromkeys(["cuda:h200", "host", "tpu:v5p", "tpu:v4"], static()))
+    (found,) = by_suite({"targets": wanted}, [own])
+    assert targets(found) == [*wanted, "tpu:v4"]

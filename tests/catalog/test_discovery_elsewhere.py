@@ -1,0 +1,118 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import child_process, discovery
+from harness.catalog.discovery import catalog_elsewhere
+from harness.core.errors import SideError
+
+PROGRAM = Path(__file__).resolve().parents[2]
+PLUGIN = """
+from harness import implementation
+from impls.topk.family import TopkWorkload
+
+@implementation(framework="numpy", semantics="exact")
+def mine(w: TopkWorkload):
+    return lambda scores: scores
+"""
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A folder with this harness and an `impls` of one variant."""
+    folder = tmp_path / "path"
+    (folder / "impls").mkdir(parents=True)
+    (folder / "harness").symlink_to(PROGRAM / "harness")
+    (folder / "impls" / "__init__.py").touch()
+    (folder / "impls" / "topk").symlink_to(PROGRAM / "impls" / "topk")
+    monkeypatch.setenv("PYTHONPATH", str(PROGRAM))  # where another `impls` lies
+    monkeypatch.chdir(PROGRAM)
+    return folder
+
+
+def families(catalog):
+    return {info.family for info in catalog.implementations.values()}
+
+
+def test_without_a_path_it_is_what_is_registered_here():
+    assert catalog_elsewhere([], []) == discovery.catalog()
+
+
+def test_the_path_comes_before_the_current_folder_and_the_program(path):
+    assert families(catalog_elsewhere([str(path)], [])) == {"topk"}
+
+
+def test_plugins_are_read_under_the_same_path(path, tmp_path):
+    (path / "impls" / "__init__.py").write_text("HERE = True")
+    source = str(tmp_path / "mine.py")
+    (tmp_path / "mine.py").write_text("from impls import HERE\n" + PLUGIN)
+    found = catalog_elsewhere([str(path)], [source]).implementations["topk/mine"]
+    assert (found.module, found.file) == (source, source)
+
+
+def test_a_plugin_may_register_nothing_yet(path, tmp_path):
+    (tmp_path / "mine.py").write_text("x = 1")
+    assert families(catalog_elsewhere([str(path)], [str(tmp_path / "mine.py")])) == {"topk"}
+
+
+def test_what_an_installed_package_offers_can_be_left_out(path, tmp_path):
+    folder = path / "my_package-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: my-package\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(f"[{discovery.ENTRY_POINTS}]\nmine = my_package\n")
+    (path / "my_package.py").write_text(PLUGIN)
+    assert "topk/mine" in catalog_elsewhere([str(path)], []).implementations
+    assert "topk/mine" not in catalog_elsewhere([str(path)], [], without=["my_package"]).implementations
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import nonexistent", "__init__.py:1: ModuleNotFoundError: No module named 'nonexistent'"),
+        ("import os\nos.abort()", "ended the process (SIGABRT)"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("while True: pass", "took more than 0.5 s"),
+    ],
+)
+def test_what_does_not_load_is_one_sentence(path, text, says):
+    (path / "impls" / "__init__.py").write_text(text)
+    with pytest.raises(SideError) as caught:
+        catalog_elsewhere([str(path)], [], seconds=0.5 if "while" in text else 60.0)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plugin_that_does_not_load_is_named(path, tmp_path):
+    (tmp_path / "mine.py").write_text("import nonexistent")
+    with pytest.raises(SideError, match=r"mine\.py cannot be read"):
+        catalog_elsewhere([str(path)], [str(tmp_path / "mine.py")])
+
+
+def test_an_interpreter_that_is_none(path, tmp_path):
+    for program in ("/bin/true", str(tmp_path / "nothing"), str(tmp_path)):
+        with pytest.raises(SideError):
+            catalog_elsewhere([str(path)], [], program)
+
+
+def test_what_it_prints_is_not_the_answer(path):
+    (path / "impls" / "__init__.py").write_text("import os\nprint('{}')\nos.write(1, b'junk')")
+    assert families(catalog_elsewhere([str(path)], [])) == {"topk"}
+
+
+def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path):
+    """It may be the packages of another interpreter, which holds a torch of its own."""
+    monkeypatch.setenv("PYTHONPATH", f"/theirs{os.pathsep}/a")
+    monkeypatch.chdir(tmp_path)
+    found = child_process.environment(["/a", "/b"])
+    assert found["PYTHONPATH"].split(os.pathsep) == ["/a", "/b", "/theirs", str(tmp_path)]
+    assert found["PYTHONSAFEPATH"] == "1"
+    plain = child_process.environment()
+    assert plain["PYTHONPATH"].split(os.pathsep) == [str(PROGRAM), "/theirs", "/a", str(tmp_path)]
+    assert plain["PYTHONSAFEPATH"] == "1"  # the current folder comes last there, too
+
+
+def test_the_answer_of_a_side_is_json_alone():
+    answer = child_process.ask(["harness.catalog.discovery"], 60.0, interpreter=sys.executable)
+    assert set(answer) == {"builtin", "installed"}

@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import source_hash
+
+IMPLS = Path(__file__).resolve().parents[2] / "impls"
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    files = {
+        "mine.py": "import math\nimport helper\ndef build():\n    from parts.inner import thing\n",
+        "helper.py": "import numpy\n",
+        "parts/__init__.py": "",
+        "parts/inner.py": "from . import leaf\nfrom .other import name\n",
+        "parts/leaf.py": "",
+        "parts/other.py": "from ..helper import x\n",
+        "stranger.py": "",
+        "broken.py": "def (",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def names(path, root):
+    return {str(found.relative_to(root)) for found in source_hash.closure(path)}
+
+
+def test_what_a_plugin_imports_belongs_to_it(plugin):
+    assert names(plugin / "mine.py", plugin) == {
+        "mine.py",
+        "helper.py",
+        "parts/__init__.py",
+        "parts/inner.py",
+        "parts/leaf.py",
+        "parts/other.py",
+    }
+
+
+def test_a_changed_helper_changes_the_hash(plugin):
+    source_hash.digest.cache_clear()
+    before = source_hash.digest(plugin / "mine.py")
+    (plugin / "stranger.py").write_text("x = 1")
+    source_hash.digest.cache_clear()
+    assert source_hash.digest(plugin / "mine.py") == before
+    (plugin / "parts/leaf.py").write_text("x = 1")
+    source_hash.digest.cache_clear()
+    assert source_hash.digest(plugin / "mine.py") != before
+
+
+def test_a_package_that_imports_itself_by_its_full_name(tmp_path):
+    package = tmp_path / "src/mine"
+    package.mkdir(parents=True)
+    for name, text in {"__init__": "", "variants": "from mine.kernels import f\n", "kernels": ""}.items():
+        (package / f"{name}.py").write_text(text)
+    found = names(package / "variants.py", package)
+    assert found == {"variants.py", "kernels.py", "__init__.py"}
+
+
+def test_installed_packages_have_versions_instead(plugin):
+    (plugin / "mine.py").write_text("import numpy, orjson\nfrom rich.console import Console\n")
+    assert names(plugin / "mine.py", plugin) == {"mine.py"}
+
+
+def test_another_encoding_hides_no_import(plugin):
+    (plugin / "mine.py").write_bytes("# coding: latin-1\n# über\nimport helper\n".encode("latin-1"))
+    assert names(plugin / "mine.py", plugin) == {"mine.py", "helper.py"}
+
+
+def test_what_cannot_be_parsed_is_still_hashed(plugin):
+    assert names(plugin / "broken.py", plugin) == {"broken.py"}
+
+
+def test_a_variant_of_this_project_brings_its_family_and_not_the_harness():
+    found = names(IMPLS / "mask/masked_again.py", IMPLS)
+    assert {"mask/masked_again.py", "mask/family.py", "mask/reference.py", "mask/scatter.py"} <= found
+    assert all(name.startswith(("mask/", "__init__")) for name in found)

@@ -1,0 +1,25 @@
+import pytest
+
+from harness.core.errors import MachineError, UsageError, speaks_of_oom
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "JaxRuntimeError RESOURCE_EXHAUSTED: Out of memory allocating 123 bytes.",
+        "MemoryError Unable to allocate 32.0 MiB for an array",
+        "RuntimeError DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+        "OutOfMemoryError CUDA out of memory. Tried to allocate 2.00 GiB",
+    ],
+)
+def test_the_ways_in_which_frameworks_say_that_memory_is_exhausted(text):
+    assert speaks_of_oom(text)
+
+
+def test_other_errors_do_not_speak_of_memory():
+    assert not speaks_of_oom("ValueError: operands could not be broadcast together")
+
+
+def test_exit_codes_are_the_documented_ones():
+    assert (UsageError.exit_code, MachineError.exit_code) == (2, 5)

@@ -1,0 +1,189 @@
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from harness.core.record import (
+    LATER_FIGURES,
+    STATIC_FIGURES,
+    Collective,
+    Correctness,
+    OperatorWeight,
+    Record,
+    Static,
+    Timing,
+)
+
+EXAMPLE = json.loads("""
+{"schema": 1, "run": "20261120T113000Z-1a2b3c4",
+ "case": "mask/scatter@batch=1,dtype=f32,rows=128,seq=16384,topk=2048:fwd:cpu",
+ "family": "mask", "implementation": "mask/scatter", "semantics": "exact", "options": {},
+ "framework": "jax", "device": "cpu", "mode": "fwd", "seq": 16384,
+ "workload": {"batch": 1, "dtype": "f32", "rows": 128, "seq": 16384, "topk": 2048},
+ "seed": 0, "baseline": false, "side": null, "replicate": 0,
+ "status": "ok", "reason": null, "expected": false,
+ "correctness": {"contract": "exact", "passed": true, "coverage": "whole", "figures": {"mismatches": 0}},
+ "timing": {"samples_s": [0.00033], "round": [0], "median_s": 0.00033, "low_s": 0.00032, "high_s": 0.00035,
+  "method": "wall", "cache": "rotated", "inner": 3, "stopped": "interval", "discarded": 0, "warnings": []},
+ "static": {"host": {"argument_bytes": 0, "output_bytes": 0, "temp_bytes": 0, "alias_bytes": 0,
+  "peak_bytes": null, "flops": 0, "flops_source": "compiled", "bytes_accessed": 0, "program": "sha256:…",
+  "custom_calls": [], "lower_s": 0.02, "compile_s": 0.1, "fits": true,
+  "unavailable": {"peak_bytes": "leaves temp out on this backend"}}},
+ "cost": {"flops": 0, "bytes": 0, "dense_flops": 0}, "memory": {"high_water_bytes": 0},
+ "source": "sha256:…", "fingerprint": "sha256:…", "environment": "sha256:…",
+ "started": "2026-11-20T11:30:00Z", "wall_s": 0.8, "crc32": "…"}
+""")
+RECORD = Record.from_json(EXAMPLE)
+
+
+def test_the_documented_record_survives_the_round_trip():
+    again = json.loads(json.dumps(RECORD.to_json()))
+    assert Record.from_json(again) == RECORD
+    assert next(iter(again)) == "schema"
+    host = EXAMPLE["static"]["host"]
+    later = dict.fromkeys(LATER_FIGURES)
+    unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
+    joined = {"collectives": [], "body_only": False, "opcodes": {}, "operator_weights": [], "weighed": [0, 0]}
+    added = {"warnings": [], **later, "unavailable": unavailable, **joined}
+    assert again == {
+        **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
+        "static": {"host": {**host, **added}},
+        "checks": [],
+        "facts": {},
+    }
+
+
+def test_a_record_knows_its_case():
+    assert RECORD.as_case.id == RECORD.case == EXAMPLE["case"]
+    assert RECORD.key == (RECORD.case, 0, None)
+
+
+def test_another_schema_and_a_missing_field_are_refused():
+    with pytest.raises(ValueError, match="schema 2 is not 1"):
+        Record.from_json({**EXAMPLE, "schema": 2})
+    with pytest.raises(ValueError, match="not a record"):
+        Record.from_json({name: value for name, value in EXAMPLE.items() if name != "seq"})
+
+
+PASSED = RECORD.correctness
+FAILED = Correctness("exact", False, "whole", {"mismatches": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"status": "fine"}, "is none of"),
+        ({"status": "oom", "timing": None}, "without a reason"),
+        ({"status": "oom", "reason": "too large"}, "timing without a passed contract"),
+        ({"correctness": None}, "timing without a passed contract"),
+        ({"correctness": FAILED}, "timing without a passed contract"),
+        ({"correctness": FAILED, "timing": None}, "ok with a failed contract"),
+        ({"status": "incorrect", "reason": "wrong", "timing": None}, "incorrect without a failed contract"),
+        (
+            {"status": "incorrect", "reason": "wrong", "timing": None, "correctness": None},
+            "incorrect without a failed contract",
+        ),
+    ],
+)
+def test_status_and_evidence_agree_or_there_is_no_record(change, says):
+    with pytest.raises(ValueError, match=says):
+        replace(RECORD, **change)
+
+
+@pytest.mark.parametrize(
+    ("status", "correctness", "expected", "unexpected"),
+    [
+        ("ok", PASSED, False, False),
+        ("ok", PASSED, True, True),
+        ("incorrect", FAILED, True, False),
+        ("incorrect", FAILED, False, True),
+        ("oom", None, True, False),
+        ("timeout", None, False, False),
+    ],
+)
+def test_what_was_not_expected(status, correctness, expected, unexpected):
+    reason = None if status == "ok" else "because"
+    change = {"status": status, "reason": reason, "correctness": correctness, "expected": expected}
+    assert replace(RECORD, timing=None, **change).unexpected is unexpected
+
+
+@pytest.mark.parametrize("value", [-1, -0.5, float("nan")])
+@pytest.mark.parametrize("name", ["flops", "generated_code_bytes", "optimal_s"])
+def test_no_figure_is_negative(name, value):
+    figures = dict.fromkeys(STATIC_FIGURES, 0)
+    with pytest.raises(ValueError, match="stands for unavailable"):
+        Static(**{**figures, name: value})
+
+
+def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
+    figures = dict.fromkeys(STATIC_FIGURES, 0)
+    assert Static(**figures).unavailable == {
+        "generated_code_bytes": "not given",
+        "optimal_s": "not given",
+    }
+    known = Static(**figures, optimal_s=0.5, unavailable={"generated_code_bytes": "nothing is compiled"})
+    assert known.unavailable == {"generated_code_bytes": "nothing is compiled"}
+    assert Static(**figures, generated_code_bytes=0, optimal_s=0.0).unavailable == {}
+
+
+def test_collectives_survive_the_round_trip():
+    moved = (Collective("all-gather", 8, 2048), Collective("all-reduce", 1, 64))
+    host = replace(RECORD.static["host"], collectives=moved, body_only=True)
+    again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
+    assert again.static["host"] == host
+    assert again.static["host"].collectives == moved
+
+
+def test_operators_weights_survive_the_round_trip():
+    one = OperatorWeight("fusion", "fusion", "impls/mask/broadcast.py:22", 1099175168, 1, 0.99)
+    host = replace(RECORD.static["host"], operator_weights=(one,), weighed=(1, 3))
+    again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
+    assert again.static["host"] == host
+    assert Static.from_json(EXAMPLE["static"]["host"]).weighed == (0, 0)
+
+
+def test_opcodes_survive_the_round_trip_and_are_none_of_an_older_record():
+    host = EXAMPLE["static"]["host"]
+    counted = Static.from_json({**host, "opcodes": {"dot": 2, "sort": 1}})
+    assert counted.opcodes == {"dot": 2, "sort": 1}
+    assert Static.from_json(json.loads(json.dumps(asdict(counted)))) == counted
+    assert Static.from_json(host).opcodes == {}
+
+
+def test_a_missing_figure_has_its_reason():
+    with pytest.raises(ValueError, match="peak_bytes is missing without a reason"):
+        Static(**dict.fromkeys(set(STATIC_FIGURES) - {"peak_bytes"}, 0))
+    nothing = Static.none("not compiled")
+    assert set(nothing.unavailable) == {*STATIC_FIGURES, *LATER_FIGURES, "program"}
+    assert nothing.planned_bytes is None
+    host = RECORD.to_json()["static"]["host"]
+    assert Static.from_json(json.loads(json.dumps(host))) == RECORD.static["host"]
+
+
+def test_a_plan_is_arguments_outputs_and_temporaries_without_aliases():
+    static = Static(
+        argument_bytes=100,
+        output_bytes=30,
+        temp_bytes=7,
+        alias_bytes=20,
+        unavailable=dict.fromkeys(STATIC_FIGURES[4:], "not asked"),
+    )
+    assert static.planned_bytes == 117
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"samples_s": (), "round": ()}, "needs samples"),
+        ({"samples_s": (1.0, 2.0)}, "each with its round"),
+        ({"samples_s": (0.0,)}, "positive"),
+        ({"samples_s": (float("inf"),)}, "positive"),
+        ({"method": "sundial"}, "wall, cuda_events"),
+        ({"cache": "cold"}, "rotated, flushed, warm"),
+        ({"stopped": "bored"}, "interval, budget, interrupted"),
+    ],
+)
+def test_a_timing_holds_readings(change, says):
+    assert isinstance(RECORD.timing, Timing)
+    with pytest.raises(ValueError, match=says):
+        replace(RECORD.timing, **change)

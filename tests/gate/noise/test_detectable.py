@@ -1,0 +1,71 @@
+"""What a spread between pairs lets a gate promise, and the tally that stands where a ledger does."""
+
+import math
+import statistics
+
+import pytest
+
+from harness.analysis.stats import student_t
+from harness.gate.noise.detectable import DELTAS, Spread, Tally, held
+
+
+def spread(effects, case="mask/scatter@seq=1:fwd:cpu"):
+    return Spread(case, tuple(effects), 1e-3)
+
+
+def of_size(size, count=8):
+    """Effects with this standard deviation exactly."""
+    raw = [(-1) ** index for index in range(count)]
+    return [size * one / statistics.stdev(raw) for one in raw]
+
+
+def test_the_fewest_pairs_are_those_at_which_the_bound_fits_between_half_and_whole():
+    noisy = spread(of_size(0.02))
+    distance = math.log(1.05) - math.log(1.025)
+    count = noisy.pairs_for(0.05)
+    assert count is not None
+    assert student_t(0.99, count - 1) * 0.02 / math.sqrt(count) < distance
+    assert student_t(0.99, count - 2) * 0.02 / math.sqrt(count - 1) >= distance
+
+
+def test_a_quiet_case_needs_four_pairs_and_holds_the_smallest_delta():
+    assert spread(of_size(1e-5)).pairs_for(0.05) == 4
+    assert spread(of_size(1e-5)).holds == DELTAS[0]
+
+
+def test_a_noisy_case_holds_nothing():
+    assert spread(of_size(0.5)).holds is None
+    assert spread(of_size(0.5)).pairs_for(0.05) is None
+
+
+def test_more_noise_never_holds_less():
+    holds = [spread(of_size(size)).holds or math.inf for size in (0.001, 0.005, 0.01, 0.03, 0.1)]
+    assert holds == sorted(holds)
+    assert len(set(holds)) > 2
+
+
+def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
+    quiet, noisy = spread(of_size(1e-4)), spread(of_size(0.5))
+    assert held([quiet, quiet, quiet, noisy]) == quiet.holds
+    assert held([quiet, noisy, noisy, noisy]) is None
+    assert held([]) is None
+
+
+def test_the_tally_gives_every_case_the_same_number_of_pairs():
+    tally = Tally.of(["a", "b"], wanted=2)
+    assert tally.undecided() == {"a", "b"}
+    assert tally.missing("a") == 2
+    for effect in (0.01, -0.01):
+        tally.feed("a", effect)
+    assert tally.undecided() == {"b"}
+    tally.drop("b")
+    assert tally.undecided() == set()
+    (found,) = tally.spreads({"a": 0.5})
+    assert found.effects == (0.01, -0.01)
+    assert found.spread == pytest.approx(statistics.stdev([0.01, -0.01]))
+
+
+def test_a_case_without_all_its_pairs_has_no_spread():
+    tally = Tally.of(["a"], wanted=4)
+    tally.feed("a", 0.1)
+    assert tally.spreads({"a": 1.0}) == []

@@ -1,0 +1,168 @@
+"""Outcomes built by hand: one case of every verdict, all figures chosen."""
+
+import io
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness.gate.outcome import (
+    IMPROVED,
+    INCORRECT,
+    INVALID,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    STATIC,
+    TIME,
+    UNCHANGED,
+    VANISHED,
+    CaseVerdict,
+    GateOutcome,
+)
+from harness.gate.report import CaseEvidence
+
+BASE = "git:3d602ab (merge base with origin/main)"
+
+
+def id_of(name: str, seq: int, topk: int = 2048, mode: str = "fwd") -> str:
+    return f"{name}@batch=1,dtype=f32,rows=128,seq={seq},topk={topk}:{mode}:cpu"
+
+
+def timed(case: str, verdict: str, low: float, middle: float, high: float, pairs: int = 6, **more: Any):
+    """A verdict with its change and bounds in percent."""
+    effect, low, high = (math.log1p(value / 100) for value in (middle, low, high))
+    more.setdefault("reason", f"{verdict}, with a remedy")
+    return CaseVerdict(case, verdict, effect=effect, low=low, high=high, pairs=pairs, **more)
+
+
+def every_verdict() -> tuple[CaseVerdict, ...]:
+    return (
+        timed(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
+        timed(
+            id_of("mask/scatter", 16384),
+            REGRESSED,
+            3.2,
+            5.1,
+            7.0,
+            reason="more than 2.5 % slower, on fresh pairs too",
+            notes=("isolated: the lengths beside it are unchanged",),
+            file="/checkout/impls/mask/scatter.py",
+            line=12,
+        ),
+        timed(id_of("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
+        timed(id_of("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
+        timed(
+            id_of("mask/broadcast", 16384),
+            NOT_ENOUGH,
+            -1.0,
+            3.4,
+            8.0,
+            12,
+            reason="12 pairs spread by 6 %: raise --max-pairs",
+        ),
+        CaseVerdict(id_of("mask/two_stage[buckets=4096,keep=2]", 4096), NEW, "the base does not have it"),
+        CaseVerdict(
+            id_of("topk/exact", 4096, 64),
+            INCORRECT,
+            "2 of 128 rows | differ from the reference",
+            file="impls/topk/exact.py",
+            line=7,
+        ),
+        CaseVerdict(
+            id_of("topk/exact", 4096, 2048),
+            INVALID,
+            "the sides' outputs differ",
+            file="/elsewhere/exact.py",
+            line=7,
+        ),
+        CaseVerdict(id_of("topk/approx", 4096, 64), VANISHED, "the working tree does not have it"),
+    )
+
+
+LEFT_OUT = {
+    id_of("mask/broadcast", 65536): "predicted 6.2 s a call: raise --budget",
+    id_of("mask/broadcast", 131072): "predicted 6.2 s a call: raise --budget",
+    id_of("topk/exact", 131072): "the compiler plans 32.0 GiB; the limit is 18 GiB",
+}
+
+
+def outcome_of(cases: Sequence[CaseVerdict] | None = None, **more: Any) -> GateOutcome:
+    values = {
+        "kind": TIME,
+        "base": BASE,
+        "slowdown": {"mask": 0.05, "topk": 0.05},
+        "left_out": LEFT_OUT if cases is None else {},
+        "wall_s": 61.5,
+        **more,
+    }
+    return GateOutcome(cases=every_verdict() if cases is None else tuple(cases), **values)
+
+
+def static_outcome() -> GateOutcome:
+    reason = "temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before"
+    cases = (
+        CaseVerdict(id_of("mask/scatter", 4096), UNCHANGED, "all figures as before"),
+        CaseVerdict(id_of("mask/scatter", 16384), REGRESSED, reason),
+        CaseVerdict(id_of("mask/broadcast", 4096), IMPROVED, "FLOPs 2.15e9 → 1.07e9 (−50 %)"),
+    )
+    return outcome_of(cases, kind=STATIC, base="the committed figures (jaxlib 0.10.2, host)")
+
+
+def evidence_of(**more: Any) -> CaseEvidence:
+    first = (0.048, 0.051, 0.055, 0.050)
+    fresh = (0.049, 0.052, 0.047, 0.053)
+    rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))
+    values: dict[str, Any] = {
+        "case": id_of("mask/scatter", 16384),
+        "verdict": timed(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
+        "slowdown": 0.05,
+        "first": first,
+        "fresh": fresh,
+        "rounds": rounds,
+        "levels_s": ((0.0252, 0.024),) * 8,
+        "static": ("FLOPs 4.30e9 on both sides",),
+        "same_program": False,
+        "neighbours": ((4096, UNCHANGED, 0.002), (65536, UNCHANGED, None)),
+        **more,
+    }
+    return CaseEvidence(**values)
+
+
+@pytest.fixture
+def case_id() -> Callable[..., str]:
+    return id_of
+
+
+@pytest.fixture
+def verdict() -> Callable[..., CaseVerdict]:
+    return timed
+
+
+@pytest.fixture
+def outcome() -> Callable[..., GateOutcome]:
+    return outcome_of
+
+
+@pytest.fixture
+def static() -> GateOutcome:
+    return static_outcome()
+
+
+@pytest.fixture
+def evidence() -> Callable[..., CaseEvidence]:
+    return evidence_of
+
+
+@pytest.fixture
+def page() -> Callable[..., str]:
+    """What `write(console, thing)` prints, at a width and without colour."""
+
+    def build(write: Callable[[Console, Any], None], thing: Any, width: int = 120) -> str:
+        out = io.StringIO()
+        write(Console(file=out, width=width, highlight=False), thing)
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+    return build

@@ -1,0 +1,121 @@
+"""An explanation: its claim, its chart, and what an open case would need."""
+
+import math
+
+import pytest
+
+from harness.analysis.stats import student_t
+from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, VANISHED, CaseVerdict
+from harness.gate.report import print_explanation
+from harness.gate.report.explain import claim
+from harness.gate.report.required_pairs import pairs_needed, required_pairs
+from harness.gate.report.strip_plot import Strip, strip_chart
+
+OPEN = (-0.02, 0.06, 0.01, 0.05)
+
+
+def open_case(**more):
+    case = CaseVerdict("m/a", NOT_ENOUGH, "4 pairs spread widely", effect=0.025, pairs=4)
+    return {"verdict": case, "first": OPEN, "fresh": (), "rounds": (), "levels_s": (), **more}
+
+
+def test_a_regression_shows_its_bounds_beside_the_lines(page, evidence):
+    text = page(print_explanation, evidence())
+    assert "first pairs: mean +5.2 % over 4 pairs; at least +4.5 %, at most +5.9 % (99 % each)" in text
+    assert "regressed: the lower bound lies above +2.5 %" in text
+    assert "confirmation, fresh pairs\n" in text
+    assert "   5  +5.0 %       3         2.0 %    25.2 ms  24.0 ms\n" in text
+    assert "16Ki  +5.2 %  regressed  this case\n" in text
+    assert "the compiler made different programs of the two sides" in text
+    assert "FLOPs 4.30e9 on both sides" in text
+
+
+def test_it_fits_eighty_columns(page, evidence):
+    lines = page(print_explanation, evidence(), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_regression_between_lengths_without_one_is_isolated(page, evidence):
+    isolated = "isolated: the lengths beside it are not slower"
+    assert isolated in page(print_explanation, evidence())
+    beside = ((4096, UNCHANGED, 0.0), (65536, REGRESSED, 0.05))
+    assert isolated not in page(print_explanation, evidence(neighbours=beside))
+    assert isolated not in page(print_explanation, evidence(neighbours=beside[:1]))
+
+
+def test_one_program_for_both_sides_accuses_the_machine(page, evidence):
+    assert "a difference in time is the machine's" in page(print_explanation, evidence(same_program=True))
+
+
+def test_what_was_not_timed_has_only_its_reason(page, evidence):
+    gone = CaseVerdict("m/a", VANISHED, "the working tree does not have it")
+    bare = {"first": (), "fresh": (), "rounds": (), "levels_s": (), "neighbours": ()}
+    text = page(print_explanation, evidence(verdict=gone, **bare))
+    assert "the working tree does not have it\nnothing was timed" in text
+    assert "┊" not in text
+
+
+def test_a_confirmation_that_disagrees_is_said_to_outweigh(evidence):
+    lines = claim(evidence(**open_case(first=(0.048, 0.051, 0.055, 0.050), fresh=(0.001, 0.0, 0.002, 0.001))))
+    assert lines[-1].startswith("by these bounds alone: unchanged: the upper bound lies below +5.0 %")
+
+
+def test_few_pairs_have_no_bounds(page, evidence):
+    text = page(print_explanation, evidence(**open_case(first=OPEN[:2])))
+    assert "mean +2.0 % over 2 pairs; bounds need at least 4 pairs" in text
+    assert "smallest detectable" not in text
+
+
+@pytest.mark.parametrize(("spread", "distance"), [(0.03, 0.01), (0.01, 0.02), (0.004, 0.025)])
+def test_the_fewest_pairs_whose_bound_is_near_enough(spread, distance):
+    count = pairs_needed(spread, distance)
+
+    def half(pairs):
+        return student_t(0.99, pairs - 1) * spread / math.sqrt(pairs)
+
+    assert half(count) < distance
+    assert count == 4 or half(count - 1) >= distance
+
+
+def test_no_number_of_pairs_closes_no_distance():
+    assert pairs_needed(0.03, 0.0) is None
+
+
+def test_an_open_case_says_what_would_settle_it(evidence):
+    now, needs = required_pairs(evidence(**open_case()))
+    assert now == (
+        "smallest detectable now, with 4 pairs that spread by 3.7 %: a mean of +11.5 % is called regressed"
+    )
+    # The mean lies 0.0003 above log(1.025) and 0.0238 below log(1.05).
+    assert needs == (
+        "if mean and spread stay as they are: regressed with more than 1000 pairs, out of reach, "
+        "unchanged with 17 pairs; --max-pairs and --budget give more"
+    )
+
+
+def test_a_settled_case_needs_nothing(evidence):
+    assert len(required_pairs(evidence())) == 1
+
+
+def test_dots_on_the_axis():
+    lines = strip_chart([Strip("first", (0.0, 1.0, 1.0))], [("0", 0.0), ("Δ", 1.0)])
+    dots, axis, _ = lines
+    assert dots.startswith("first")
+    assert dots.index("●") == axis.index("0")
+    assert dots.index("2") == axis.index("Δ")
+
+
+def test_a_bar_spans_its_bounds():
+    _, bar, axis, ends = strip_chart(
+        [Strip("", (0.05,)), Strip("", bar=(0.0, 0.05, 0.1))], [("0", 0.0), ("½", 0.05), ("Δ", 0.1)]
+    )
+    assert [bar.index(sign) for sign in "├┼┤"] == [axis.index(mark) for mark in "0½Δ"]
+    assert ends.split() == ["−0.3", "%", "+10.8", "%"]
+
+
+def test_a_chart_fits_its_terminal(page, evidence):
+    for columns, most in ((60, 60), (140, 74)):
+        lines = page(print_explanation, evidence(), columns).splitlines()
+        (axis,) = (line for line in lines if "─½─" in line)
+        assert "Δ" in axis
+        assert len(axis) == most

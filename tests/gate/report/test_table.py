@@ -1,0 +1,86 @@
+"""The page of a gate: whole against files that a person has read, and at its edges."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict, GateOutcome
+from harness.gate.report import gate_data, print_gate
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+COMMANDS = ("incorrect:", "regressed:", "vanished:", "not enough", "invalid:")
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_page_of_a_gate(page, outcome, width):
+    assert page(print_gate, outcome(), width) == (GOLDEN / f"gate_{width}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_only_what_is_to_be_typed_is_wider_than_the_terminal(page, outcome, width):
+    lines = page(print_gate, outcome(), width).splitlines()
+    assert max(len(line) for line in lines if not line.startswith(COMMANDS)) <= width
+
+
+def test_static_figures_have_reasons_instead_of_times(page, static):
+    text = page(print_gate, static)
+    assert "static figures of the working tree against the committed figures" in text
+    assert "regressed  temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before" in text
+    assert "98 %" not in text
+    assert "pairs" not in text
+    assert "as before\n" in text
+    assert "all figures as before" not in text  # unchanged goes without saying
+
+
+def test_a_side_that_does_not_load_is_all_that_is_said(page, outcome):
+    said = "git:3d602ab does not load: SyntaxError in impls/mask/scatter.py; mend it or name another side"
+    assert page(print_gate, outcome(broken=said), 80) == f"{said}\n"
+
+
+def test_unchanged_cases_take_one_line_and_no_reason(page, outcome, verdict):
+    text = page(print_gate, outcome([verdict("m/a", UNCHANGED, -1, 0.5, 2, reason="5 % is excluded")]))
+    assert "5 % is excluded" not in text
+    assert "unchanged: 1 unchanged (exit code 0)" in text
+
+
+def test_doubts_of_an_unchanged_case_are_shown(page, outcome, verdict):
+    case = verdict("m/a", UNCHANGED, -1, 0.5, 2, notes=("same program on both sides",))
+    assert "¹ same program on both sides" in page(print_gate, outcome([case]))
+
+
+def test_notes_of_the_gate_are_shown(page, outcome):
+    assert "! the load was 3.1 on 2 cores" in page(
+        print_gate, outcome([], notes=("the load was 3.1 on 2 cores",))
+    )
+
+
+def test_ids_in_brackets_are_no_markup(page, outcome):
+    assert "two_stage[buckets=4096,keep=2]" in page(print_gate, outcome(), 140)
+
+
+def test_a_terminal_gets_colours_and_a_pipe_none(page, outcome):
+    out = io.StringIO()
+    print_gate(Console(file=out, width=120, force_terminal=True, color_system="standard"), outcome())
+    assert "\x1b[1;31mregressed" in out.getvalue()
+    assert "\x1b" not in page(print_gate, outcome())
+
+
+def test_the_data_have_ratios_beside_logarithms(outcome, verdict):
+    cases = [verdict("m/a", REGRESSED, 3, 5, 7), CaseVerdict("m/b", NOT_ENOUGH, "none", effect=math.log(2))]
+    data = json.loads(json.dumps(gate_data(outcome(cases))))
+    first, second = data["cases"]
+    assert [first[name] for name in ("ratio", "ratio_low", "ratio_high")] == pytest.approx([1.05, 1.03, 1.07])
+    assert second["ratio"] == pytest.approx(2)
+    assert second["ratio_low"] is None
+    assert data["geometric_means"]["m"] == {"ratio": pytest.approx(math.sqrt(2.1)), "cases": 2}
+    assert (data["verdict"], data["exit_code"]) == (REGRESSED, 1)
+
+
+def test_the_data_leave_what_is_stored_as_it_is(outcome):
+    stored = outcome().to_json()
+    gate_data(outcome())
+    assert GateOutcome.from_json(stored) == outcome()

@@ -1,0 +1,147 @@
+"""The sentences that all forms of a gate share."""
+
+import math
+
+import pytest
+
+from harness.gate.outcome import (
+    FAIL,
+    INCORRECT,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    STATIC,
+    UNCHANGED,
+    VANISHED,
+    WARN,
+    CaseVerdict,
+)
+from harness.gate.report import wording
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (5.1, "+5.1 %"),
+        (-9.54, "−9.5 %"),
+        (0.04, "0.0 %"),
+        (-0.04, "0.0 %"),
+        (150, "+150 %"),
+        (99.97, "+100 %"),
+    ],
+)
+def test_percent(share, text):
+    assert wording.percent(math.log1p(share / 100)) == text
+
+
+def test_bounds_are_missing_with_few_pairs():
+    case = CaseVerdict("a/b", NOT_ENOUGH, "2 pairs", effect=0.0497, pairs=2)
+    assert wording.change(case) == "+5.1 %"
+    assert wording.interval(case) == "–"
+
+
+def test_suites_with_the_same_promise_share_its_line(outcome):
+    shared, own = wording.promises(outcome([], slowdown={"mask": 0.05, "topk": 0.05, "mla": 0.1}))
+    assert shared == (
+        "mask, topk: a slowdown of 5 % is promised to be caught; "
+        "regressed means more than 2.5 % slower, confirmed on fresh pairs"
+    )
+    assert own == (
+        "mla: a slowdown of 10 % is promised to be caught; "
+        "regressed means more than 5 % slower, confirmed on fresh pairs"
+    )
+
+
+def test_the_conclusion_counts_and_names_the_exit_code(outcome, verdict):
+    cases = [verdict("m/a", REGRESSED, 3, 5, 7), verdict("m/b", UNCHANGED, -1, 0, 1)]
+    assert wording.conclusion(outcome(cases)) == "regressed: 1 regressed, 1 unchanged (exit code 1)"
+
+
+def test_what_is_lenient_says_so(outcome, verdict):
+    cases = [verdict("m/a", NOT_ENOUGH, -3, 3, 9)]
+    open_ = "not enough evidence: 1 not enough evidence"
+    assert wording.conclusion(outcome(cases, inconclusive=FAIL)) == f"{open_} (exit code 3)"
+    assert (
+        wording.conclusion(outcome(cases, inconclusive=WARN))
+        == f"{open_} (exit code 0, since --inconclusive warn)"
+    )
+
+
+def test_no_cases_are_no_verdict(outcome):
+    assert wording.conclusion(outcome([])) == "no case was compared, so nothing is said (exit code 3)"
+
+
+def test_new_cases_alone_are_no_comparison(outcome):
+    assert (
+        wording.conclusion(outcome([CaseVerdict("m/a", NEW, "the base has none")]))
+        == "nothing was compared: 1 new (exit code 0)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (UNCHANGED, "self-check passed"),
+        ("improved", "self-check failed"),
+        (NOT_ENOUGH, "self-check left open"),
+    ],
+)
+def test_a_self_check_is_about_the_machine(outcome, verdict, found, says):
+    checked = outcome([verdict("m/a", found, -3, -2, -1)], self_check=True)
+    assert wording.conclusion(checked).startswith(says)
+    assert "cannot be trusted" in wording.promises(checked)[0]
+    assert wording.compared(checked) == "self-check: the working tree against itself"
+
+
+def test_next_the_largest_slowdown_is_explained(outcome, verdict):
+    cases = [verdict("m/a", REGRESSED, 3, 5, 7), verdict("m/b[k=1]", REGRESSED, 8, 9, 10)]
+    assert wording.next_steps(outcome(cases)) == ["regressed: seqsweep gate --last --explain 'm/b[k=1]'"]
+
+
+def test_next_steps_begin_with_what_weighs_most(outcome, verdict, case_id):
+    cases = [
+        verdict("m/a", NOT_ENOUGH, -3, 3, 9),
+        CaseVerdict(case_id("m/b", 4096), VANISHED, "gone"),
+        CaseVerdict(case_id("m/c", 4096), INCORRECT, "wrong"),
+        CaseVerdict(case_id("m/c", 8192), INCORRECT, "wrong"),
+    ]
+    steps = wording.next_steps(outcome(cases))
+    assert steps[0] == "incorrect: seqsweep check m/c"
+    assert [step.split(":")[0] for step in steps] == ["incorrect", "vanished", "not enough evidence"]
+    assert "--max-pairs" in steps[2]
+
+
+def test_static_figures_are_updated_not_explained(outcome):
+    found = outcome([CaseVerdict("m/a", REGRESSED, "temp grew")], kind=STATIC)
+    assert "seqsweep gate --static --update" in wording.next_steps(found)[0]
+
+
+def test_geometric_means_are_over_timed_cases(outcome, verdict):
+    cases = [
+        verdict("m/a", UNCHANGED, 99, 100, 101),
+        verdict("m/b", UNCHANGED, -51, -50, -49),
+        verdict("n/a", UNCHANGED, 9, 10, 11),
+        CaseVerdict("m/c", VANISHED, "gone"),
+    ]
+    means = wording.geometric_means(outcome(cases))
+    assert means["m"] == (pytest.approx(1.0), 2)
+    assert means["n"] == (pytest.approx(1.1), 1)
+    assert wording.means_line(outcome(cases)).endswith("m 1.000× (n = 2), n 1.100× (n = 1)")
+    assert not wording.means_line(outcome([CaseVerdict("m/c", VANISHED, "gone")]))
+
+
+def test_cases_left_out_share_a_line_per_reason(outcome):
+    assert wording.left_out_lines(outcome()) == [
+        "left out, 2 cases (mask/broadcast at 64Ki, 128Ki): predicted 6.2 s a call: raise --budget",
+        "left out, 1 case (topk/exact at 128Ki): the compiler plans 32.0 GiB; the limit is 18 GiB",
+    ]
+
+
+def test_many_reasons_are_cut_aloud(outcome):
+    lines = wording.left_out_lines(outcome([], left_out={f"m/{i}": f"reason {i}" for i in range(11)}))
+    assert len(lines) == wording.LEFT_OUT_LINES + 1
+    assert lines[-1] == "left out for other reasons, 3 more; --json has them"
+
+
+def test_plain_text_has_no_control_characters():
+    assert wording.plain("\x1b[31mred\x1b[0m\x00 a\nb\ufffe") == "red a\nb"

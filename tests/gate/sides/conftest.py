@@ -1,0 +1,142 @@
+"""Throw-away git repositories with a small `impls` package, and the candidate that stands in them."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.catalog.discovery import catalog_elsewhere
+from harness.gate.sides.base import base_of
+from harness.gate.sides.side import Side
+
+PROGRAM = Path(__file__).resolve().parents[3]
+FAMILY = """
+from dataclasses import dataclass
+from harness import Array, Family, Semantics, axis, exact
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+
+FAMILY = Family(
+    name="points",
+    question="?",
+    workload=Points,
+    shapes=lambda w: {"x": Array((w.seq,), "f64")},
+    inputs=lambda w, rng: {"x": rng.standard_normal(w.seq)},
+    semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
+)
+"""
+
+
+def variant(name, sentence="", home="from .family import Points"):
+    return f'''
+from harness import implementation
+{home}
+
+@implementation(framework="numpy", semantics="double")
+def {name}(w: Points):
+    """{sentence or name}"""
+    return lambda x: x + x
+'''
+
+
+def plugin(name, sentence=""):
+    return variant(name, sentence, "from impls.points.family import Points")
+
+
+class Repository:
+    """A repository, with `origin/main` where the test puts it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+        self("init", "--initial-branch=main")
+
+    def __call__(self, *words):
+        command = ["git", "-C", str(self.folder), *words]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def write(self, files=(), **modules):
+        for name, text in {**dict(files), **{f"{name}.py": text for name, text in modules.items()}}.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def commit(self, files=(), **modules):
+        self.write(files, **modules)
+        self("add", "--all")
+        self("commit", "--allow-empty", "--message", "x")
+        return self("rev-parse", "HEAD")
+
+    def origin_main(self, commit="HEAD"):
+        self("update-ref", "refs/remotes/origin/main", commit)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """No configuration of this machine's, and none of the repository that a hook runs in."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "ada@example.org")
+    monkeypatch.setenv("PYTHONPATH", "")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+
+@pytest.fixture
+def repository(tmp_path):
+    def make(name="work"):
+        return Repository(tmp_path / name)
+
+    return make
+
+
+@pytest.fixture
+def project(repository):
+    """`impls` with one family; its first commit has points/adds, and is origin/main."""
+    made = repository()
+    made.commit(
+        {
+            "impls/__init__.py": '"""All."""',
+            "impls/points/__init__.py": "",
+            "impls/points/family.py": FAMILY,
+            "impls/points/adds.py": variant("adds", "The base's."),
+        }
+    )
+    made.origin_main()
+    return made
+
+
+@pytest.fixture
+def candidate(project, tmp_path):
+    """What stands in the project's working tree now, and in plugins."""
+
+    def read(*plugins):
+        links = tmp_path / "links"
+        shutil.rmtree(links, ignore_errors=True)
+        links.mkdir()
+        (links / "harness").symlink_to(PROGRAM / "harness")
+        (links / "impls").symlink_to(project.folder / "impls")
+        return Side("candidate", "the working tree", catalog_elsewhere([str(links)], plugins))
+
+    return read
+
+
+@pytest.fixture
+def based(tmp_path, project):
+    """`base_of` with the project's bench.yaml, everything wanted, and a scratch folder."""
+
+    def enter(against, side, *plugins, wanted=None):
+        config = project.folder / "bench.yaml"
+        wanted = side.catalog.implementations if wanted is None else wanted
+        return base_of(against, side, config, plugins, tmp_path / "scratch", wanted=wanted)
+
+    return enter

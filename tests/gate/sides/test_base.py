@@ -1,0 +1,257 @@
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.core.case import Case
+from harness.core.errors import SideError, UsageError
+from harness.gate.sides.git import NoHistory
+from harness.gate.sides.matching import counterpart
+from tests.gate.sides.conftest import plugin, variant
+
+ADDS = Case.of("points/adds", {}, {"seq": 8})
+
+
+def refusal(based, *arguments, kind=UsageError, **more):
+    with pytest.raises(kind) as caught, based(*arguments, **more):
+        pass
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_base_is_the_committed_code_under_this_harness(project, candidate, based):
+    project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
+    side = candidate()
+    with based(None, side) as base:
+        found, own = (one.catalog.implementations["points/adds"] for one in (base.side, side))
+        assert (found.sentence, own.sentence) == ("The base's.", "The candidate's.")
+        assert found.hash != own.hash
+        tree = base.side.trees[str(project.folder)]
+        assert found.file == f"{tree}/impls/points/adds.py"
+        assert base.side.within(found) == tree
+        assert base.side.catalog.families["points"].file == f"{tree}/impls/points/family.py"
+        head = project("rev-parse", "--short=7", "HEAD")
+        assert base.side.says == f"git:{head} (HEAD, without what is not committed)"
+        assert (base.side.name, base.side.interpreter) == ("base", sys.executable)
+    assert not Path(tree).exists()
+
+
+def test_a_harness_of_the_base_is_not_the_one_that_runs(project, candidate, based):
+    """Both lie under one root, as in this project itself."""
+    project.commit({"harness/__init__.py": "raise Exception('the harness of the base')"})
+    with based("git:HEAD", candidate()) as base:
+        assert list(base.side.catalog.implementations) == ["points/adds"]
+
+
+def test_the_folder_one_stands_in_does_not_come_first(project, candidate, based, monkeypatch):
+    project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
+    monkeypatch.chdir(project.folder)
+    with based("git:HEAD", candidate()) as base:
+        assert base.side.catalog.implementations["points/adds"].sentence == "The base's."
+
+
+def test_the_worktree_is_removed_after_an_exception(project, candidate, based):
+    with pytest.raises(KeyboardInterrupt), based("git:HEAD", candidate()):
+        raise KeyboardInterrupt
+    assert project("worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def test_the_bench_yaml_is_the_bases_where_it_has_one(project, candidate, based):
+    project.write({"bench.yaml": "suites: {new: {family: points}}"})
+    with based("git:HEAD", candidate()) as base:
+        assert base.config is None
+    project.commit({"bench.yaml": "suites: {old: {family: points}}"})
+    project.write({"bench.yaml": "suites: {new: {family: points}}"})
+    with based("git:HEAD", candidate()) as base:
+        assert "old" in base.config.read_text()
+
+
+def test_what_the_base_lacks_is_new_and_what_it_had_is_still_there(project, candidate, based):
+    (project.folder / "impls/points/adds.py").unlink()
+    project.write({"impls/points/twice.py": variant("twice")})
+    side = candidate()
+    with based("git:HEAD", side) as base:
+        assert list(base.side.catalog.implementations) == ["points/adds"]
+        case = Case.of("points/twice", {}, {"seq": 8})
+        assert "points/twice is not registered in the base, git:" in counterpart(case, side, base.side)
+
+
+def test_a_base_from_before_impls_has_nothing(project, candidate, based):
+    project("switch", "--orphan", "empty")
+    empty = project.commit(a="1")
+    project("switch", "main")
+    with based(f"git:{empty}", candidate()) as base:
+        assert not base.side.catalog.implementations
+
+
+def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, candidate, based):
+    theirs = repository("theirs")
+    theirs.commit(mine=plugin("mine", "The base's."))
+    theirs.commit(mine=plugin("mine", "On main."))
+    theirs.origin_main()
+    theirs("switch", "--create", "feature")
+    theirs.commit(mine=plugin("mine", "The candidate's."))
+    source = str(theirs.folder / "mine.py")
+    side = candidate(source)
+    with based(None, side, source, wanted=["points/mine"]) as base:
+        found = base.side.catalog.implementations
+        assert found["points/mine"].sentence == "On main."
+        assert list(base.side.trees) == [str(theirs.folder)]
+        assert base.plugins == (found["points/mine"].module,)
+        assert base.side.within(found["points/mine"]) == base.side.trees[str(theirs.folder)]
+        assert found["points/adds"].file == str(project.folder / "impls/points/adds.py")
+        assert "merge base with origin/main" in base.side.says
+    with based("git:HEAD~1", side, source, wanted=["points/mine"]) as base:
+        assert base.side.catalog.implementations["points/mine"].sentence == "On main."
+    message = refusal(based, "git:HEAD~1", side, source)  # the project itself has one commit only
+    assert f'{project.folder} knows no commit "HEAD~1"' in message
+
+
+def test_several_repositories_are_told_apart(project, repository, candidate, based):
+    theirs = repository("theirs")
+    theirs.commit(mine=plugin("mine"))
+    source = str(theirs.folder / "mine.py")
+    with based("git:HEAD", candidate(source), source) as base:
+        assert set(base.side.trees) == {str(project.folder), str(theirs.folder)}
+        assert base.side.says.startswith("git: theirs ")
+        assert ", work " in base.side.says
+
+
+def test_a_plugin_that_is_not_committed_is_missing(project, candidate, based):
+    project.write(mine=plugin("mine"))
+    source = str(project.folder / "mine.py")
+    side = candidate(source)
+    with based(None, side, source) as base:
+        assert base.plugins == ()
+        assert list(base.side.catalog.implementations) == ["points/adds"]
+        assert counterpart(ADDS, side, base.side) == ADDS
+
+
+def test_a_plugin_in_no_repository_is_new(tmp_path, candidate, based):
+    source = tmp_path / "mine.py"
+    source.write_text(plugin("mine"))
+    side = candidate(str(source))
+    case = Case.of("points/mine", {}, {"seq": 8})
+    with based("git:HEAD", side, str(source)) as base:
+        assert counterpart(case, side, base.side).startswith(f"{source} is in no git repository")
+    message = refusal(based, None, side, str(source), wanted=["points/mine"], kind=NoHistory)
+    assert "impl:NAME or py:INTERPRETER" in message
+    assert str(source) in refusal(based, "git:HEAD", side, str(source), wanted=["points/mine"])
+
+
+def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
+    project, repository, candidate, based, monkeypatch
+):
+    theirs = repository("theirs")
+    text = "from neighbour import NAME\n" + plugin("mine").replace("(framework", "(name=NAME, framework")
+    theirs.commit({"pkg/__init__.py": "", "pkg/deep.py": text, "neighbour.py": "NAME = 'old'"})
+    theirs.write({"neighbour.py": "NAME = 'new'", "pkg/deep.py": text, "uncommitted.py": plugin("later")})
+    monkeypatch.setenv("PYTHONPATH", str(theirs.folder))
+    side = candidate("pkg.deep", "uncommitted")
+    assert {"points/new", "points/later"} < set(side.catalog.implementations)
+    with based("git:HEAD", side, "pkg.deep", "uncommitted") as base:
+        assert set(base.side.catalog.implementations) == {"points/adds", "points/old"}
+        assert base.plugins == ("pkg.deep",)
+
+
+def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, based):
+    """A wheel in the project's own venv, and a plugin that the project holds."""
+    impls = project.folder / "impls"
+    project.write({".gitignore": "venv/"})
+    (project.folder / "venv").mkdir()
+    (project.folder / "impls").rename(project.folder / "venv" / "impls")
+    impls.symlink_to(project.folder / "venv" / "impls")
+    project.write({"mine.py": plugin("mine", "The base's.")})
+    project("rm", "-r", "--cached", "impls")
+    project("add", ".gitignore", "mine.py")
+    project("commit", "--message", "x")
+    project.write({"mine.py": plugin("mine", "The candidate's.")})
+    source = str(project.folder / "mine.py")
+    with based("git:HEAD", candidate(source), source) as base:
+        found = base.side.catalog.implementations
+        assert found["points/mine"].sentence == "The base's."
+        assert found["points/adds"].file == str(project.folder / "venv/impls/points/adds.py")
+
+
+def test_what_shadows_the_worktree_is_named(project, tmp_path, candidate, based, monkeypatch):
+    side = candidate()
+    (tmp_path / "site").mkdir()
+    code = f"import sys; sys.path.insert(0, {str(project.folder)!r})"  # some editable installs do so
+    (tmp_path / "site" / "sitecustomize.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    message = refusal(based, "git:HEAD", side, kind=SideError)
+    assert f"loads from {project.folder}/impls/points/family.py instead of its worktree" in message
+    assert SideError.exit_code == 4
+
+
+def test_a_base_that_does_not_load(project, candidate, based):
+    project.commit({"impls/points/adds.py": "import nonexistent"})
+    project.commit({"impls/points/adds.py": variant("adds")})
+    message = refusal(based, "git:HEAD~1", candidate(), kind=SideError)
+    assert "(HEAD~1), does not load: " in message
+    assert "adds.py:1: ModuleNotFoundError" in message
+
+
+@pytest.mark.parametrize(
+    ("against", "says"),
+    [
+        ("gti:HEAD", 'write git:REF, impl:NAME or py:INTERPRETER; nearest: "git"'),
+        ("HEAD~1", "write git:REF"),
+        ("git:", "write git:REF"),
+        ("", "write git:REF"),
+        ("git:mian", 'knows no commit "mian"'),
+        ("impl:ads", 'no implementation "ads" of points; nearest: "adds"'),
+        ("impl:other/adds", 'no implementation "other/adds" of points; nearest: "adds"'),
+        ("impl:adds[keep=2]", 'unknown option "keep" of points/adds'),
+        ("impl:adds[", "is not an implementation"),
+        ("py:/nowhere/python", "no such interpreter"),
+        ("py:bench.yaml", "no such interpreter"),
+    ],
+)
+def test_what_does_not_exist_is_one_sentence(project, candidate, based, against, says):
+    assert says in refusal(based, against, candidate())
+
+
+def test_one_implementation_against_the_others(project, candidate, based):
+    project.write({"impls/points/twice.py": variant("twice")})
+    side = candidate()
+    with based("impl:adds", side) as base:
+        assert (base.side.name, base.side.implementation, base.side.says) == ("base", "adds", "impl:adds")
+        assert (base.side.catalog, base.side.path, base.config) == (side.catalog, (), None)
+        assert counterpart(Case.of("points/twice", {}, {"seq": 8}), side, base.side) == ADDS
+
+
+def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, based):
+    environment = tmp_path / "environment"
+    (environment / "bin").mkdir(parents=True)
+    python = environment / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nSEQSWEEP_MARK=1 exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    text = variant("named").replace('"double")', '"double", name=os.environ.get("SEQSWEEP_MARK"))')
+    project.write({"impls/points/named.py": "import os\n" + text})
+    side = candidate()
+    for written in (environment, python):
+        with based(f"py:{written}", side) as base:
+            assert (base.side.interpreter, base.side.says) == (str(python), f"py:{written}")
+            found = base.side.catalog.implementations
+            assert set(found) == {"points/adds", "points/1"}
+            assert found["points/adds"] == side.catalog.implementations["points/adds"]
+            assert base.side.within(found["points/adds"]) == str(project.folder)
+            assert counterpart(ADDS, side, base.side) == ADDS
+
+
+def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_path, candidate, based):
+    side = candidate()
+    other = tmp_path / "installed"
+    shutil.copytree(project.folder / "impls", other / "impls")
+    (other / "sitecustomize.py").write_text(f"import sys; sys.path.insert(0, {str(other)!r})")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{other}" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    message = refusal(based, f"py:{python}", side, kind=SideError)
+    assert f"loads from {other}/impls/points/adds.py" in message
+
+
+def test_a_program_that_is_no_python_does_not_load(candidate, based):
+    assert "does not load" in refusal(based, "py:/bin/true", candidate(), kind=SideError)

@@ -1,0 +1,194 @@
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.gate.sides.git import NoHistory, commit_of, default_commit, state, toplevel
+
+
+def test_on_a_branch_the_base_is_where_it_left_main(repository):
+    work = repository()
+    left = work.commit(a="1")
+    work("switch", "--create", "feature")
+    work.commit(a="2")
+    work("switch", "main")
+    work.commit(b="1")
+    work.origin_main()
+    work("switch", "feature")
+    assert default_commit(work.folder) == (left, "merge base with origin/main")
+
+
+def test_on_main_the_base_is_the_commit_before(repository):
+    work = repository()
+    before = work.commit(a="1")
+    work.commit(a="2")
+    work.origin_main()
+    commit, how = default_commit(work.folder)
+    assert (commit, "first parent" in how) == (before, True)
+
+
+def test_of_a_merge_it_is_the_first_parent(repository):
+    work = repository()
+    work.commit(a="1")
+    work("switch", "--create", "feature")
+    work.commit(b="1")
+    work("switch", "main")
+    before = work.commit(a="2")
+    work("merge", "--no-ff", "--no-edit", "feature")
+    work.origin_main()
+    assert default_commit(work.folder)[0] == before
+
+
+@pytest.mark.parametrize("file", ["a", "new"])
+def test_on_main_with_changes_the_base_is_the_last_commit(repository, file):
+    work = repository()
+    work.commit(a="1")
+    last = work.commit(a="2")
+    work.origin_main()
+    work.write(**{file: "3"})
+    commit, how = default_commit(work.folder)
+    assert (commit, "not committed" in how) == (last, True)
+
+
+def test_what_a_gate_leaves_behind_is_no_change(repository):
+    """Else the second gate on main would hold the last commit against itself."""
+    work = repository()
+    before = work.commit(a="1")
+    work.commit(a="2")
+    work.origin_main()
+    work.write({"results/gates/one/pairs.jsonl": "{}", "cache.log": "x"})
+    assert default_commit(work.folder)[0] == before
+
+
+def test_a_repository_whose_branch_is_master(repository):
+    work = repository()
+    left = work.commit(a="1")
+    work("update-ref", "refs/remotes/origin/master", "HEAD")
+    work.commit(a="2")
+    assert default_commit(work.folder) == (left, "merge base with origin/master")
+    work.origin_main()
+    assert "which is in origin/main" in default_commit(work.folder)[1]
+
+
+def test_a_state_changes_with_every_source_and_not_with_results(repository):
+    work = repository()
+    work.commit({"data.txt": "1"}, a="1")
+    states = [state(work.folder)]
+    for files in ({"data.txt": "2"}, {"a.py": "2"}, {"new.py": "1"}, {"new.py": "2"}):
+        work.write(files)
+        states.append(state(work.folder))
+    assert len(set(states)) == len(states)
+    work.write({"results/pairs.jsonl": "{}"})
+    assert state(work.folder) == states[-1]
+    work.commit()
+    assert state(work.folder) not in states
+
+
+def test_without_origin_main_the_fetch_that_helps_is_named(repository):
+    work = repository()
+    work.commit(a="1")
+    with pytest.raises(NoHistory) as caught:
+        default_commit(work.folder)
+    fetch = f"git -C {work.folder} fetch origin main:refs/remotes/origin/main"
+    assert fetch in str(caught.value)
+    assert "--against git:REF" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("branch", ["feature", "main"])
+def test_in_a_shallow_clone_the_named_fetch_does_help(repository, tmp_path, branch):
+    work = repository()
+    before = work.commit(a="1")
+    work("branch", "feature")
+    work.commit(a="2")
+    work("switch", "feature")
+    work.commit(b="1")
+    clone = tmp_path / "a clone"
+    command = ["git", "clone", "--depth=1", f"--branch={branch}", f"file://{work.folder}", str(clone)]
+    subprocess.run(command, check=True, capture_output=True)
+    with pytest.raises(NoHistory, match="a shallow clone") as caught:
+        default_commit(clone)
+    assert f"git -C '{clone}' fetch --unshallow origin main" in str(caught.value)
+    named = str(caught.value).split("run ")[1].split(", or")[0]
+    subprocess.run(shlex.split(named), check=True, capture_output=True)
+    assert default_commit(clone)[0] == before
+
+
+def test_histories_without_a_common_commit(repository):
+    work = repository()
+    work.commit(a="1")
+    work.origin_main()
+    work("switch", "--orphan", "other")
+    work.commit(a="2")
+    with pytest.raises(NoHistory, match="no common ancestor"):
+        default_commit(work.folder)
+
+
+def test_the_first_commit_of_all_has_none_before_it(repository):
+    work = repository()
+    work.commit(a="1")
+    work.origin_main()
+    with pytest.raises(NoHistory, match="its parent is not known"):
+        default_commit(work.folder)
+
+
+def test_nothing_committed_yet_and_no_repository(repository, tmp_path):
+    with pytest.raises(NoHistory, match="no commit yet"):
+        default_commit(repository().folder)
+    with pytest.raises(NoHistory, match="impl:NAME"):
+        default_commit(tmp_path)
+
+
+def test_a_commit_by_its_name(repository):
+    work = repository()
+    first = work.commit(a="1")
+    work("tag", "--annotate", "--message", "x", "v1")
+    work.commit(a="2")
+    assert {commit_of(work.folder, ref) for ref in ("v1", "HEAD~1", first[:8])} == {first}
+
+
+@pytest.mark.parametrize("ref", ["mian", "--all", "HEAD:a.py"])
+def test_a_name_that_means_no_commit(repository, ref):
+    work = repository()
+    work.commit(a="1")
+    with pytest.raises(UsageError) as caught:
+        commit_of(work.folder, ref)
+    assert f'{work.folder} knows no commit "{ref}"' in str(caught.value)
+    assert f"git -C {work.folder} fetch origin {ref}" in str(caught.value)
+
+
+def test_which_repository_holds_a_file(repository, tmp_path):
+    work = repository()
+    work.commit({"pkg/a.py": "1"})
+    link = tmp_path / "link"
+    link.symlink_to(work.folder / "pkg")
+    (tmp_path / "b.py").touch()
+    inside = (work.folder / "pkg" / "a.py", work.folder / "pkg", work.folder, link / "a.py")
+    assert {toplevel(path) for path in inside} == {work.folder.resolve()}
+    assert toplevel(tmp_path / "b.py") is None
+
+
+def test_what_a_repository_ignores_is_not_its_own(repository):
+    work = repository()
+    work.write({".gitignore": "venv/", "venv/pkg/a.py": "1", "new.py": "1"})
+    assert toplevel(work.folder / "venv" / "pkg" / "a.py") is None
+    assert toplevel(work.folder / "new.py") == work.folder.resolve()
+
+
+def test_a_hook_does_not_choose_the_repository(repository, monkeypatch):
+    work, other = repository(), repository("other")
+    first = work.commit(a="1")
+    other.commit(a="2")
+    monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other.folder / ".git" / "index"))
+    assert toplevel(work.folder) == work.folder.resolve()
+    assert commit_of(work.folder, "HEAD") == first
+
+
+def test_without_git_nothing_is_in_a_repository(repository, monkeypatch, tmp_path):
+    work = repository()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert toplevel(Path(work.folder)) is None

@@ -1,0 +1,176 @@
+from dataclasses import replace
+
+import pytest
+
+from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.core.case import Case
+from harness.core.errors import UsageError
+from harness.core.workload import Field
+from harness.gate.sides.matching import counterpart, counterpart_by_name
+from harness.gate.sides.side import Side
+
+
+def number(name, default=None, **more):
+    return Field(name, "int", required=default is None, default=default, **more)
+
+
+DTYPE = Field("dtype", "str", required=False, default="f32", choices=("f32", "bf16"))
+FIELDS = (number("seq"), number("rows", 1), DTYPE)
+OPTIONS = (number("buckets", 64),)
+
+
+def side(name="base", fields=FIELDS, options=OPTIONS, modes=("fwd", "bwd"), **more):
+    family = FamilyInfo("topk", "?", tuple(fields), ("exact",), modes, "/r/topk/family.py")
+    found = {
+        f"topk/{each}": ImplementationInfo(
+            id=f"topk/{each}",
+            framework="numpy",
+            semantics="exact",
+            options=tuple(options) if each == "staged" else (),
+            sentence="",
+            expects=None,
+            module=f"impls.topk.{each}",
+            file=f"/r/topk/{each}.py",
+            line=1,
+            hash="",
+        )
+        for each in ("exact", "staged")
+    }
+    return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), **more)
+
+
+def case(name="staged", options=None, mode="fwd", **workload):
+    options = {"buckets": 64} if options is None and name == "staged" else options or {}
+    return Case.of(f"topk/{name}", options, {"seq": 8, "rows": 1, "dtype": "f32", **workload}, mode)
+
+
+def test_the_same_code_has_the_same_case():
+    assert counterpart(case(rows=4), side("candidate"), side()) == case(rows=4)
+    assert counterpart(case(mode="bwd"), side("candidate"), side()) == case(mode="bwd")
+
+
+def test_what_is_not_registered_is_new():
+    base = side()
+    base = replace(base, catalog=Catalog(base.catalog.families, {}))
+    said = "topk/staged is not registered in the base, git:3d602ab (HEAD~1)"
+    assert counterpart(case(), side("candidate"), base) == said
+
+
+def test_what_is_in_no_worktree_is_new():
+    base = side(trees={"/elsewhere": "/scratch/0-elsewhere"})
+    assert "/r/topk/staged.py is in no git repository" in counterpart(case(), side("candidate"), base)
+    assert counterpart(case(), side("candidate"), side(trees={"/elsewhere": "/r"})) == case()
+
+
+def test_a_mode_that_the_base_lacks():
+    said = counterpart(case(mode="bwd"), side("candidate"), side(modes=("fwd",)))
+    assert said == "mode bwd is unknown to the base, git:3d602ab (HEAD~1)"
+
+
+def test_a_field_of_the_candidate_alone_is_left_out_at_its_default():
+    mine = side("candidate", [*FIELDS, number("tile", 128)])
+    assert counterpart(case(tile=128), mine, side()) == case()
+    assert counterpart(case(tile=64), mine, side()) == "field tile=64 is unknown to the base"
+
+
+def test_a_field_of_the_candidate_alone_without_a_default_is_new():
+    mine = side("candidate", [*FIELDS, number("tile")])
+    assert counterpart(case(tile=64), mine, side()) == "field tile=64 is unknown to the base"
+
+
+def test_a_field_of_the_base_alone_stays_at_its_default():
+    assert counterpart(case(), side("candidate"), side(fields=[*FIELDS, number("tile", 128)])) == case(
+        tile=128
+    )
+    said = counterpart(case(), side("candidate"), side(fields=[*FIELDS, number("tile")]))
+    assert said == "the base needs a value for its field tile, which the candidate does not know"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "shown"),
+    [
+        (number("tile", 128, later=True), number("tile", 128, later=True), {}),
+        (number("tile", 128, later=True), number("tile", 64, later=True), {"tile": 128}),
+        (number("tile", 128, later=True), number("tile", 128), {"tile": 128}),
+        (number("tile", 128, later=True), number("tile"), {"tile": 128}),
+    ],
+)
+def test_a_value_that_no_id_shows_is_the_candidates(mine, theirs, shown):
+    """Else both sides would fill it in, each with its own default."""
+    candidate, base = side("candidate", [*FIELDS, mine]), side(fields=[*FIELDS, theirs])
+    assert counterpart(case(), candidate, base) == case(**shown)
+
+
+def test_a_default_that_changed_changes_nothing():
+    base = side(fields=[number("seq"), number("rows", 2), DTYPE], options=[number("buckets", 32)])
+    assert counterpart(case(), side("candidate"), base) == case()
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "said"),
+    [
+        ({"dtype": "bf16"}, replace(DTYPE, choices=("f32",)), "field dtype=bf16"),
+        ({"rows": 2}, number("rows", 4, minimum=4), "field rows=2"),
+        ({"rows": 2}, Field("rows", "str", required=True), "field rows=2"),
+        ({"rows": None}, number("rows", 4), "field rows=none"),
+    ],
+)
+def test_a_value_that_the_base_does_not_take(given, field, said):
+    theirs = [field if known.name == field.name else known for known in FIELDS]
+    found = counterpart(case(**given), side("candidate"), side(fields=theirs))
+    assert found == f"{said} is no value that the base takes"
+
+
+def test_what_the_candidate_dropped_is_still_the_bases_case():
+    """By the id that the base's own schedule gives it: else it is vanished and an opponent, too."""
+    base = side(fields=[*FIELDS, number("tile", 128, later=True)], options=[*OPTIONS, number("keep", 2)])
+    assert counterpart(case(), side("candidate"), base) == case(options={"buckets": 64, "keep": 2})
+
+
+def test_options_go_by_the_same_rules():
+    mine = side("candidate", options=[*OPTIONS, number("keep", 2)])
+    assert counterpart(case(options={"buckets": 64, "keep": 2}), mine, side()) == case()
+    said = counterpart(case(options={"buckets": 64, "keep": 3}), mine, side())
+    assert said == "option keep=3 is unknown to the base"
+    assert counterpart(case(), side("candidate"), side(options=[*OPTIONS, number("keep", 2)])) == case(
+        options={"buckets": 64, "keep": 2}
+    )
+    said = counterpart(case(), side("candidate"), side(options=[*OPTIONS, number("keep")]))
+    assert said == "the base needs a value for its option keep, which the candidate does not know"
+
+
+def test_one_implementation_is_set_against_the_others_but_not_itself():
+    base = side(implementation="staged")
+    assert counterpart(case("exact", rows=4, mode="bwd"), side("candidate"), base) == case(rows=4, mode="bwd")
+    assert counterpart(case(), side("candidate"), base) is None
+    other = case(options={"buckets": 32})
+    assert counterpart(other, side("candidate"), base) == case()
+    assert counterpart(case(), side("candidate"), side(implementation="topk/staged[buckets=32]")) == other
+
+
+def test_a_family_without_that_implementation_is_left_out():
+    catalog = side().catalog
+    assert counterpart_by_name(catalog, "topk", "dense") is None
+    assert counterpart_by_name(catalog, "topk", "mask/exact") is None
+    assert counterpart_by_name(catalog, "mask", "topk/exact") is None
+    assert counterpart(case(), side("candidate"), side(implementation="dense")) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        ("staged[bukets=3]", 'unknown option "bukets" of topk/staged; nearest: "buckets"'),
+        ("staged[buckets=x]", "--against: "),
+        ("staged[", "is not an implementation"),
+        ("staged[buckets]", "has no value"),
+    ],
+)
+def test_options_that_mean_nothing(label, says):
+    with pytest.raises(UsageError) as caught:
+        counterpart_by_name(side().catalog, "topk", label)
+    assert says in str(caught.value)
+
+
+def test_options_without_a_default_must_be_given():
+    with pytest.raises(UsageError, match="needs a value for its option buckets"):
+        counterpart_by_name(side(options=[number("buckets")]).catalog, "topk", "staged")

@@ -1,0 +1,207 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.gate.static.baseline import Baseline, Planned, Processor, diff, merge, path_of, read, write
+from harness.store import atomic
+
+MIB = 2**20
+HERE = Processor.of("EPYC", ["avx2", "avx512f"])
+SCATTER, TOPK = "mask/scatter@seq=4096:fwd:cpu", 'topk/two_stage[buckets=64,keep=2]@kind="a",seq=4096:fwd:cpu'
+
+
+def planned(**changed):
+    figures = {
+        "flops": 65536.0,
+        "bytes_accessed": 1.5e20,
+        "temp_bytes": 4 * MIB,
+        "argument_bytes": 8,
+        "output_bytes": 0,
+        "generated_code_bytes": None,
+    }
+    figures |= changed.pop("figures", {})
+    return Planned(
+        **{"framework": "jax", "flops_source": "compiled", "program": "sha256:1", **changed}, figures=figures
+    )
+
+
+def baseline(cases=None, **changed):
+    cases = {TOPK: planned(custom_calls=("TopK",)), SCATTER: planned(contract="exact", passed=True)} | (
+        cases or {}
+    )
+    values = {
+        "target": "host",
+        "versions": {"torch": "2.13.0", "jaxlib": "0.10.2"},
+        "processor": HERE,
+        "threads": 1,
+    }
+    return Baseline(**{**values, **changed}, cases=cases)
+
+
+def test_a_file_is_named_after_target_and_versions(tmp_path):
+    versions = {"torch": "2.13.0+cpu", "jaxlib": "0.10.2", "libtpu": None, "numpy": "2.0"}
+    assert (
+        path_of(tmp_path, "host", versions) == tmp_path / "baselines/host-torch2.13.0+cpu-jaxlib0.10.2.json"
+    )
+    versions = {"jaxlib": "0.10.2", "torch": "2.13.0", "libtpu": "0.0.51"}
+    assert (
+        path_of(tmp_path, "v5p:2x2x1", versions).name
+        == "v5p-2x2x1-torch2.13.0-jaxlib0.10.2-libtpu0.0.51.json"
+    )
+
+
+def test_the_round_trip(tmp_path):
+    path = tmp_path / "baselines" / "host.json"
+    assert read(path) is None
+    write(path, baseline())
+    assert read(path) == baseline()
+
+
+def test_a_case_is_a_line_and_a_change_of_it_a_change_of_that_line(tmp_path):
+    path = tmp_path / "host.json"
+    write(path, baseline())
+    before = path.read_text().splitlines()
+    assert json.loads(path.read_text())["threads"] == 1
+    starts = [line.split("@")[0] for line in before if "@" in line]
+    assert starts == ['"mask/scatter', '"topk/two_stage[buckets=64,keep=2]']
+    assert '"flops": 65536, ' in before[-3]
+    write(path, baseline({TOPK: planned(figures={"temp_bytes": 8 * MIB})}))
+    after = path.read_text().splitlines()
+    assert [number for number, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [
+        len(before) - 3
+    ]
+
+
+def test_a_file_without_cases(tmp_path):
+    empty = replace(baseline(), cases={})
+    write(tmp_path / "host.json", empty)
+    assert read(tmp_path / "host.json") == empty
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "host.json"
+    write(path, baseline())
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    with pytest.raises(atomic.MachineError, match="No space left"):
+        write(path, replace(baseline(), threads=2))
+    monkeypatch.undo()
+    assert read(path) == baseline()
+
+
+DAMAGE = [
+    ('"temp_bytes": 4194304', '"temp_bytes": -1', 8, "temp_bytes is -1, which is no figure"),
+    ('"temp_bytes": 4194304', '"temp_bytes": NaN', 8, "temp_bytes is nan"),
+    ('"temp_bytes": 4194304', '"temp_bytes": "4 MiB"', 8, "must be real number"),
+    ('"temp_bytes": 4194304', '"temp_bytes": 4194304,,', 8, "not JSON"),
+    ('"framework": "jax", ', "", 8, "framework"),
+    ('"flops_source": "compiled"', '"flops_source": "guessed"', 8, "flops_source is guessed"),
+    ('"passed": true', '"passed": "yes"', 8, "passed is neither"),
+    ('"custom_calls": []', '"custom_calls": [1]', 8, "a word is no text"),
+    ('{"framework"', '3, "x": {"framework"', 8, "is no case"),
+    (
+        '"topk/two_stage[buckets=64,keep=2]@kind=\\"a\\",seq=4096:fwd:cpu"',
+        f'"{SCATTER}"',
+        9,
+        "stands there twice",
+    ),
+    ('"schema": 1', '"schema": 2', 2, "schema 2 is not 1"),
+    ('"threads": 1,', "", 1, "threads"),
+    ("{\n", "<<<<<<< ours\n{\n", 1, "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "says"), DAMAGE)
+def test_damage_is_told_with_its_line(tmp_path, old, new, line, says):
+    path = tmp_path / "host.json"
+    write(path, baseline())
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(UsageError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert says in str(caught.value)
+    assert str(caught.value).endswith(
+        "restore it from git, or remove it and write another: seqsweep gate --static --update"
+    )
+
+
+def test_what_is_no_object_or_no_text(tmp_path):
+    path = tmp_path / "host.json"
+    path.write_text("[]")
+    with pytest.raises(UsageError, match=r"host\.json:1: not a file of exact figures"):
+        read(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(UsageError, match=r"host\.json: cannot be read"):
+        read(path)
+
+
+def test_a_figure_that_joined_later_is_unavailable_in_older_lines(tmp_path):
+    path = tmp_path / "host.json"
+    write(path, baseline({SCATTER: planned(figures={"generated_code_bytes": 5})}))
+    path.write_text(path.read_text().replace(', "generated_code_bytes": 5', ""))
+    found = read(path)
+    assert found is not None
+    assert found.cases[SCATTER].figures["generated_code_bytes"] is None
+
+
+def test_an_update_of_some_cases_keeps_the_others():
+    changed = planned(figures={"flops": 1})
+    new = replace(baseline(), cases={SCATTER: changed})
+    assert merge(baseline(), new).cases == {SCATTER: changed, TOPK: baseline().cases[TOPK]}
+    assert merge(None, new) == new
+    assert merge(baseline(), new, gone=[TOPK]) == new
+
+
+@pytest.mark.parametrize("other", [{"processor": Processor.of("Xeon", ["avx2"])}, {"threads": 2}])
+def test_lines_of_two_processors_never_stand_in_one_file(other):
+    some = replace(baseline(**other), cases={SCATTER: planned()})
+    with pytest.raises(UsageError, match=r"on EPYC with threads 1, and 1 of its cases would stay"):
+        merge(baseline(), some)
+    assert merge(baseline(), baseline(**other)) == baseline(**other)
+    assert merge(baseline(), some, gone=[TOPK]) == some
+
+
+def test_processors_are_told_apart_by_their_features_only():
+    assert baseline().planned_alike(Processor.of("other name", ["avx512f", "avx2", "avx2"]), 1)
+    assert not baseline().planned_alike(Processor.of("EPYC", ["avx2"]), 1)
+    assert not baseline().planned_alike(HERE, 2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"figures": {"temp_bytes": 8 * MIB}}, "temp 4.00 MiB -> 8.00 MiB (2.00×)"),
+        ({"figures": {"temp_bytes": 4 * MIB + 4}}, "temp 4194304 B -> 4194308 B (+4 B)"),
+        (
+            {"figures": {"flops": 32768, "output_bytes": 16}},
+            "FLOPs 6.55e4 -> 3.28e4 (0.500×), outputs 0 B -> 16 B",
+        ),
+        (
+            {"figures": {"flops": None}, "flops_source": None},
+            "FLOPs 6.55e4 -> unavailable, flops_source compiled -> None",
+        ),
+        ({"custom_calls": ("Sort",)}, "custom call TopK left, custom call Sort joined"),
+        ({"contract": "recall", "passed": False}, "contract None -> recall, passed None -> False"),
+        ({"program": "sha256:2"}, "another program, same figures"),
+    ],
+)
+def test_an_update_says_what_it_changes(changed, says):
+    assert diff(baseline(), baseline({TOPK: planned(**{"custom_calls": ("TopK",), **changed})})) == [
+        f"{TOPK}: {says}"
+    ]
+
+
+def test_an_update_says_what_joins_and_leaves_and_where_it_was_made():
+    assert diff(baseline(), baseline()) == []
+    assert diff(None, baseline()) == [f"{SCATTER}: joined", f"{TOPK}: joined"]
+    new = replace(
+        baseline(), cases={SCATTER: baseline().cases[SCATTER]}, threads=2, processor=Processor.of("Xeon", [])
+    )
+    assert diff(baseline(), new) == ["processor: EPYC -> Xeon", "threads: 1 -> 2", f"{TOPK}: left"]

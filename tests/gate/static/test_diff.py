@@ -1,0 +1,283 @@
+from dataclasses import replace
+
+import pytest
+
+from harness.core.record import Correctness, Static
+from harness.gate.static.diff import StaticFigures, compare
+
+MIB = 2**20
+FIGURES = {
+    "flops": 65536,
+    "bytes_accessed": 3 * MIB,
+    "temp_bytes": 4 * MIB,
+    "argument_bytes": 2 * MIB,
+    "output_bytes": MIB,
+    "generated_code_bytes": 0,
+}
+BASE = StaticFigures(
+    FIGURES, program="sha256:1", flops_source="compiled", contract="exact", passed=True, framework="jax"
+)
+CALL_JOINED = (
+    "custom call TopK joined: what the compiler cannot count, or an approximation that fell back to exact; "
+    "if it is meant, accept custom_calls in bench.yaml with the reason"
+)
+CALL_LEFT = (
+    "custom call TopK left: another program does its work; "
+    "if it is meant, accept custom_calls in bench.yaml with the reason"
+)
+
+
+def changed(side=BASE, program="sha256:2", **more):
+    """`side` with another program; figures by their names, fields by theirs."""
+    figures = {name: more.pop(name) for name in FIGURES if name in more}
+    return replace(side, program=program, figures={**side.figures, **figures}, **more)
+
+
+def never(_):
+    return None
+
+
+def accepting(*figures):
+    return lambda figure: "it is meant" if figure in figures else None
+
+
+def always(_):
+    return "it is meant"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"temp_bytes": 8 * MIB}, "temp 4.00 MiB -> 8.00 MiB (2.00×)"),
+        ({"temp_bytes": 4 * MIB + 4}, "temp 4194304 B -> 4194308 B (+4 B)"),
+        ({"flops": 131072}, "FLOPs 6.55e4 -> 1.31e5 (2.00×)"),
+        ({"flops": 65537}, "FLOPs 65536 -> 65537 (+1)"),
+        ({"bytes_accessed": 6 * MIB}, "bytes accessed 3.00 MiB -> 6.00 MiB (2.00×)"),
+        ({"argument_bytes": 3 * MIB}, "arguments 2.00 MiB -> 3.00 MiB (1.50×)"),
+        ({"output_bytes": 2 * MIB}, "outputs 1.00 MiB -> 2.00 MiB (2.00×)"),
+        ({"generated_code_bytes": 7}, "generated code 0 B -> 7 B"),
+    ],
+)
+def test_more_of_a_figure_is_a_regression_and_less_an_improvement(change, reason):
+    assert compare(BASE, changed(**change), never) == ("regressed", reason, ())
+    back = compare(changed(**change), BASE, never)
+    assert (back.verdict, back.notes) == ("improved", ())
+
+
+def test_every_worse_figure_is_named_and_what_is_better_noted():
+    candidate = changed(temp_bytes=8 * MIB, flops=131072, output_bytes=MIB // 2)
+    assert compare(BASE, candidate, never) == (
+        "regressed",
+        "FLOPs 6.55e4 -> 1.31e5 (2.00×); temp 4.00 MiB -> 8.00 MiB (2.00×)",
+        ("outputs 1.00 MiB -> 512 KiB (0.500×)",),
+    )
+
+
+def test_equal_sides():
+    assert compare(BASE, BASE, never) == ("unchanged", "same program", ())
+    assert compare(BASE, changed(), never) == ("unchanged", "another program with the same figures", ())
+    assert compare(changed(program=None), BASE, never) == ("unchanged", "same figures", ())
+    assert compare(changed(program=None), changed(program=None), never).reason == "same figures"
+
+
+def test_an_equal_program_that_holds_more_is_a_regression():
+    held = changed(temp_bytes=8 * MIB, program="sha256:1")
+    assert compare(BASE, held, never).verdict == "regressed"
+
+
+@pytest.mark.parametrize("absent", [None, -1, float("nan")])
+def test_what_is_unavailable_is_never_zero(absent):
+    lost = changed(flops=absent, flops_source=None, unavailable={"flops": "no compiler"})
+    assert compare(BASE, lost, never) == (
+        "unchanged",
+        "nothing differs but what the notes say",
+        ("FLOPs cannot be compared any more: no compiler",),
+    )
+    assert compare(lost, BASE, never) == ("unchanged", "another program with the same figures", ())
+    assert compare(lost, changed(lost, program="sha256:3"), never).notes == ()
+
+
+def test_sides_without_a_common_figure_are_unchanged_in_their_contract_only():
+    nothing = StaticFigures(dict.fromkeys(FIGURES), contract="exact", passed=True)
+    found = compare(nothing, nothing, never)
+    assert found == ("unchanged", "no figure stands on both sides; only the contract is compared", ())
+
+
+def test_flops_counted_in_two_ways_are_not_compared():
+    other = changed(flops=10**9, flops_source="matmul_only")
+    found = compare(BASE, other, never)
+    assert (found.verdict, found.notes) == (
+        "unchanged",
+        ("FLOPs are counted in two ways (compiled, matmul_only) and not compared",),
+    )
+
+
+def test_a_custom_call_that_joins_or_leaves_is_a_regression():
+    opaque = changed(custom_calls=("TopK",), flops=None, unavailable={"flops": "the custom call TopK …"})
+    assert compare(BASE, opaque, never)[:2] == ("regressed", CALL_JOINED)
+    assert compare(opaque, BASE, never)[:2] == ("regressed", CALL_LEFT)
+    assert compare(opaque, changed(opaque, program="sha256:3"), never).verdict == "unchanged"
+    found = compare(BASE, opaque, accepting("custom_calls"))
+    assert found == (
+        "unchanged",
+        "nothing differs but what the notes say",
+        (
+            f"accepted: {CALL_JOINED.partition(';')[0]}: it is meant",
+            "FLOPs cannot be compared any more: the custom call TopK …",
+        ),
+    )
+
+
+def test_a_figure_is_accepted_alone_or_with_all():
+    candidate = changed(temp_bytes=8 * MIB, flops=131072)
+    temp, flops = "temp 4.00 MiB -> 8.00 MiB (2.00×)", "FLOPs 6.55e4 -> 1.31e5 (2.00×)"
+    assert compare(BASE, candidate, accepting("temp_bytes")) == (
+        "regressed",
+        flops,
+        (f"accepted: {temp}: it is meant",),
+    )
+    assert compare(BASE, candidate, always) == (
+        "unchanged",
+        "nothing differs but what the notes say",
+        (f"accepted: {flops}: it is meant", f"accepted: {temp}: it is meant"),
+    )
+    traded = changed(temp_bytes=8 * MIB, flops=32768)
+    assert compare(BASE, traded, accepting("temp_bytes"))[:2] == (
+        "improved",
+        "FLOPs 6.55e4 -> 3.28e4 (0.500×)",
+    )
+
+
+def recall(value, contract="recall"):
+    return replace(BASE, contract=contract, contract_figures={"recall": value, "target": 0.95})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        (0.971, 1.0, "regressed"),
+        (0.971, 1, "regressed"),
+        (0.971, 0.99999, "unchanged"),
+        (1.0, 1.0, "unchanged"),
+        (1.0, 0.971, "unchanged"),
+        (None, 1.0, "unchanged"),
+    ],
+)
+def test_an_approximation_that_approximates_nothing_any_more(old, new, verdict):
+    assert compare(recall(old), recall(new), never).verdict == verdict
+
+
+def test_what_is_said_of_it():
+    meant = "if it is meant, accept contract in bench.yaml with the reason"
+    reason = f"approximates nothing any more: recall 0.971 -> 1; {meant}"
+    assert compare(recall(0.971), recall(1.0), never).reason == reason
+    assert "recall 0.99999 -> 1" in compare(recall(0.99999), recall(1.0), never).reason
+    found = compare(recall(0.971), recall(1.0), accepting("contract"))
+    assert found[:2] == ("unchanged", "same program")
+    assert found.notes == ("accepted: approximates nothing any more: recall 0.971 -> 1: it is meant",)
+    assert compare(recall(0.971), recall(1.0, "exact"), never).notes == (
+        "the contract was recall and is exact: other mathematics",
+    )
+    assert compare(BASE, replace(BASE, passed=None), never).notes == (
+        "the candidate's contract was not judged",
+    )
+
+
+OK, WRONG = BASE, replace(BASE, status="incorrect", reason="9 elements differ", passed=False)
+EXPECTED = replace(WRONG, expected=True)
+
+
+def ended(status):
+    return StaticFigures(dict.fromkeys(FIGURES), status=status, reason="it says why")
+
+
+STATES = {
+    "ok": OK,
+    "incorrect": WRONG,
+    "expected": EXPECTED,
+    **{status: ended(status) for status in ("oom", "timeout", "crashed", "unsupported", "skipped")},
+}
+FROM_OK = {
+    "ok": "unchanged",
+    "incorrect": "incorrect",
+    "expected": "vanished",
+    "oom": "regressed",
+    "timeout": "invalid",
+    "crashed": "invalid",
+    "unsupported": "vanished",
+    "skipped": "vanished",
+}
+
+
+@pytest.mark.parametrize("now", STATES)
+@pytest.mark.parametrize("then", [*STATES, None])
+def test_every_pair_of_statuses(then, now):
+    found = compare(STATES[then] if then else None, STATES[now], always)
+    if then == "ok" or now in {"incorrect", "crashed", "timeout"}:
+        assert found.verdict == FROM_OK[now]
+    elif now == "ok":
+        assert found.verdict == ("improved" if then == "oom" else "new")
+    else:
+        assert found.verdict is None
+    assert found.reason
+
+
+def test_both_sides_of_a_pair_say_why():
+    assert compare(OK, STATES["oom"], never).reason == "oom: it says why; the base was ok"
+    assert compare(STATES["oom"], OK, never).reason == "fits now; the base was oom (it says why)"
+    assert compare(None, OK, never).reason == "the base has no such case"
+    assert compare(WRONG, OK, never).reason == "the base was incorrect (9 elements differ)"
+    reason = "crashed: it says why; the base was timeout (it says why)"
+    assert compare(STATES["timeout"], STATES["crashed"], never).reason == reason
+    assert compare(OK, WRONG, never).reason == "9 elements differ"
+
+
+def test_a_contract_failed_beside_an_ok_status_counts_as_failed():
+    failed = replace(BASE, passed=False)
+    assert compare(BASE, failed, always)[:2] == ("incorrect", "fails the contract exact")
+    assert compare(failed, BASE, never).verdict == "new"
+
+
+@pytest.mark.parametrize("base", [None, BASE, EXPECTED])
+def test_an_expected_failure_that_passes_is_incorrect(base):
+    found = compare(base, replace(BASE, expected=True), always)
+    assert found.verdict == "incorrect"
+    assert "take its expect= away" in found.reason
+
+
+@pytest.mark.parametrize("base", [None, BASE])
+def test_what_compiles_in_timed_code_is_invalid(base):
+    found = compare(base, replace(BASE, compiles=1), always)
+    assert found.verdict == "invalid"
+    assert found.reason.startswith("compiles in timed code, once in calls after the first; keep shapes")
+    assert "3 times" in compare(base, replace(BASE, compiles=3), never).reason
+    assert compare(replace(BASE, compiles=3), BASE, never).verdict == "unchanged"
+    assert compare(base, replace(WRONG, compiles=1), never).verdict == "incorrect"
+
+
+def test_what_is_exact_of_a_record(record, static):
+    figures = static(temp_bytes=4, flops=8.0, program="sha256:1", custom_calls=("TopK",))
+    judged = Correctness("recall", True, "whole", {"recall": 0.97})
+    one = record("scatter", 4096, static={"cpu": figures}, correctness=judged)
+    assert StaticFigures.of_record(one, compiles=2) == StaticFigures(
+        figures={**dict.fromkeys(FIGURES), "temp_bytes": 4, "flops": 8.0},
+        unavailable=figures.unavailable,
+        program="sha256:1",
+        custom_calls=("TopK",),
+        flops_source="compiled",
+        contract="recall",
+        passed=True,
+        contract_figures={"recall": 0.97},
+        compiles=2,
+        framework="jax",
+    )
+    elsewhere = StaticFigures.of_record(one, "v5p")
+    assert elsewhere.figures == dict.fromkeys(FIGURES)
+    assert elsewhere.unavailable["flops"] == "not compiled for v5p"
+
+
+def test_what_is_exact_of_a_compilation_alone():
+    found = StaticFigures.of(
+        Static.none("fake tensors cannot trace it"), framework="torch", status="crashed", reason="x"
+    )
+    assert (found.contract, found.passed, found.contract_figures, found.state) == (None, None, {}, "crashed")

@@ -1,0 +1,158 @@
+"""What a gate keeps: whole lines, whatever happened while one was written, and which gate is the newest."""
+
+import errno
+import os
+
+import pytest
+
+from harness.core.errors import MachineError, UsageError
+from harness.gate.store import HEADER, PAIRS, GateFolder, newest
+from harness.store import atomic
+
+LINES = [{"pair": 1, "case": "a", "effect": 0.01}, {"pair": 1, "case": "b", "effect": -0.02}]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Makes a gate; ids sort by time."""
+
+    def make(gate_id="20261120T113000Z-1", **header):
+        return GateFolder.create(tmp_path, gate_id, {"request": "sha256:a", "outcome": None, **header})
+
+    return make
+
+
+def full_disk(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_was_written_is_read_again(made, tmp_path):
+    gate = made()
+    assert gate.path == tmp_path / "gates" / "20261120T113000Z-1"
+    assert gate.pairs() == []
+    gate.append(LINES)
+    gate.append([{"pair": 2, "case": "a", "effect": 0.0}])
+    again = GateFolder(gate.path)
+    assert again.header == {"request": "sha256:a", "outcome": None}
+    assert again.pairs() == [*LINES, {"pair": 2, "case": "a", "effect": 0.0}]
+
+
+def test_a_pair_is_one_write(made, monkeypatch):
+    writes = []
+    monkeypatch.setattr(atomic.os, "write", lambda _, data: writes.append(bytes(data)) or len(data))
+    made().append(LINES)
+    assert [write.count(b"\n") for write in writes if b"effect" in write] == [2]
+
+
+def test_a_pair_of_nothing_adds_no_line(made):
+    gate = made()
+    gate.append(LINES)
+    gate.append([])
+    assert gate.pairs() == LINES
+
+
+def test_a_torn_line_is_a_pair_that_did_not_end(made):
+    gate = made()
+    gate.append(LINES)
+    torn = gate.path / PAIRS
+    torn.write_bytes(torn.read_bytes()[:-7])
+    assert gate.pairs() == LINES[:1]
+
+
+def test_what_follows_a_torn_line_is_not_lost_with_it(made):
+    gate = made()
+    gate.append(LINES)
+    torn = gate.path / PAIRS
+    torn.write_bytes(torn.read_bytes()[:-7])
+    more = [{"pair": 2, "case": "b", "effect": 0.5}, {"pair": 2, "case": "a", "effect": 0.25}]
+    gate.append(more)
+    assert gate.pairs() == [LINES[0], *more]
+
+
+def test_a_full_disk_leaves_the_pairs_before(made, monkeypatch):
+    gate = made()
+    gate.append(LINES)
+    write = os.write
+
+    def partly(descriptor, data):
+        write(descriptor, bytes(data[:9]))
+        full_disk()
+
+    monkeypatch.setattr(atomic.os, "write", partly)
+    with pytest.raises(MachineError, match=r"pairs\.jsonl: cannot be written \(No space left on device\)"):
+        gate.append([{"pair": 2, "case": "a", "effect": 0.5}])
+    monkeypatch.undo()
+    assert gate.pairs() == LINES
+    assert (gate.path / PAIRS).read_bytes().endswith(b"\n")
+
+
+def test_ctrl_c_in_a_write_leaves_them_too(made, monkeypatch):
+    gate = made()
+    gate.append(LINES)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic.os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gate.append([{"pair": 2, "case": "a", "effect": 0.5}])
+    assert gate.pairs() == LINES
+
+
+def test_a_header_changes_as_a_whole(made, monkeypatch):
+    gate = made()
+    gate.write_header({**gate.header, "outcome": {"verdict": "unchanged"}})
+    assert gate.header["outcome"] == {"verdict": "unchanged"}
+    monkeypatch.setattr(atomic.os, "fsync", full_disk)
+    with pytest.raises(MachineError, match=r"gate\.json: cannot be written"):
+        gate.write_header({})
+    assert gate.header["request"] == "sha256:a"
+    assert [path.name for path in gate.path.iterdir()] == [HEADER]
+
+
+@pytest.mark.parametrize("damaged", [b"", b'{"request": "sha', b"[]", b"\xff"])
+def test_a_damaged_header_is_a_sentence(made, damaged):
+    gate = made()
+    (gate.path / HEADER).write_bytes(damaged)
+    with pytest.raises(UsageError, match=r"gate\.json: cannot be read; remove its folder") as caught:
+        _ = gate.header
+    assert str(gate.path) in str(caught.value)
+
+
+def test_a_gate_is_never_written_over(made):
+    made()
+    with pytest.raises(MachineError, match="File exists"):
+        made()
+
+
+def test_results_that_cannot_be_written_are_told_at_once(tmp_path):
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(MachineError, match="--results"):
+        GateFolder.create(tmp_path / "results", "one", {})
+
+
+def test_the_newest_is_the_last_that_was_started(made, tmp_path):
+    for second in (1, 3, 2):
+        made(f"20261120T11300{second}Z-x")
+    assert newest(tmp_path).path.name == "20261120T113003Z-x"
+
+
+def test_only_an_unfinished_gate_of_the_same_request_goes_on(made, tmp_path):
+    made("20261120T113001Z-x")
+    made("20261120T113002Z-x")
+    made("20261120T113003Z-x", outcome={"verdict": "unchanged"})
+    made("20261120T113004Z-x", request="sha256:b")
+    assert newest(tmp_path, "sha256:a").path.name == "20261120T113002Z-x"
+    assert newest(tmp_path, "sha256:b").path.name == "20261120T113004Z-x"
+    with pytest.raises(UsageError, match="no interrupted gate of these cases, sides and sources"):
+        newest(tmp_path, "sha256:c")
+
+
+def test_without_any_gate_the_remedy_is_one(tmp_path):
+    with pytest.raises(UsageError, match=r"no gate is kept in .*gates; run one with: seqsweep gate"):
+        newest(tmp_path)
+    (tmp_path / "gates" / "empty").mkdir(parents=True)
+    with pytest.raises(UsageError, match="no gate is kept"):
+        newest(tmp_path)
+    with pytest.raises(UsageError, match="leave --resume away"):
+        newest(tmp_path, "sha256:a")

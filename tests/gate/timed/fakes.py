@@ -1,0 +1,153 @@
+"""A scripted world for gates: both sides' processes are fakes, and the clock moves only when told."""
+
+from threading import Lock
+
+from harness.core.protocol import Job
+from harness.gate.sides.side import Side
+from harness.gate.timed.context import GateContext
+from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.loop import GateLoop
+from harness.gate.timed.pair import Pair
+from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
+from harness.gate.timed.processes import GateExecutor
+from harness.gate.timed.sequential_test import SequentialTest
+from harness.gate.timed.setup import PROVENANCE, open_group
+from harness.run.processes.executor import Ended
+from harness.run.run_context import RunContext
+from tests.run.fakes import Act, FakeExecutor, FakeWorker, static
+from tests.run.plans import SETTINGS, catalog, group
+
+
+class Quiet:
+    """A listener that hears nothing: both sides compile at once, so one may be told of while the other is."""
+
+    def __getattr__(self, name):
+        return lambda *_: None
+
+
+class FakeArm:
+    """The process of a side. Names in `world.asked` are `side:implementation`."""
+
+    def __init__(self, world, side):
+        self.world, self.side = world, side.name
+        self.held, self.living = {}, True
+        world.arms.append(self)
+
+    def ask(self, verb, seconds, *, case="", asks="", job=None, **arguments):
+        with self.world.turn:  # both sides are asked from threads of their own
+            assert self in self.world.arms, "asked after its end"
+            if not self.living:
+                raise Ended("crashed", "its process has been ended")
+            self.world.arm_verbs.append((self.side, verb))
+            if scripted := self.world.arm_acts.get((self.side, verb)):
+                raise scripted
+            if verb == "hold":
+                self.held[case] = self.world.worker(self.side, Job(**job))
+            elif verb == "drop":
+                self.held.pop(case).close()
+            elif verb == "turn":
+                return self._turn(self.held[case], asks, seconds, arguments)
+            return {}
+
+    def _turn(self, worker, verb, seconds, arguments):
+        try:
+            return worker.ask(verb, seconds, **arguments)
+        except Ended as end:
+            self.living = end.alive
+            raise
+
+    def close(self):
+        if self in self.world.arms:
+            self.world.arms.remove(self)
+        for worker in self.held.values():
+            worker.close()
+
+
+class World:
+    """`candidate` and `base` are Acts by implementation name; `wrong` are results as `side:name/1`.
+
+    `arm_acts` are exceptions by (side, verb of an arm), `opening` one to raise instead of a side's start.
+    """
+
+    def __init__(
+        self,
+        folder,
+        candidate=None,
+        base=None,
+        *,
+        names=("scatter",),
+        seqs=(1024,),
+        settings=SETTINGS,
+        wrong=(),
+    ):
+        self.acts = {CANDIDATE: candidate or {}, BASE: base or {}}
+        self.executor = FakeExecutor(wrong=wrong)
+        self.clock, self.asked = self.executor.clock, self.executor.asked
+        self.turn = Lock()
+        self.arms, self.arm_verbs, self.arm_acts, self.opened, self.opening = [], [], {}, [], {}
+        context = RunContext(
+            GateExecutor(self.executor), catalog(), PROVENANCE, Quiet(), folder, clock=self.clock
+        )
+        sides = {name: Side(name, says, catalog()) for name, says in ((CANDIDATE, "mine"), (BASE, "git:1a2"))}
+        self.duels = []
+        for seq in seqs:
+            one = group(names, seq, settings=settings)
+            sitting, halves = open_group(one, {case: case for case in one.cases}, sides, context)
+            self.duels += [PairedCase(pair, sitting) for pair in halves]
+        self.table = GateContext(context, context.executor, self, sides, settings)
+        self.ledger = SequentialTest({duel.id: Margin() for duel in self.duels})
+        self.lines = []
+
+    def open(self, side, frameworks, settings, padding, *, tracing):
+        self.opened.append(side.name)
+        if scripted := self.opening.get(side.name):
+            raise scripted
+        return FakeArm(self, side)
+
+    def worker(self, side, job):
+        name = job.implementation.split("/")[1]
+        act = self.acts[side].get(name, Act())
+        made = FakeWorker(self.executor, job, act.seq.get(job.workload["seq"], act))
+        made.name = f"{side}:{name}"
+        return made
+
+    def pair(self, number=1):
+        """(rounds, those that wait) of one pair with every case."""
+        return Pair(self.table, number, lambda duels: duels).play(self.duels)
+
+    def rounds(self, number=1):
+        """The log ratios of one pair, by implementation."""
+        return {found.case.split("/")[1].split("@")[0]: found for found in self.pair(number)[0]}
+
+    def contest(self, budget_s=1e6, **more):
+        """Played to its end; `lines` are what was written: (pair, case) each."""
+        contest = GateLoop(self.table, self.duels, self.ledger, self, self, budget_s, pair_effect, **more)
+        contest.run()
+        return contest
+
+    def pair_started(self, number, cases, left_s):
+        pass
+
+    def pair_finished(self, number, rounds):
+        pass
+
+    def append(self, number, rounds):
+        self.lines += [(number, found.case) for found in rounds]
+
+    def duel(self, name="scatter", seq=1024):
+        return next(d for d in self.duels if d.id.startswith(f"mask/{name}@") and d.candidate.case.seq == seq)
+
+    def verbs(self, side, name="scatter"):
+        return self.executor.verbs(f"{side}:{name}")
+
+    def judged(self, result):
+        """How often a result was held to its contract."""
+        return [said for *_, verb, said in self.asked if verb == "judge" and said["result"] == result]
+
+    def pairs_of(self, name):
+        return [number for number, case in self.lines if case.startswith(f"mask/{name}@")]
+
+
+def program(name):
+    """For an Act's `prepare`: the compiled program has this hash."""
+    return {"static": {**static(Act()), "program": name}}

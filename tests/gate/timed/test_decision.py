@@ -1,0 +1,109 @@
+"""The rule on effects whose verdict is known, and at its edges."""
+
+import math
+
+import pytest
+
+from harness.gate.timed.decision import (
+    IMPROVED,
+    NOT_ENOUGH,
+    REGRESSED,
+    UNCHANGED,
+    Decision,
+    Margin,
+    confirmed,
+    decide,
+    exceeding,
+    holm,
+    judge,
+    pair_effect,
+)
+
+MARGIN = Margin()
+SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
+
+
+def around(middle, count=12):
+    return [middle + spread for spread in SPREAD[:count]]
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "verdict"),
+    [(1.10, REGRESSED), (1.05, REGRESSED), (1.0, UNCHANGED), (1.01, UNCHANGED), (0.90, IMPROVED)],
+)
+def test_clear_effects(slowdown, verdict):
+    assert judge(around(math.log(slowdown)), MARGIN).verdict == verdict
+
+
+def test_a_wide_spread_is_no_verdict():
+    assert judge([0.2, -0.1, 0.15, -0.05], MARGIN).verdict == NOT_ENOUGH
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_fewer_than_four_pairs_are_never_a_verdict(count):
+    found = judge(around(1.0)[:count], MARGIN)
+    assert found.verdict == NOT_ENOUGH
+    assert found.low is None
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_refused(wrong):
+    with pytest.raises(ValueError, match="measured again"):
+        judge([0.0, 0.0, 0.0, wrong], MARGIN)
+    with pytest.raises(ValueError, match="measured again"):
+        pair_effect([0.0, wrong])
+
+
+def test_missing_rounds_are_refused():
+    with pytest.raises(ValueError, match="measured again"):
+        pair_effect([])
+
+
+def test_no_spread_at_all_counts_as_the_clocks_step():
+    equal = [math.log(1.03)] * 4
+    assert judge(equal, MARGIN).verdict == REGRESSED
+    assert judge(equal, MARGIN, resolution=0.02).verdict == NOT_ENOUGH
+
+
+def test_swapping_the_sides_negates_the_effect_exactly():
+    there, back = judge(around(0.08), MARGIN), judge([-e for e in around(0.08)], MARGIN)
+    assert there.effect == -back.effect
+    assert there.low == -back.high
+    assert (there.verdict, back.verdict) == (REGRESSED, IMPROVED)
+
+
+def test_the_first_look_that_decides_ends_it():
+    assert decide(around(0.2), MARGIN).pairs == 4
+    undecided = [0.1, -0.1] * 6
+    assert decide(undecided, MARGIN) == judge(undecided, MARGIN)
+
+
+def test_a_look_that_is_not_reached_is_not_taken():
+    effects = [0.1, -0.1, 0.1, -0.1, 0.1]
+    assert decide(effects, MARGIN).pairs == 4
+
+
+def test_a_regression_needs_fresh_pairs():
+    slow, calm = judge(around(0.2), MARGIN), judge(around(0.0), MARGIN)
+    assert confirmed(slow, slow).verdict == REGRESSED
+    assert confirmed(slow, calm).verdict == NOT_ENOUGH
+    assert confirmed(calm, slow) == calm
+
+
+def test_no_pairs_have_no_effect():
+    assert judge([], MARGIN) == Decision(NOT_ENOUGH, None, None, None, 0)
+
+
+def test_p_values_agree_with_the_interval():
+    effects = around(MARGIN.least + 0.0005)
+    assert (exceeding(effects, MARGIN) < MARGIN.regressed) == (judge(effects, MARGIN).verdict == REGRESSED)
+    assert exceeding(effects[:3], MARGIN) == 1.0
+
+
+def test_holm_rejects_in_order_and_stops_at_the_first_that_fails():
+    assert holm({"a": 0.001, "b": 0.02, "c": 0.03}) == {"a", "b", "c"}
+    assert holm({"a": 0.001, "b": 0.04, "c": 0.03}) == {"a"}
+    assert holm({}) == set()
+    assert holm({"a": 0.05}) == {"a"}
+    assert holm({f"c{i}": 0.0003 for i in range(200)}) == set()
+    assert len(holm({f"c{i}": 0.0002 for i in range(200)})) == 200

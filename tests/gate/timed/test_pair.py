@@ -1,0 +1,223 @@
+"""One pair of processes: what is put in place, judged and left out before any clock is read."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.core.errors import SideError, Unsupported
+from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
+from harness.gate.timed.context import Lost
+from harness.gate.timed.pair import Pair
+from harness.gate.timed.paired_case import LEFT_OUT
+from harness.run.processes.executor import Ended
+from tests.gate.timed.fakes import World
+from tests.run.fakes import MIB, Act, at
+from tests.run.plans import SETTINGS
+
+BOTH = ("scatter", "threshold")
+
+
+def raising(verb, raised):
+    return {"scatter": Act(verbs={verb: raised})}
+
+
+def crash():
+    return Ended("crashed", "ValueError: x", alive=True)
+
+
+BROKEN = [
+    ("prepare", Unsupported("needs AMX"), None, VANISHED),
+    ("prepare", Unsupported("needs AMX"), Unsupported("needs AMX"), LEFT_OUT),
+    ("prepare", None, Unsupported("needs AMX"), NEW),
+    ("prepare", crash(), None, INVALID),
+    ("prepare", None, crash(), NEW),
+    ("check", crash(), None, INVALID),
+    ("check", None, crash(), NEW),
+    ("ready", crash(), None, INVALID),
+    ("ready", None, crash(), NEW),
+    ("ready", Ended("oom", "MemoryError", alive=True), None, REGRESSED),
+]
+
+
+@pytest.mark.parametrize(("verb", "mine", "theirs", "verdict"), BROKEN)
+def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, mine, theirs, verdict):
+    world = World(tmp_path, raising(verb, mine or {}), raising(verb, theirs or {}), names=BOTH)
+    assert set(world.rounds()) == {"threshold"}
+    assert world.duel().verdict == verdict
+    assert "sample" not in world.verbs("candidate") + world.verbs("base")
+    assert not world.arms
+
+
+@pytest.mark.parametrize(
+    ("wrong", "verdict"),
+    [
+        (["candidate:scatter/1"], INCORRECT),
+        (["base:scatter/1"], NEW),
+        (["candidate:scatter/1", "base:scatter/1"], INCORRECT),
+    ],
+)
+def test_contract_before_clock(tmp_path, wrong, verdict):
+    world = World(tmp_path, wrong=wrong)
+    assert world.rounds() == {}
+    assert world.duel().verdict == verdict
+    assert "sample" not in world.verbs("candidate") + world.verbs("base")
+
+
+def test_an_expected_failure_on_both_sides_is_left_out(tmp_path):
+    act = {"scatter": Act(expected="the first text")}
+    world = World(tmp_path, act, act, wrong=["candidate:scatter/1", "base:scatter/1"])
+    assert world.rounds() == {}
+    assert world.duel().verdict == LEFT_OUT
+    assert world.duel().reason == "3 elements differ; expected: the first text"
+
+
+def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
+    act = {"scatter": Act(expected="a claim")}
+    world = World(tmp_path, act, act)
+    assert world.rounds() == {}
+    assert world.duel().verdict == INCORRECT
+    assert world.duel().reason == "expected to be incorrect (a claim), but its contract passed"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "verdict"), [(2000, 1, REGRESSED), (2000, 2000, LEFT_OUT), (1, 2000, NEW)]
+)
+def test_what_is_planned_beyond_the_limit(tmp_path, mine, theirs, verdict):
+    world = World(tmp_path, {"scatter": Act(planned=mine * MIB)}, {"scatter": Act(planned=theirs * MIB)})
+    assert world.rounds() == {}
+    assert world.duel().verdict == verdict
+    assert "check" not in world.verbs("candidate") + world.verbs("base")
+
+
+def test_what_fits_alone_but_not_beside_its_opponent(tmp_path):
+    world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=3 * MIB // 2))
+    assert world.rounds() == {}
+    assert world.duel().verdict == NOT_ENOUGH
+    assert world.duel().reason == "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
+
+
+def test_what_does_not_fit_beside_the_others_waits(tmp_path):
+    world = World(
+        tmp_path, names=("scatter", "threshold", "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB)
+    )
+    rounds, waiting = world.pair()
+    assert [found.case for found in rounds] == [duel.id for duel in world.duels[:2]]
+    assert waiting == world.duels[2:]
+    assert waiting[0].living
+    assert not waiting[0].judged
+
+
+def test_what_the_budget_is_not_for_waits(tmp_path):
+    world = World(tmp_path, names=BOTH)
+    rounds, waiting = Pair(world.table, 1, lambda duels: duels[1:]).play(world.duels)
+    assert [found.case for found in rounds] == [world.duel("threshold").id]
+    assert waiting == [world.duel("scatter")]
+    assert waiting[0].judged
+    assert waiting[0].living
+
+
+def test_different_clocks_are_not_compared(tmp_path):
+    world = World(tmp_path, raising("ready", {"method": "cuda_events"}))
+    assert world.rounds() == {}
+    assert world.duel().verdict == INVALID
+    assert world.duel().reason == "timed by cuda_events, the base by wall: different clocks are not compared"
+
+
+@pytest.mark.parametrize("wrong", [0.0, float("nan")])
+def test_a_first_call_that_claims_no_time(tmp_path, wrong):
+    world = World(tmp_path, raising("check", {"seconds": wrong}), names=BOTH)
+    assert set(world.rounds()) == {"threshold"}
+    assert world.duel().verdict == INVALID
+
+
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("side", ["candidate", "base"])
+def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side):
+    world = World(tmp_path, **{side: raising(verb, Ended("crashed", "killed by SIGSEGV"))}, names=BOTH)
+    with pytest.raises(Lost):
+        world.pair()
+    assert world.duel().verdict == INVALID
+    assert world.duel().reason == f"the {side} ended its process: killed by SIGSEGV"
+    assert world.duel("threshold").living
+    assert not world.arms
+
+
+@pytest.mark.parametrize("side", ["candidate", "base"])
+def test_so_is_one_that_ends_when_all_is_compiled_again(tmp_path, side):
+    world = World(tmp_path, **{side: raising("prepare", at(2, Ended("crashed", "SIGSEGV")))}, names=BOTH)
+    world.pair(1)
+    with pytest.raises(Lost):
+        world.pair(2)
+    assert world.duel().verdict == INVALID
+    assert world.duel("threshold").living
+
+
+def test_the_second_pair_judges_nothing_and_asks_for_no_figures(tmp_path):
+    world = World(tmp_path)
+    world.pair(1)
+    world.pair(2)
+    assert world.verbs("candidate").count("check") == world.verbs("candidate").count("recheck") == 1
+    traced = [
+        said["trace_s"]
+        for who, _, verb, said in world.asked
+        if (who, verb) == ("candidate:scatter", "prepare")
+    ]
+    assert traced[0] > traced[1] == 0.0
+
+
+def test_the_side_that_starts_first_alternates(tmp_path):
+    world = World(tmp_path)
+    for number in (1, 2, 3):
+        world.pair(number)
+    assert world.opened == ["candidate", "base", "base", "candidate", "candidate", "base"]
+    released = [side for side, verb in world.arm_verbs if verb == "release"]
+    assert released == world.opened
+
+
+def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
+    act = {"scatter": Act(seconds=lambda seq: 1e-9 * seq**3, formula=1.0)}
+    world = World(tmp_path, act, act, seqs=(128, 256, 512))
+    world.table.budget_s = 15.0
+    rounds, _ = world.pair()
+    assert [found.case for found in rounds] == [world.duel(seq=seq).id for seq in (128, 256)]
+    assert world.duel(seq=512).verdict == NOT_ENOUGH
+    assert world.duel(seq=512).reason == (
+        "predicted 134 ms a call (exponent 3.00, from shorter lengths), 26 s for the fewest pairs: "
+        "raise --budget, or leave it out with --cases"
+    )
+
+
+def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
+    world = World(tmp_path)
+    world.executor.desk = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
+    assert world.rounds() == {}
+    assert world.duel().verdict == NOT_ENOUGH
+    assert "the inputs of family mask cannot be computed" in world.duel().reason
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), SideError("loaded from elsewhere")])
+@pytest.mark.parametrize(("verb", "number"), [("prepare", 1), ("prepare", 2), ("check", 1), ("sample", 3)])
+def test_whatever_stops_a_gate_ends_every_process(tmp_path, raised, verb, number):
+    world = World(tmp_path, None, raising(verb, at(number, raised)), names=BOTH)
+    with pytest.raises(type(raised)):
+        [world.pair(pair) for pair in (1, 2)]
+    assert not world.arms
+    assert all(half.worker is None for duel in world.duels for half in duel.halves.values())
+
+
+def test_a_side_that_does_not_start_ends_the_other(tmp_path):
+    world = World(tmp_path)
+    world.opening["base"] = SideError("the base (git:1a2) does not start")
+    with pytest.raises(SideError, match="does not start"):
+        world.pair()
+    assert world.opened == ["candidate", "base"]
+    assert not world.arms
+
+
+def test_a_process_that_ends_between_its_cases_is_nobodys_fault(tmp_path):
+    world = World(tmp_path)
+    world.arm_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
+    with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) cannot go on: killed by SIGSEGV"):
+        world.pair()
+    assert world.duel().living
+    assert not world.arms

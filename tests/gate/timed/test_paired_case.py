@@ -1,0 +1,136 @@
+"""A case on both sides: how it is read, and what is said where it cannot be timed."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from harness.core.record import Static
+from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.run.case_state import CaseState
+from tests.run.plans import case, catalog
+
+
+def member(side, name="scatter", program=None):
+    own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
+    own.static = replace(Static.none("not counted"), program=program)
+    own.call_s = 1e-3
+    return own
+
+
+def duel(**changes):
+    return PairedCase({CANDIDATE: member(CANDIDATE, **changes), BASE: member(BASE, **changes)}, None)
+
+
+def settled(mine=None, theirs=None, *, expected=False):
+    made = duel()
+    for half, status in ((made.candidate, mine), (made.base, theirs)):
+        half.expected = expected
+        if status:
+            half.settle(status, f"{half.side} says why")
+    made.resolve()
+    return made
+
+
+WORDS = [
+    ("incorrect", None, INCORRECT, "candidate says why"),
+    ("ok", None, INCORRECT, "candidate says why"),
+    ("crashed", None, INVALID, "the candidate's is crashed: candidate says why"),
+    ("crashed", "crashed", INVALID, "the candidate's is crashed: candidate says why"),
+    ("timeout", None, INVALID, "the candidate's is timeout: candidate says why"),
+    ("unsupported", None, VANISHED, "the base runs it, the candidate refuses: candidate says why"),
+    ("unsupported", "unsupported", LEFT_OUT, "candidate says why"),
+    ("unsupported", "crashed", LEFT_OUT, "candidate says why"),
+    ("unsupported", "oom", LEFT_OUT, "candidate says why"),
+    ("oom", None, REGRESSED, "the base fits, the candidate does not: candidate says why"),
+    ("oom", "oom", LEFT_OUT, "candidate says why"),
+    ("oom", "unsupported", LEFT_OUT, "candidate says why"),
+    ("skipped", None, NOT_ENOUGH, "candidate says why"),
+    ("skipped", "skipped", NOT_ENOUGH, "candidate says why"),
+    (None, "crashed", NEW, "the base's is crashed (base says why): nothing to compare with"),
+    (None, "incorrect", NEW, "the base's is incorrect (base says why): nothing to compare with"),
+    (None, "oom", NEW, "the base's is oom (base says why): nothing to compare with"),
+    (None, "unsupported", NEW, "the base's is unsupported (base says why): nothing to compare with"),
+]
+
+
+@pytest.mark.parametrize(("mine", "theirs", "verdict", "reason"), WORDS)
+def test_what_cannot_be_timed(mine, theirs, verdict, reason):
+    found = settled(mine, theirs)
+    assert (found.verdict, found.reason) == (verdict, reason)
+    assert not found.living
+
+
+def test_what_can_be_timed_stays_undecided():
+    assert settled().living
+
+
+def test_an_expected_failure_is_left_out():
+    assert settled("incorrect", "incorrect", expected=True).verdict == LEFT_OUT
+
+
+def test_a_failure_that_has_only_now_become_expected_vanishes():
+    assert settled("incorrect", None, expected=True).verdict == VANISHED
+
+
+def test_the_first_verdict_stays():
+    made = duel()
+    made.settle(INVALID, "it died")
+    made.settle(REGRESSED, "later")
+    assert (made.verdict, made.reason) == (INVALID, "it died")
+
+
+def test_both_sides_let_go():
+    made, closed = duel(), []
+
+    class Worker:
+        def __init__(self, name):
+            self.name = name
+
+        def close(self):
+            closed.append(self.name)
+
+    for half in made.halves.values():
+        half.worker = Worker(half.side)
+    made.settle(INVALID, "it died")
+    assert closed == [CANDIDATE, BASE]
+    assert made.candidate.worker is made.base.worker is None
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "inner"), [(1e-3, 2e-3, 1), (5e-4, 9.0, 1), (1e-4, 1.0, 5), (1e-9, 1.0, 5000)]
+)
+def test_the_faster_side_says_how_often_a_call_is_repeated(fast, slow, inner):
+    made = duel()
+    made.candidate.call_s, made.base.call_s = slow, fast
+    made.set_inner()
+    assert made.inner == inner
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
+def test_a_first_call_that_took_no_time_is_a_lie(wrong):
+    made = duel()
+    made.base.call_s = wrong
+    made.set_inner()
+    assert made.verdict == INVALID
+    assert made.reason == "the base read a time that is not positive; leave the clock alone"
+
+
+@pytest.mark.parametrize(("seconds", "rounds"), [(0.02, 20), (0.021, 10), (0.2, 10), (0.21, 5)])
+def test_rounds_and_what_they_cost(seconds, rounds):
+    made = duel()
+    made.base.call_s = seconds
+    assert made.rounds == rounds
+    assert made.cost_s == pytest.approx((seconds + 1e-3) * 4 * (rounds + 1))
+
+
+def test_only_one_compiled_program_is_the_same_program():
+    assert duel(program="sha256:a").same_program
+    assert not duel(
+        name="threshold", program="sha256:a"
+    ).same_program  # between torch's calls there is Python
+    assert not duel().same_program  # unknown is not equal
+    other = duel(program="sha256:a")
+    other.base.static = replace(other.base.static, program="sha256:b")
+    assert not other.same_program

@@ -1,0 +1,150 @@
+"""Arms, their seats, and an interpreter that does not start."""
+
+import pytest
+
+from harness.core.errors import MachineError, SideError, Unsupported
+from harness.gate.sides.side import Side
+from harness.gate.timed.processes import GateExecutor, HeldCase, InterpreterWorker, SideProcess, _job
+from harness.run.processes.executor import Ended
+from harness.run.processes.memory_monitor import MemoryMonitor
+from harness.run.processes.output_log import Log
+from tests.gate.timed.fakes import World
+from tests.run.fakes import Act, FakeExecutor
+from tests.run.plans import SETTINGS, catalog
+
+SIDE = Side("base", "git:1a2", catalog())
+
+
+class Scripted:
+    """Answers what it is given to answer; `asked` is what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked, self.closed = list(answers), [], 0
+
+    def ask(self, verb, seconds, **arguments):
+        self.asked.append((verb, arguments))
+        answer = self.answers.pop(0) if self.answers else {}
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def close(self):
+        self.closed += 1
+
+
+def job():
+    return _job(SIDE, "folder", ["numpy"], SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("end", "dead"), [(Ended("crashed", "x"), True), (Ended("crashed", "x", alive=True), False)]
+)
+def test_an_arm_knows_when_its_process_is_gone(end, dead):
+    arm = SideProcess(SIDE, Scripted(end))
+    with pytest.raises(Ended):
+        arm.ask("turn", 1.0)
+    assert arm.dead is dead
+
+
+def test_a_death_is_not_forgotten():
+    arm = SideProcess(SIDE, Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
+    for _ in range(2):
+        with pytest.raises(Ended):
+            arm.ask("turn", 1.0)
+    assert arm.dead
+
+
+def test_a_turn_holds_asks_and_drops_its_own_case():
+    worker = Scripted({}, {"seconds": 1.0})
+    turn = HeldCase(SideProcess(SIDE, worker), "7", job(), 1.0)
+    assert turn.ask("check", 2.0, cotangent=None) == {"seconds": 1.0}
+    turn.close()
+    assert worker.asked == [
+        ("hold", {"case": "7", "job": job().to_json()}),
+        ("turn", {"case": "7", "asks": "check", "cotangent": None}),
+        ("drop", {"case": "7"}),
+    ]
+    assert not worker.closed  # the process holds others
+
+
+def test_letting_go_in_a_dead_process_is_no_question():
+    worker = Scripted({}, Ended("crashed", "x"))
+    turn = HeldCase(SideProcess(SIDE, worker), "7", job(), 1.0)
+    with pytest.raises(Ended):
+        turn.ask("check", 2.0)
+    turn.close()
+    assert [verb for verb, _ in worker.asked] == ["hold", "turn"]
+
+
+def test_a_process_that_dies_letting_go_is_found_by_the_next_question():
+    arm = SideProcess(SIDE, Scripted({}, Ended("crashed", "x")))
+    HeldCase(arm, "7", job(), 1.0).close()
+    assert arm.dead
+
+
+def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
+    turn = HeldCase(SideProcess(SIDE, Scripted({}, SideError("loaded from elsewhere"))), "7", job(), 1.0)
+    with pytest.raises(SideError, match="elsewhere"):
+        turn.ask("prepare", 1.0)
+
+
+def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
+    desks = FakeExecutor()
+    seats = GateExecutor(desks)
+    workers = {"candidate": Scripted(), "base": Scripted()}
+    seats.arms = {name: SideProcess(SIDE, worker) for name, worker in workers.items()}
+    world = World(tmp_path)
+    world.table.context.executor = seats
+    sitting, halves = world.duel().sitting, world.duel().halves
+    for half in halves.values():
+        sitting.spawn("case", "jax", half)
+    sitting.spawn("desk", "numpy", halves["candidate"])
+    assert [len(worker.asked) for worker in workers.values()] == [1, 1]
+    held = {worker.asked[0][1]["case"] for worker in workers.values()}
+    assert len(held) == 2
+    assert [one.role for one, _ in desks.jobs] == ["desk"]
+    seats.close()
+    assert desks.closed
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (MachineError("the numpy server did not start (x)"), "the numpy server did not start (x)"),
+        (Unsupported("no torch"), "no torch"),
+        (Ended("crashed", "the server died"), "the server died"),
+        (OSError(24, "Too many open files"), "[Errno 24] Too many open files"),
+    ],
+)
+def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(tmp_path, raised, said):
+    class Server:
+        closed = 0
+
+        def fork(self, job, fds):
+            raise raised
+
+        def close(self):
+            self.closed += 1
+
+    server = Server()
+    arm = InterpreterWorker(SIDE, server, MemoryMonitor(), Log(tmp_path / "log"), job())
+    with pytest.raises(SideError) as caught:
+        arm.ask("hold", 1.0)
+    assert str(caught.value) == f"the base (git:1a2) does not load: {said}"
+    arm.close()
+    assert server.closed == 1
+
+
+def test_an_interpreter_that_was_never_asked_is_closed_all_the_same(tmp_path):
+    worker = Scripted()
+    InterpreterWorker(SIDE, worker, MemoryMonitor(), Log(tmp_path / "log"), job()).close()
+    assert worker.closed == 1
+
+
+def test_a_scripted_world_answers_like_an_arm(tmp_path):
+    world = World(tmp_path, {"scatter": Act(verbs={"check": Ended("crashed", "SIGSEGV")})})
+    arm = SideProcess(SIDE, world.open(SIDE, [], SETTINGS, 0, tracing=True))
+    assert arm.ask("release", 1.0) == {}
+    arm.close()
+    assert arm.dead
+    assert not world.arms

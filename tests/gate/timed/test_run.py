@@ -1,0 +1,260 @@
+"""From pairs to sentences: the looks, the reasons, and what a gate says of each of its cases."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from harness.core.record import Static
+from harness.gate.options import GateOptions
+from harness.gate.outcome import (
+    IMPROVED,
+    INCORRECT,
+    NEW,
+    NOT_ENOUGH,
+    REGRESSED,
+    UNCHANGED,
+    VANISHED,
+    CaseVerdict,
+)
+from harness.gate.plan import GatePlan
+from harness.gate.sides.side import Side
+from harness.gate.store import GateFolder
+from harness.gate.timed import verdicts as module
+from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.run import looks, request_of
+from harness.gate.timed.sampling import Rounds
+from harness.gate.timed.sequential_test import SequentialTest
+from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, isolated, left_out
+from harness.run.case_state import CaseState
+from harness.sweep.margins import Accept
+from tests.run.plans import SETTINGS, case, catalog, schedule
+
+
+def replay(ledger, effects):
+    """Feed what a gate has measured, case by case."""
+    for name, found in effects.items():
+        for effect in found:
+            ledger.feed(name, effect)
+
+
+ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
+TREES = {"/r": "sha256:clean"}
+SLOW, SAME, FAST = [0.1, 0.101, 0.099, 0.1], [0.001, -0.001, 0.0, 0.002], [-0.1, -0.101, -0.099, -0.1]
+WIDE = [0.3, -0.3, 0.3, -0.3]
+
+
+@pytest.mark.parametrize(
+    ("most", "found"),
+    [
+        (4, (4,)),
+        (5, (4, 5)),
+        (6, (4, 6)),
+        (12, (4, 6, 8, 10, 12)),
+        (13, (4, 6, 8, 10, 12, 13)),
+        (24, tuple(range(4, 25, 2))),
+    ],
+)
+def test_it_looks_at_four_and_then_at_every_second_and_the_last(most, found):
+    assert looks(most) == found
+
+
+def ledger_of(*effects, advisory=False, steps=(4, 6, 8, 10, 12), name="scatter"):
+    ledger = SequentialTest({case(name).id: Margin(looks=steps)}, [case(name).id] if advisory else [])
+    for effect in effects:
+        ledger.feed(case(name).id, effect)
+    return ledger
+
+
+MORE = "raise --budget, or name fewer cases with --cases"
+REASONS = [
+    (SLOW + SLOW, {}, "more than 2.5 % slower on 4 pairs, and again on 4 fresh ones"),
+    (SLOW, {"advisory": True}, "more than 2.5 % slower on 4 pairs"),
+    (FAST, {}, "more than 2.5 % faster on 4 pairs"),
+    (SAME, {}, "a slowdown of 5 % is excluded"),
+    (SLOW + SAME, {}, "not confirmed: 4 pairs said regressed, fresh ones do not"),
+    (WIDE, {"steps": (4,)}, "4 pairs leave it open: raise --max-pairs, or measure on a quieter machine"),
+    ([], {}, f"the budget of 300 s was spent after 0 pairs: {MORE}"),
+    (SAME[:3], {}, f"the budget of 300 s was spent after 3 pairs: {MORE}"),
+    (
+        SLOW + SLOW[:2],
+        {},
+        f"the budget of 300 s was spent after 2 fresh pairs to confirm a suspicion: {MORE}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("effects", "how", "reason"), REASONS)
+def test_every_verdict_has_its_reason(effects, how, reason):
+    assert explain(ledger_of(*effects, **how).cases[case().id], ASKING) == reason
+
+
+def test_a_half_percent_is_written_as_such():
+    replay(ledger := SequentialTest({"a": Margin(0.01)}), {"a": FAST})
+    assert explain(ledger.cases["a"], ASKING) == "more than 0.5 % faster on 4 pairs"
+
+
+def verdicts(said):
+    """Cases of one series, one letter each: R, U, I or N."""
+    words = {"R": REGRESSED, "U": UNCHANGED, "I": IMPROVED, "N": NOT_ENOUGH}
+    order = [case(seq=1024 << index) for index in range(len(said))]
+    return order, [CaseVerdict(one.id, words[letter], "x") for one, letter in zip(order, said, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("said", "lone"),
+    [
+        ("URU", [1]),
+        ("URIRU", [1, 3]),
+        ("RUU", []),
+        ("UUR", []),
+        ("URRU", []),
+        ("URN", []),
+        ("NRU", []),
+        ("R", []),
+        ("UUU", []),
+    ],
+)
+def test_a_lone_length_is_called_so_and_stays_regressed(said, lone):
+    order, cases = verdicts(said)
+    found = isolated(cases, list(reversed(order)))
+    note = ("isolated: the lengths beside it are unchanged",)
+    assert [one.notes for one in found] == [note if at in lone else () for at in range(len(said))]
+    assert [one.verdict for one in found] == [one.verdict for one in cases]
+
+
+def test_neighbours_are_of_the_same_series_only():
+    order = [case("scatter", 1024), case("threshold", 2048), case("scatter", 4096)]
+    words = [UNCHANGED, REGRESSED, UNCHANGED]
+    cases = [CaseVerdict(one.id, word, "x") for one, word in zip(order, words, strict=True)]
+    assert not any(one.notes for one in isolated(cases, order))
+
+
+def duel(name="scatter", program=None):
+    sides = {}
+    for side in (CANDIDATE, BASE):
+        own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
+        own.static = replace(Static.none("not counted"), program=program)
+        sides[side] = own
+    return PairedCase(sides, None)
+
+
+def question(*names, **more):
+    sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
+    opponents = {case(name): case(name) for name in names or ("scatter",)}
+    plan = schedule(names or ("scatter",), (1024,))
+    return GatePlan(plan, catalog(), sides, opponents, deltas={"mask": 0.05}, **more)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return RoundsWriter(GateFolder.create(tmp_path, "one", {}))
+
+
+def composed(kept, duels, ledger, asked, asking=ASKING):
+    return {
+        one.case.split("@")[0]: one
+        for one in module.verdicts(asked, TimedResult(tuple(duels), ledger), kept, asking)
+    }
+
+
+def test_a_verdict_stands_with_its_interval_and_its_place(kept):
+    found = composed(kept, [duel()], ledger_of(*SLOW, *SLOW), question())["mask/scatter"]
+    assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
+    assert found.effect == pytest.approx(0.1)
+    assert found.low < found.effect < found.high
+
+
+def test_no_budget_makes_a_verdict_between_looks(kept):
+    ledger = ledger_of(*SLOW, 0.1, steps=(6,))
+    found = composed(kept, [duel()], ledger, question())["mask/scatter"]
+    assert (found.verdict, found.pairs, found.reason[:32]) == (
+        NOT_ENOUGH,
+        5,
+        "the budget of 300 s was spent af",
+    )
+
+
+def test_the_same_program_is_unchanged_whatever_the_clock_says(kept):
+    one = duel(program="sha256:a")
+    found = composed(kept, [one], ledger_of(*SLOW, advisory=True), question())["mask/scatter"]
+    assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
+    assert found.notes == (
+        "advisory: by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)",
+    )
+
+
+def test_a_self_check_takes_the_clock_at_its_word(kept):
+    one = duel(program="sha256:a")
+    found = composed(kept, [one], ledger_of(*SLOW, *SLOW), question(self_check=True))["mask/scatter"]
+    assert found.verdict == REGRESSED
+
+
+@pytest.mark.parametrize(
+    ("figure", "verdict"), [("time", UNCHANGED), (None, UNCHANGED), ("flops", REGRESSED)]
+)
+def test_an_accepted_time_is_unchanged_and_says_why(kept, figure, verdict):
+    accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
+    found = composed(kept, [duel()], ledger_of(*SLOW, *SLOW), question(accepts=accepts))["mask/scatter"]
+    said = REASONS[0][2]
+    told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
+    assert (found.verdict, found.reason, found.notes) == (verdict, *told)
+
+
+def test_what_was_not_timed_has_its_own_word(kept):
+    wrong, left = duel("scatter"), duel("threshold")
+    wrong.settle(INCORRECT, "3 elements differ")
+    left.settle(LEFT_OUT, "needs AMX")
+    asked = question(
+        "scatter",
+        "threshold",
+        "plain",
+        new={case("plain").id: "mask/plain is not registered in the base"},
+        vanished=("mask/gone@seq=1:fwd:cpu",),
+    )
+    found = composed(kept, [wrong, left], SequentialTest({}), asked)
+    assert {name: (one.verdict, one.reason.split(",")[0]) for name, one in found.items()} == {
+        "mask/scatter": (INCORRECT, "3 elements differ"),
+        "mask/plain": (NEW, "mask/plain is not registered in the base"),
+        "mask/gone": (VANISHED, "the base has it"),
+    }
+    assert left_out([wrong, left]) == {case("threshold").id: "needs AMX"}
+
+
+def test_a_long_tail_is_told_and_decides_nothing(kept):
+    for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
+        kept.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
+    found = composed(kept, [duel()], ledger_of(*SAME), question())["mask/scatter"]
+    assert (found.verdict, found.notes) == (
+        UNCHANGED,
+        ("advisory: the slowest tenth of its calls takes 50 % longer",),
+    )
+
+
+def test_pairs_are_kept_with_their_effects_and_read_again(kept):
+    rounds = Rounds(case().id, (0.1, 0.3, 0.2), (1.2e-3, 1e-3), 0.0)
+    kept.append(7, [rounds])
+    (line,) = RoundsWriter(kept.folder, kept.folder.pairs()).of(case().id)
+    assert (line["pair"], line["effect"]) == (7, pair_effect(rounds.log_ratios)) == (7, 0.2)
+    assert line["levels_s"] == [1.2e-3, 1e-3]
+
+
+def test_pairs_are_put_together_only_of_one_request():
+    asked = question()
+    own = request_of(asked, ASKING, TREES)
+    assert request_of(question(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True), TREES) == own
+    changed = replace(asked.sides[BASE], catalog=catalog(scatter="sha256:other"))
+    others = [
+        request_of(replace(asked, sides={**asked.sides, BASE: changed}), ASKING, TREES),
+        request_of(replace(asked, deltas={"mask": 0.1}), ASKING, TREES),
+        request_of(question("scatter", "plain"), ASKING, TREES),
+        request_of(
+            replace(asked, schedule=schedule(("scatter",), (1024,), settings=replace(SETTINGS, threads=2))),
+            ASKING,
+            TREES,
+        ),
+        request_of(asked, replace(ASKING, self_check=True), TREES),
+        request_of(asked, ASKING, {"/r": "sha256:edited"}),
+    ]
+    assert len({own, *others}) == 7

@@ -1,0 +1,176 @@
+"""Readings of both sides in turns: known ratios come out, and what cannot be true is no time."""
+
+import math
+
+import pytest
+
+from harness.core.errors import Unsupported
+from harness.gate.outcome import INCORRECT, INVALID, NEW, REGRESSED, VANISHED
+from harness.gate.timed.paired_case import READINGS
+from harness.gate.timed.sampling import WARM_BATCHES
+from harness.run.processes.executor import Ended
+from tests.gate.timed.fakes import World
+from tests.run.fakes import Act
+
+
+def slower(seconds, **more):
+    return {"scatter": Act(seconds=seconds, **more)}
+
+
+def turns(world, side):
+    return world.verbs(side).count("sample")
+
+
+def test_a_known_ratio_comes_out_exactly(tmp_path):
+    found = World(tmp_path, slower(1.25e-3)).rounds()["scatter"]
+    assert found.log_ratios == (math.log(1.25e-3 / 1e-3),) * 20
+    assert found.levels_s == (1.25e-3, 1e-3)
+    assert found.tail == pytest.approx(math.log(1.25))
+
+
+def test_swapped_sides_negate_every_round(tmp_path):
+    noise = (1.0, 1.3, 1.1, 1.2, 1.05, 1.4, 1.15)
+    one = World(tmp_path, slower(1.25e-3, noise=noise)).rounds()["scatter"]
+    other = World(tmp_path, None, slower(1.25e-3, noise=noise)).rounds()["scatter"]
+    assert len(set(one.log_ratios)) > 1
+    assert other.log_ratios == pytest.approx([-ratio for ratio in one.log_ratios])
+    assert other.levels_s == tuple(reversed(one.levels_s))
+    assert other.tail == pytest.approx(-one.tail)
+
+
+def test_the_smallest_reading_of_a_turn_counts(tmp_path):
+    found = World(tmp_path, slower(1e-3, noise=(7.0, 1.0, 3.0, 9.0))).rounds()["scatter"]
+    assert found.log_ratios == (0.0,) * 20
+    assert found.tail == pytest.approx(math.log(9))  # and the others are not forgotten
+
+
+def test_short_calls_are_repeated_alike_on_both_sides(tmp_path):
+    world = World(tmp_path, slower(2e-5), slower(4e-5))
+    assert world.rounds()["scatter"].levels_s == (2e-5, 4e-5)
+    inner = {said["inner"] for *_, verb, said in world.asked if verb == "sample"}
+    assert inner == {25}
+
+
+@pytest.mark.parametrize(("seconds", "rounds", "warm"), [(1e-3, 20, 2), (0.1, 10, 1), (0.3, 5, 1)])
+def test_slow_cases_have_fewer_rounds(tmp_path, seconds, rounds, warm):
+    world = World(tmp_path, slower(seconds), slower(seconds))
+    assert len(world.rounds()["scatter"].log_ratios) == rounds
+    assert turns(world, "candidate") == turns(world, "base") == rounds + warm
+
+
+def test_both_sides_are_warm_before_a_round_counts(tmp_path):
+    noise = tuple(3.0 - 0.1 * turn for turn in range(20)) + (1.0,) * 2000
+    world = World(tmp_path, slower(1e-3, noise=noise))
+    assert world.rounds()["scatter"].log_ratios == (0.0,) * 20
+    assert turns(world, "candidate") == turns(world, "base") == 20 + WARM_BATCHES
+
+
+def test_which_side_has_the_first_turn_is_drawn(tmp_path):
+    world = World(tmp_path)
+    world.rounds()
+    who = [name for name, _, verb, _ in world.asked if verb == "sample"]
+    firsts = {tuple(who[at : at + 2]) for at in range(0, len(who), 2)}
+    assert firsts == {("candidate:scatter", "base:scatter"), ("base:scatter", "candidate:scatter")}
+
+
+def test_both_sides_are_asked_the_same_in_the_same_order(tmp_path):
+    world = World(tmp_path, slower(1.5e-3), names=("scatter", "threshold", "plain"), seqs=(1024, 2048))
+    world.pair()
+    sides = {"candidate": [], "base": []}
+    for name, *rest in world.asked:
+        side, _, case = name.partition(":")
+        if case:
+            sides[side].append((case, *rest))
+    assert sides["candidate"] == sides["base"]
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1e-3, math.nan, math.inf])
+@pytest.mark.parametrize("side", ["candidate", "base"])
+def test_a_time_that_is_not_positive_is_no_time(tmp_path, wrong, side):
+    act = {"scatter": Act(verbs={"sample": {"samples_s": [1e-3] * (READINGS - 1) + [wrong]}})}
+    world = World(tmp_path, **{side: act})
+    assert world.rounds() == {}
+    assert world.duel().verdict == INVALID
+    assert world.duel().reason == f"the {side} read a time that is not positive; leave the clock alone"
+
+
+@pytest.mark.parametrize("side", ["candidate", "base"])
+def test_a_forged_clock_is_seen_on_the_runners(tmp_path, side):
+    honest, forged = slower(0.05), slower(0.05, verbs={"sample": {"samples_s": [1e-3] * READINGS}})
+    world = World(tmp_path, **{"candidate": honest, "base": honest, side: forged})
+    assert world.rounds() == {}
+    assert world.duel().verdict == INVALID
+    assert world.duel().reason == (
+        f"the {side} read 4.00 ms where 200 ms passed here; leave time.perf_counter alone"
+    )
+
+
+def test_what_both_sides_take_beside_their_readings_is_no_forgery(tmp_path):
+    world = World(tmp_path, slower(2e-3))
+    world.clock.tick = 0.2  # whatever is asked, the runner's clock has gone on
+    assert world.rounds()["scatter"].log_ratios == (math.log(2),) * 20
+    assert world.duel().living
+
+
+@pytest.mark.parametrize(("beside", "living"), [(0.002, True), (0.004, False)])
+def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, living):
+    world = World(tmp_path)
+
+    def sample(_):
+        world.clock.now += beside  # its garbage is collected; readings take 4 ms
+        return {}
+
+    world.acts["candidate"] |= slower(1e-3, verbs={"sample": sample})
+    world.rounds()
+    assert world.duel().living is living
+
+
+def test_compiling_in_a_timed_turn_is_invalid(tmp_path):
+    world = World(tmp_path, slower(1e-3, verbs={"sample": {"compiled": 1}}))
+    assert world.rounds() == {}
+    assert world.duel().verdict == INVALID
+    assert world.duel().reason == (
+        "the candidate compiles in timed code; keep shapes and static arguments fixed"
+    )
+
+
+def test_compiling_while_it_warms_up_is_not(tmp_path):
+    answers = iter([{"compiled": 1}])
+    world = World(tmp_path, slower(1e-3, verbs={"sample": lambda _: next(answers, {})}))
+    assert "scatter" in world.rounds()
+
+
+RAISED = [
+    ("candidate", Ended("crashed", "ValueError: x", alive=True), INVALID, "the candidate's is crashed: "),
+    ("base", Ended("crashed", "ValueError: x", alive=True), NEW, "the base's is crashed (ValueError: x)"),
+    ("candidate", Ended("oom", "MemoryError", alive=True), REGRESSED, "the base fits, the candidate does"),
+    ("candidate", Unsupported("not now"), VANISHED, "the base runs it, the candidate refuses: not now"),
+]
+
+
+@pytest.mark.parametrize(("side", "raised", "verdict", "reason"), RAISED)
+def test_what_is_raised_between_readings(tmp_path, side, raised, verdict, reason):
+    calls = iter([{}] * 9)
+    act = {"scatter": Act(verbs={"sample": lambda _: next(calls, raised)})}
+    world = World(tmp_path, **{side: act}, names=("scatter", "threshold"))
+    assert set(world.rounds()) == {"threshold"}
+    assert (world.duel().verdict, world.duel().reason[: len(reason)]) == (verdict, reason)
+
+
+def test_answers_are_judged_again_after_the_clock(tmp_path):
+    world = World(tmp_path, names=("scatter", "threshold"), wrong=["candidate:scatter/2"])
+    assert set(world.rounds()) == {"threshold"}
+    assert world.duel().verdict == INCORRECT
+    assert world.duel().reason.startswith("its answer depends on earlier calls")
+
+
+def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
+    world = World(tmp_path, wrong=["base:scatter/2"])
+    assert world.rounds() == {}
+    assert world.duel().verdict == NEW
+
+
+def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):
+    world = World(tmp_path, slower(1e-3, verbs={"check": {"seconds": 0.5}}), slower(2e-3))
+    world.pair()
+    assert (world.duel().candidate.call_s, world.duel().base.call_s) == (1e-3, 2e-3)

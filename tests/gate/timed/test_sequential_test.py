@@ -1,0 +1,254 @@
+"""The ledger of a gate: when it looks, what it says twice, and how often it errs on a real experiment."""
+
+import json
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
+from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.sequential_test import SequentialTest
+
+
+def replay(ledger, effects):
+    """Feed what a gate has measured, case by case."""
+    for case, found in effects.items():
+        for effect in found:
+            ledger.feed(case, effect)
+
+
+SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
+SLOW, FAST, SAME, WIDE = math.log(1.1), math.log(0.9), 0.0, (0.2, -0.1, 0.15, -0.05)
+
+
+def around(middle, count=4):
+    return [middle + SPREAD[index % len(SPREAD)] for index in range(count)]
+
+
+def fed(*effects, **more):
+    ledger = SequentialTest({"a": Margin()}, **more)
+    replay(ledger, {"a": effects})
+    return ledger
+
+
+def verdict(ledger, case="a"):
+    found = ledger.cases[case].verdict
+    return found.verdict if found else None
+
+
+def state(ledger):
+    return ledger.cases, ledger.advisory, ledger.undecided()
+
+
+@pytest.mark.parametrize(("middle", "said"), [(SAME, UNCHANGED), (FAST, IMPROVED)])
+def test_a_clear_case_is_decided_at_the_first_look(middle, said):
+    before = fed(*around(middle, 3))
+    assert before.undecided() == {"a"}
+    ledger = fed(*around(middle))
+    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (said, 4)
+    assert ledger.undecided() == set()
+
+
+def test_it_looks_after_four_pairs_and_then_after_every_second():
+    ledger = SequentialTest({"a": Margin()})
+    missing = []
+    for effect in WIDE * 3:
+        missing.append(ledger.missing("a"))
+        ledger.feed("a", effect)
+    assert missing == [4, 3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
+
+
+def test_between_looks_nothing_is_decided():
+    assert verdict(fed(*WIDE, SAME)) is None
+    settling = [fed(0.1, -0.1, *around(SAME, count - 2)).cases["a"].verdict for count in range(4, 13)]
+    assert {found.pairs for found in settling if found} <= {4, 6, 8, 10, 12}
+
+
+def test_a_budget_that_ends_between_looks_is_no_verdict():
+    quiet = SequentialTest({"a": Margin(looks=(6,))})
+    replay(quiet, {"a": around(SLOW, 5)})
+    latest = quiet.cases["a"].latest
+    assert latest.low > quiet.cases["a"].margin.least  # it would say so at a look
+    assert latest.verdict == NOT_ENOUGH
+    assert latest.pairs == 5
+
+
+def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
+    ledger = fed(*around(SLOW))
+    assert verdict(ledger) is None
+    assert (ledger.cases["a"].suspicion.verdict, ledger.missing("a")) == (REGRESSED, 4)
+    replay(ledger, {"a": around(SLOW, 3)})
+    assert verdict(ledger) is None
+    ledger.feed("a", SLOW)
+    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (REGRESSED, 4)
+    assert ledger.cases["a"].first == around(SLOW)
+
+
+@pytest.mark.parametrize("middle", [SAME, FAST])
+def test_a_suspicion_that_fresh_pairs_do_not_share(middle):
+    ledger = fed(*around(SLOW), *around(middle))
+    assert verdict(ledger) == NOT_ENOUGH
+    assert ledger.cases["a"].verdict.pairs == 8
+    assert ledger.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
+
+
+def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
+    ledger = fed(*around(SLOW), *(WIDE * 3)[:11])
+    assert ledger.undecided() == {"a"}
+    ledger.feed("a", WIDE[-1])
+    assert verdict(ledger) == NOT_ENOUGH
+    assert ledger.cases["a"].unconfirmed
+
+
+def test_an_unclear_case_ends_with_its_last_look():
+    ledger = fed(*(WIDE * 3)[:11])
+    assert ledger.undecided() == {"a"}
+    ledger.feed("a", WIDE[-1])
+    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (NOT_ENOUGH, 12)
+
+
+BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -0.003)]  # p = 0.004
+
+
+def test_alone_a_modest_p_is_enough():
+    assert verdict(fed(*around(SLOW), *BARELY)) == REGRESSED
+
+
+def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
+    many = {f"case {index}": Margin() for index in range(39)}
+    ledger = SequentialTest({**many, "a": Margin()})
+    replay(ledger, {"a": [*around(SLOW), *BARELY]})
+    assert ledger.undecided() == set(ledger.cases)
+    assert ledger.missing("a") == 2
+    assert ledger.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs say by themselves
+    odd = [math.log1p(0.025) + 0.01 + noise for noise in (0.02, -0.02) * 4]
+    replay(ledger, {"a": odd[:7]})
+    assert verdict(ledger) is None
+    ledger.feed("a", odd[7])
+    assert verdict(ledger) == NOT_ENOUGH
+
+
+def test_at_the_last_look_it_says_why():
+    many = {f"case {index}": Margin(looks=(4,)) for index in range(39)}
+    ledger = SequentialTest({**many, "a": Margin(looks=(4,))})
+    replay(ledger, {"a": [*around(SLOW), *BARELY]})
+    assert verdict(ledger) == NOT_ENOUGH
+    assert ledger.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
+
+
+def test_more_pairs_may_yet_convince_among_forty():
+    many = {f"case {index}": Margin() for index in range(39)}
+    ledger = SequentialTest({**many, "a": Margin()})
+    replay(ledger, {"a": [*around(SLOW), *BARELY, *BARELY[:2]]})
+    assert verdict(ledger) == REGRESSED
+    assert ledger.cases["a"].verdict.pairs == 6
+
+
+@pytest.mark.parametrize("effects", [around(SLOW), WIDE, around(SAME)])
+def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
+    ledger = fed(*effects, advisory=["a"])
+    assert ledger.undecided() == set()
+    assert ledger.cases["a"].verdict.pairs == 4
+    assert ledger.cases["a"].suspicion is None
+
+
+@pytest.mark.parametrize("effects", [[*around(SLOW), 0.1], [*WIDE, 0.0]])
+def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
+    ledger = fed(*effects)
+    assert ledger.undecided() == {"a"}
+    ledger.advise("a")
+    assert ledger.undecided() == set()
+
+
+def test_one_found_advisory_before_its_look_waits_for_it():
+    ledger = fed(*around(SLOW, 3))
+    ledger.advise("a")
+    assert ledger.undecided() == {"a"}
+    ledger.feed("a", SLOW)
+    assert (verdict(ledger), ledger.cases["a"].fresh) == (REGRESSED, None)
+
+
+def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
+    ledger = SequentialTest({f"case {index}": Margin() for index in range(39)} | {"a": Margin()})
+    for index in range(39):
+        ledger.drop(f"case {index}")
+        ledger.drop(f"case {index}")
+    ledger.feed("case 0", SLOW)
+    replay(ledger, {"a": [*around(SLOW), *BARELY]})
+    assert verdict(ledger) == REGRESSED
+    assert set(ledger.cases) == {"a"}
+
+
+def test_what_comes_after_a_verdict_changes_nothing():
+    ledger = fed(*around(SAME))
+    before = repr(ledger.cases)
+    replay(ledger, {"a": around(SLOW, 12)})
+    assert repr(ledger.cases) == before
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_what_is_no_number_is_refused_before_it_counts(wrong):
+    ledger = fed(0.0)
+    with pytest.raises(ValueError, match="a: a pair's effect is no number"):
+        ledger.feed("a", wrong)
+    assert ledger.cases["a"].first == [0.0]
+
+
+@pytest.mark.parametrize("stop", range(17))
+def test_a_gate_that_was_interrupted_goes_on_as_if_it_had_not_been(stop):
+    effects = {"a": around(SLOW, 8), "b": around(SAME, 4), "c": list(WIDE * 4), "d": around(SLOW, 12)}
+    pairs = [[(case, found[at]) for case, found in effects.items() if at < len(found)] for at in range(16)]
+    margins = dict.fromkeys(effects, Margin())
+    whole, first = SequentialTest(margins), SequentialTest(margins)
+    lines = []
+    for pair in pairs:
+        for case, effect in pair:
+            whole.feed(case, effect)
+    for case, effect in (one for pair in pairs[:stop] for one in pair):
+        first.feed(case, effect)
+        lines.append((case, effect))
+    resumed = SequentialTest(margins)
+    for case, effect in lines:
+        resumed.feed(case, effect)
+    assert state(resumed) == state(first)
+    for case, effect in (one for pair in pairs[stop:] for one in pair):
+        resumed.feed(case, effect)
+    assert state(resumed) == state(whole)
+
+
+DRAWS, MOST = 4000, 24  # pairs of the first look and of the confirmation
+FIXTURE = json.loads((Path(__file__).parents[2] / "data/aa_fixture.json").read_text())
+EFFECTS = [
+    [pair_effect([value * 1e-4 for value in rounds]) for rounds in pairs]
+    for _, pairs in sorted(FIXTURE["round_log_ratio_1e4"].items())
+]
+
+
+def shares(slowdown, seed=7):
+    """How often each verdict falls, confirmation included, over draws of a case's pairs."""
+    rng, shift, counts = random.Random(seed), math.log(slowdown), Counter()
+    for draw in range(DRAWS):
+        ledger = SequentialTest({"a": Margin()})
+        replay(ledger, {"a": [effect + shift for effect in rng.sample(EFFECTS[draw % len(EFFECTS)], MOST)]})
+        counts[verdict(ledger)] += 1
+    return {said: count / DRAWS for said, count in counts.items()}
+
+
+def test_identical_code_is_never_a_regression():
+    found = shares(1.0)
+    assert found.get(REGRESSED, 0) <= 0.003
+    assert found.get(UNCHANGED, 0) + found.get(IMPROVED, 0) >= 0.97
+    assert None not in found
+
+
+def test_five_percent_is_caught_twice():
+    found = shares(1.05)
+    assert found.get(REGRESSED, 0) >= 0.94  # without confirmation it were 97.4 %
+    assert found.get(UNCHANGED, 0) <= 0.01
+
+
+def test_ten_percent_is_caught_twice():
+    assert shares(1.10).get(REGRESSED, 0) >= 0.99

@@ -1,0 +1,149 @@
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from harness.core.errors import UsageError
+from harness.report.charts import draw_suite
+from harness.report.charts.style import looks
+from tests.report.charts.suites import INFO, drawn_ids, record, suite, written
+
+K = 1024
+ROOT = Path(__file__).resolve().parents[3]
+
+SCRIPT = """
+import hashlib, sys
+from harness.report.charts import draw_suite
+from tests.report.charts.suites import INFO
+from tests.report.charts.test_suite import five
+for name, svg in draw_suite(five(), INFO).items():
+    print(name, hashlib.sha256(svg).hexdigest())
+print("pyplot", "matplotlib.pyplot" in sys.modules)
+"""
+
+
+def five():
+    """Five implementations, two modes; one runs out of memory, one is wrong, one has no backward."""
+    records = []
+    for mode in ("fwd", "bwd"):
+        for seq in (4 * K, 16 * K, 64 * K):
+            small = seq < 64 * K
+            base = {"median_s": 1e-9 * seq * seq} if small else {"status": "oom"}
+            records += [
+                record("broadcast", seq, temp=seq * seq * 16, mode=mode, **base),
+                record("scatter", seq, 8e-6 * seq, temp=seq * 512, mode=mode),
+                record("threshold", seq, 5e-5 * seq, temp=0, mode=mode),
+                record("sorted", seq, 2e-6 * seq, mode=mode, semantics="recall"),
+                record("claimed", seq, status="incorrect" if mode == "fwd" else "unsupported", mode=mode),
+            ]
+    return suite(*records)
+
+
+@pytest.fixture(scope="module")
+def charts():
+    return draw_suite(five(), INFO)
+
+
+def test_three_charts_that_are_xml(charts):
+    assert list(charts) == ["latency", "speedup", "memory"]
+    for svg in charts.values():
+        assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_two_drawings_are_the_same_bytes_whatever_the_readers_settings(charts):
+    loud = {"font.size": 22, "axes.facecolor": "red", "svg.fonttype": "none", "lines.linewidth": 9}
+    with mpl.rc_context(loud):
+        assert draw_suite(five(), INFO) == charts
+        assert mpl.rcParams["font.size"] == 22
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_process_draws_the_same_bytes_without_pyplot(charts, seed):
+    child = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    expected = [f"{name} {hashlib.sha256(svg).hexdigest()}" for name, svg in charts.items()]
+    assert child.stdout.splitlines() == [*expected, "pyplot False"]
+
+
+def test_nothing_of_the_moment_of_drawing(charts):
+    for svg in charts.values():
+        assert b"<dc:date>" not in svg
+        assert mpl.__version__.encode() not in svg
+
+
+def test_titles_subtitles_panels_and_axes(charts):
+    words = written(charts["latency"])
+    assert "mask: how long does one call take?" in words
+    assert "which columns of a score matrix stay open?" in words
+    assert "on cpu · batch=1 · dtype=f32 · rows=128 · topk=2048" in words
+    assert [word for word in words if word in {"fwd", "bwd"}] == ["fwd", "bwd"]
+    assert words.count("4Ki") == words.count("64Ki") == 2
+    assert "100 ms" in words
+    assert "mask: from which length on is anything faster than broadcast?" in written(charts["speedup"])
+    assert "1 GiB" in written(charts["memory"])
+
+
+def test_the_footer_says_run_date_machine_and_method(charts):
+    footer = (
+        "run 20261120T113000Z-1a2b3c4 · 2026-11-20 · "
+        "fingerprint 01234567 (Some CPU 9000, 2 threads) · wall clock, inputs rotated"
+    )
+    assert all(footer in written(svg) for svg in charts.values())
+
+
+def test_the_footer_without_facts_about_the_machine():
+    words = written(draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=""), {})["latency"])
+    assert any("fingerprint 01234567 · wall clock" in word for word in words)
+
+
+def test_no_case_vanishes_from_any_chart(charts):
+    for svg in charts.values():
+        ids = drawn_ids(svg)
+        for panel in ("panel0", "panel1"):
+            assert f"{panel}.strip.oom.broadcast.65536" in ids
+        assert {f"panel0.strip.incorrect.claimed.{seq * K}" for seq in (4, 16, 64)} <= ids
+        assert {f"panel1.strip.unsupported.claimed.{seq * K}" for seq in (4, 16, 64)} <= ids
+
+
+def test_an_implementation_has_one_colour_in_all_charts(charts):
+    colours = {
+        name: set(re.findall(rb'id="panel0\.\w+\.scatter\.16384".*?stroke: (#\w+)', svg, re.DOTALL))
+        for name, svg in charts.items()
+    }
+    assert set(map(frozenset, colours.values())) == {frozenset({b"#0072b2"})}
+
+
+def test_colours_and_markers_do_not_depend_on_what_has_data():
+    labels = ("mask/broadcast", "mask/scatter", "mask/sorted")
+    assert looks(labels, "mask/broadcast")["mask/sorted"] == looks(labels, "")["mask/scatter"]
+    many = [f"mask/v{i}" for i in range(20)]
+    dressed = looks(many, "mask/v0").values()
+    assert len({(look.colour, look.marker) for look in dressed}) == 20
+
+
+def test_a_single_length_sets_implementations_beside_each_other():
+    one = suite(*(record(name, 16 * K, 1e-3) for name in ("broadcast", "scatter", "sorted")))
+    svg = draw_suite(one, INFO)["latency"]
+    spots = re.findall(rb'id="panel0\.point\.\w+\.16384".*?<use[^>]* x="([\d.]+)"', svg, re.DOTALL)
+    assert len(set(spots)) == 3
+
+
+def test_very_long_names_are_wrapped():
+    options = {f"a_long_option_name_{i}": "with_a_long_value" for i in range(6)}
+    svg = draw_suite(suite(record("scatter", 4 * K, 1e-3, options=options)), INFO)["latency"]
+    name = "scatter[" + ",".join(f"{key}={value}" for key, value in options.items()) + "]"
+    assert name not in written(svg)
+    assert name in "".join(written(svg))
+
+
+def test_an_empty_suite_is_a_usage_error():
+    with pytest.raises(UsageError, match="suite mask has no records to draw; run `seqsweep run mask` first"):
+        draw_suite(suite(), INFO)

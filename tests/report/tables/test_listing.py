@@ -1,0 +1,86 @@
+import io
+import subprocess
+import sys
+from types import SimpleNamespace
+
+from rich.console import Console
+
+from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.core.workload import Field
+from harness.report.tables.listing import families_table, findings_table, schedule_table
+
+
+def text(renderable, width=120):
+    out = io.StringIO()
+    Console(file=out, width=width).print(renderable)
+    return out.getvalue()
+
+
+def catalog():
+    fields = (Field("seq", "int", True), Field("topk", "int", False, 2048))
+    family = FamilyInfo("topk", "Which k columns?", fields, ("exact",), ("fwd", "bwd"), "family.py")
+    shared = {"framework": "jax", "module": "m", "file": "f", "line": 1, "hash": "h"}
+    options = (Field("buckets", "int", False, 4096), Field("keep", "int", True))
+    found = [
+        ImplementationInfo(
+            id="topk/two_stage",
+            semantics="recall",
+            options=options,
+            sentence="Two stages.",
+            expects=None,
+            **shared,
+        ),
+        ImplementationInfo(
+            id="topk/literal", semantics="exact", options=(), sentence="As written.", expects="ties", **shared
+        ),
+    ]
+    return Catalog({"topk": family}, {info.id: info for info in found})
+
+
+def test_a_family_lists_its_workload_and_implementations():
+    shown = text(families_table(catalog()))
+    assert "topk: Which k columns?" in shown
+    assert "workload: seq, topk=2048; modes: fwd, bwd" in shown
+    assert "two_stage[buckets=4096,keep]" in shown
+    assert "As written. (expected incorrect: ties)" in shown
+
+
+def test_an_empty_catalog_says_what_to_do():
+    assert "--plugin" in text(families_table(Catalog()))
+
+
+def test_a_schedule_shows_what_would_run_and_what_not():
+    rows = [
+        ("mask/a@seq=4096:fwd:cpu", 2**30, True, 3.0, None),
+        ("mask/b@seq=4096:fwd:cpu", 2**40, False, None, None),
+        ("mask/c@seq=4096:fwd:cpu", None, None, None, "unsupported: topk ≥ seq"),
+    ]
+    lines = text(schedule_table(rows)).splitlines()
+    assert lines[2].split() == ["mask/a@seq=4096:fwd:cpu", "1.00", "GiB", "3.0", "s", "fits"]
+    assert "does not fit" in lines[3]
+    assert "–" in lines[4]
+    assert "unsupported: topk ≥ seq" in lines[4]
+    assert lines[-1] == "2 of 3 cases would run, about 3.0 s for the 1 with an estimate"
+
+
+def test_ids_are_not_cut_where_the_terminal_is_narrow():
+    case = "mask/a@batch=1,dtype=f32,rows=128,seq=4096,topk=2048:fwd:cpu"
+    shown = text(schedule_table([(case, None, None, None, None)]), 40)
+    assert case in "".join(line.split(" ")[0] for line in shown.splitlines())
+
+
+def test_findings_end_with_their_remedies():
+    missing = SimpleNamespace(what="libtpu", state="optional", says="not installed", remedy="pip install x")
+    lines = text(findings_table([missing])).splitlines()
+    assert "not installed" in lines[2]
+    assert lines[-1].strip() == "libtpu: pip install x"
+
+
+def test_listing_loads_nothing_heavy():
+    code = (
+        "import sys, harness.report.tables.listing, harness.report.run_report, harness.report.progress;"
+        "heavy = {'numpy', 'scipy', 'pandas', 'matplotlib', 'torch', 'jax'};"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stderr) == (0, "")

@@ -1,0 +1,268 @@
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.results import points
+from harness.core.record import Correctness
+from harness.report import format as fmt
+from harness.report.tables.suite import suite_table, suite_tables, summary_table
+
+
+def table_of(suite):
+    (panel,) = points(suite)
+    return suite_table(suite, panel)
+
+
+def column(table, title):
+    position = [c.title for c in table.columns].index(title)
+    return [row[position] for row in table.rows]
+
+
+def texts(table, title):
+    return [cell.text for cell in column(table, title)]
+
+
+def notes(table, title, row):
+    numbered = dict(table.footnotes)
+    return [numbered[number] for number in column(table, title)[row].notes]
+
+
+def test_rows_are_lengths_then_implementations_in_the_suites_order(run, suite):
+    table = table_of(suite(list(reversed(run)), "mask/broadcast"))
+    assert texts(table, "seq")[0::4] == ["4Ki", "16Ki", "64Ki", "128Ki"]
+    assert texts(table, "implementation")[:4] == [
+        "two_stage[buckets=4096,keep=2]",
+        "threshold_literal",
+        "scatter",
+        "broadcast",
+    ]
+    assert table.breaks == (4, 8, 12)
+    assert table.title == "mask: batch=1 dtype=f32 rows=128 topk=2Ki, fwd on cpu"
+
+
+def test_an_absent_number_is_a_dash_with_its_reason(run, suite):
+    table = table_of(suite(run))
+    assert texts(table, "peak") == ["–"] * 16
+    assert notes(table, "peak", 0) == ["leaves temp out on this backend"]
+    assert texts(table, "FLOPs")[1] == "–"
+    assert notes(table, "FLOPs", 1) == ["negative: −1"]
+
+
+def test_the_same_sentence_has_one_number(run, suite):
+    sentences = [sentence for _, sentence in table_of(suite(run)).footnotes]
+    assert len(sentences) == len(set(sentences))
+
+
+def test_a_baseline_out_of_memory_erases_only_the_speedups(run, suite):
+    table = table_of(suite(run))
+    assert texts(table, "status")[12] == "oom"
+    assert notes(table, "status", 12) == ["the compiler plans 32.0 GiB; the limit is 18 GiB"]
+    assert texts(table, "time")[12:14] == ["–", "192 ms"]
+    assert texts(table, "speedup")[12:14] == ["baseline", "n/a (baseline oom)"]
+    assert texts(table, "temp")[12] == "32.0 GiB"
+
+
+def test_an_expected_failure_and_a_real_one_look_different(record, suite):
+    failed = {"correctness": Correctness("exact", False, "whole"), "reason": "12 elements differ"}
+    table = table_of(
+        suite(
+            [
+                record("a", 4096, "incorrect", expected=True, **failed),
+                record("b", 4096, "incorrect", **failed),
+                record("c", 4096, expected=True),
+            ]
+        )
+    )
+    assert texts(table, "status") == ["incorrect (expected)", "INCORRECT", "NOT INCORRECT"]
+    assert notes(table, "status", 2) == ["registered as incorrect, yet it meets its contract"]
+
+
+def test_too_few_rounds_are_a_footnote_said_once(record, suite, timing):
+    pair = [record(name, 4096, timing=timing([1.0] * 3)) for name in ("broadcast", "scatter")]
+    table = table_of(suite(pair))
+    assert notes(table, "time", 0) == ["no interval: needs ≥ 6 rounds; has 3"]
+    assert texts(table, "95 %") == ["–", "–"]
+    assert (texts(table, "speedup")[1], notes(table, "speedup", 1)) == ("1.0×", [])
+    assert table.caption == "No time has an interval."
+
+
+def test_other_semantics_and_sampled_rows_are_footnotes(run, suite):
+    table = table_of(suite(run))
+    assert notes(table, "speedup", 3) == [
+        "semantics recall, the baseline's is exact: another mathematics, not only another speed"
+    ]
+    assert notes(table, "status", 3) == ["judged on sampled rows"]
+    budget = "stopped by its budget of time or rounds before the interval was narrow"
+    assert budget in notes(table, "time", 3)
+
+
+def test_long_reasons_are_shortened_at_a_word(record, suite):
+    table = table_of(suite([record("a", 4096, "crashed", reason="killed by a signal " * 40)]))
+    (sentence,) = notes(table, "status", 0)
+    assert len(sentence) <= 220
+    assert sentence.endswith(" by …")
+
+
+def test_replicates_are_one_row_with_an_interval_by_process(record, suite, timing):
+    records = [
+        record(name, 4096, timing=timing([seconds] * 8), replicate=process)
+        for process in range(4)
+        for name, seconds in (("broadcast", 0.004), ("scatter", 0.002))
+    ]
+    table = table_of(suite(records))
+    assert texts(table, "speedup") == ["baseline", "2.000× [2.000, 2.000]"]
+    assert table.caption.startswith("[low, high]: 95 %, by process")
+
+
+def test_a_process_that_failed_is_counted(record, suite, timing):
+    records = [record("broadcast", 4096, timing=timing([1.0] * 6), replicate=i) for i in range(3)]
+    records.append(record("broadcast", 4096, "timeout", replicate=3, reason="took too long"))
+    table = table_of(suite(records))
+    assert texts(table, "status") == ["ok 3/4"]
+    assert notes(table, "status", 0) == ["1 of 4 processes timeout: took too long"]
+
+
+def test_what_was_only_checked_shows_its_contract(record, suite):
+    table = table_of(suite([record("a", 4096)], None))
+    assert [c.title for c in table.columns] == ["seq", "implementation", "contract", "status"]
+    assert texts(table, "contract") == ["exact: mismatches 0"]
+
+
+def test_without_a_baseline_nothing_is_relative(run, suite):
+    titles = [c.title for c in table_of(suite(run, None)).columns]
+    assert not {"speedup", "temp/base", "bytes/base", "FLOPs/base"} & set(titles)
+
+
+def test_the_summary_has_exponents_and_crossovers(run, suite):
+    found = suite(run)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "temp ∝ seq^") == ["1.00"] * 4
+    assert texts(table, "time ∝ seq^") == ["1.30 [0.99, 1.61]", "1.00", "–", "1.00"]
+    assert texts(table, "faster from") == ["baseline", "16Ki (≈ 13.3Ki)", "–", "≤ 4Ki"]
+    assert notes(table, "faster from", 2) == ["incorrect from 4Ki"]
+
+
+def test_none_in_range_is_said_in_the_cell(record, suite, timing):
+    records = [
+        record(name, seq, timing=timing([seconds] * 6))
+        for seq in (4096, 8192)
+        for name, seconds in (("broadcast", 1.0), ("scatter", 2.0))
+    ]
+    found = suite(records)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "faster from") == ["baseline", "none in range"]
+    assert notes(table, "faster from", 1) == ["not faster at any length"]
+
+
+def test_the_summary_has_mean_speedups_over_what_was_paired(run, suite):
+    """scatter: 4 ms to 6, 25.7 to 24, 147 to 96; the cube root of their product is 1.03."""
+    found = suite(run)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup") == ["", "1.0× (3 of 4)", "–", "2.1× (3 of 4)"]
+    assert notes(table, "mean speedup", 2) == ["geometric mean needs ≥ 2 paired points; has 0"]
+    assert table.columns[-1].caption == (
+        "mean speedup: geometric, over the lengths at which both were timed; "
+        "no interval: needs ≥ 4 processes; has 1."
+    )
+
+
+def test_a_mean_over_processes_has_its_interval(record, suite, timing):
+    records = [
+        record(name, seq, replicate=replicate, timing=timing([seconds * (1 + 0.01 * replicate)] * 6))
+        for seq in (4096, 8192)
+        for replicate in range(4)
+        for name, seconds in (("broadcast", 2.0), ("scatter", 1.0 + 0.001 * replicate))
+    ]
+    found = suite(records)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup")[1] == "1.997× [1.993, 2.001] (2 of 2)"
+    assert table.columns[-1].caption.endswith("both were timed; [low, high]: 95 %, by process.")
+
+
+def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
+    seconds = {"broadcast": 2.0, "scatter": 1.0, "threshold": 0.5}
+    records = [
+        record(name, seq, timing=timing([taken] * 6))
+        for seq in (4096, 8192, 16384)
+        for name, taken in seconds.items()
+        if (name, seq) != ("threshold", 8192)
+    ]
+    found = suite(records)
+    table = summary_table(found, points(found)[0])
+    assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
+    assert notes(table, "mean speedup", 1) == []
+    assert notes(table, "mean speedup", 2) == [
+        "over 4Ki, 16Ki: rank it only with means over the same lengths"
+    ]
+
+
+def test_without_a_baseline_there_is_no_mean(run, suite):
+    found = suite(run, None)
+    assert "mean speedup" not in [c.title for c in summary_table(found, points(found)[0]).columns]
+
+
+def test_a_warning_stands_beside_the_time(record, suite, timing):
+    stolen = "the host took 12 % of the processor's time away while it was sampled (steal)"
+    pair = [
+        record("broadcast", 4096, timing=timing([2.0] * 6)),
+        record("scatter", 4096, timing=timing([1.0] * 6, warnings=(stolen,))),
+    ]
+    table = table_of(suite(pair))
+    assert [notes(table, "time", row) for row in (0, 1)] == [[], [stolen]]
+
+
+def test_one_length_has_no_growth_to_show(record, suite, timing):
+    (tables,) = suite_tables(suite([record("broadcast", 4096, timing=timing([1.0] * 6))]))
+    assert tables[1].rows == ()
+
+
+def test_footnotes_count_through_both_tables(run, suite):
+    ((cases, growth),) = suite_tables(suite(run))
+    numbers = [number for number, _ in (*cases.footnotes, *growth.footnotes)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_every_panel_has_its_own_tables(record, suite):
+    records = [record("broadcast", 4096, workload={"batch": batch}) for batch in (1, 2)]
+    titles = [cases.title for cases, _ in suite_tables(suite(records))]
+    assert ["batch=1" in title for title in titles] == [True, False]
+
+
+def test_bytes_accessed_grow_in_tables_without_times(record, suite, timing, static):
+    def records(**more):
+        return [
+            record("broadcast", seq, static={"host": static(bytes_accessed=3.0 * seq)}, **more)
+            for seq in (4096, 8192)
+        ]
+
+    ((_, growth),) = suite_tables(suite(records()))
+    assert texts(growth, "bytes ∝ seq^") == ["1.00"]
+    ((_, growth),) = suite_tables(suite(records(timing=timing([1.0] * 6))))
+    assert "bytes ∝ seq^" not in [column.title for column in growth.columns]
+
+
+def test_a_loops_body_is_marked(record, suite, static):
+    table = table_of(suite([record("a", 4096, static={"host": static(flops=8.0, body_only=True)})]))
+    assert texts(table, "FLOPs") == ["8"]
+    assert notes(table, "FLOPs", 0) == ["body only: a loop's length is not known, so its body counts once"]
+
+
+def test_what_a_call_saves_in_a_step_of_a_model(suite, run):
+    plain = suite(run)
+    layered = replace(plain, layers=58)
+    column = "saved × 58 layers"
+    titles = next(table.columns for table, _ in suite_tables(layered))
+    assert column in [one.title for one in titles]
+    assert column not in [one.title for table, _ in suite_tables(plain) for one in table.columns]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        ((0.153, 0.151, 0.155), "153 ms [151, 155]"),
+        ((-0.012, -0.013, -0.011), "−12.0 ms [−13.0, −11.0]"),
+        ((0.012, None, None), "12 ms"),
+    ],
+)
+def test_a_saving_is_written_with_its_sign(seconds, text):
+    assert fmt.saved(*seconds) == text

@@ -1,0 +1,87 @@
+"""What stands below the tables of targets: longest lengths, equal programs, transfers between devices."""
+
+from harness.core.record import Collective, OperatorWeight
+from harness.report.memory_limit import limit_of
+from harness.report.tables.max_seq import largest_table
+from harness.report.tables.target_lines import collective_lines, program_lines, weight_lines
+
+K = 1024
+GIB = 2**30
+
+
+def test_the_largest_length_that_fits():
+    found = [
+        {"suite": "mask", "implementation": "mask/a", "panel": "p", "target": target, **bounds}
+        for target, bounds in {
+            "host": {"seq": 26 * K, "beyond": 28 * K, "reason": None},
+            "tpu:v5e": {"seq": None, "beyond": K, "reason": "the shortest does not fit"},
+            "tpu:v5p": {"seq": 1024 * K, "beyond": None, "reason": "the longest tried"},
+            "cuda:h200": {"seq": None, "beyond": None, "reason": "not installed"},
+        }.items()
+    ]
+    table = largest_table("mask", found)
+    assert table is not None
+    assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "< 1Ki", "≥ 1Mi", "–"]
+    assert [sentence for _, sentence in table.footnotes] == [
+        "the shortest does not fit",
+        "the longest tried",
+        "not installed",
+    ]
+    assert largest_table("topk", found) is None
+
+
+def test_equal_programs_share_a_line_where_targets_agree(suite, record, static):
+    def figures(seq, name):
+        apart = name if seq == 65536 else ""
+        return {"tpu:v5p": static(program=f"{seq}{apart}"), "tpu:v6e": static(program=f"{seq}")}
+
+    records = [
+        record(name, seq, static=figures(seq, name))
+        for seq in (4096, 16384, 65536)
+        for name in ("broadcast", "approx")
+    ]
+    assert program_lines(suite(records)) == [
+        "Same program on tpu:v5p: approx = broadcast at 4Ki, 16Ki",
+        "Same program on tpu:v6e: approx = broadcast at 4Ki, 16Ki, 64Ki",
+    ]
+    assert program_lines(suite(records[:4])) == [
+        "Same program on tpu:v5p, tpu:v6e: approx = broadcast at 4Ki, 16Ki"
+    ]
+
+
+def test_transfers_between_devices_have_their_bytes(suite, record, static):
+    moved = static(collectives=(Collective("all-gather", 1, 32 * 2**20), Collective("all-reduce", 2, 4096)))
+    found = suite([record("sharded", seq, static={"tpu:v5p:4x4x8": moved}) for seq in (4096, 8192)])
+    assert collective_lines(found) == [
+        "Collectives on tpu:v5p:4x4x8: sharded at 4Ki, 8Ki: all-gather ×1, 32.0 MiB; all-reduce ×2, 4.00 KiB"
+    ]
+
+
+def weighs(operator, share, source="", turns=1):
+    return OperatorWeight(operator, "fusion", source, int(1e6 * share), turns, share)
+
+
+def test_the_heaviest_operators_of_few_programs_have_a_line(suite, record, static):
+    """Those of more programs are in --json alone; a second operator is named where it weighs a tenth."""
+    heavy = static(operator_weights=(weighs("a", 0.998, "mask.py:22"), weighs("b", 0.002)), weighed=(2, 2))
+    spread = static(operator_weights=(weighs("c", 0.4, "x.py:1", None), weighs("d", 0.3)), weighed=(8, 16))
+    records = [record("broadcast", 4096, static={"host": static(), "tpu:v5p": heavy})]
+    records += [record("scatter", seq, static={"tpu:v5p": spread}) for seq in (4096, 8192)]
+    begins = "Expected by tpu:v5p's compiler to weigh most (no time)"
+    both = "c at x.py:1 in a loop of unknown length 40 %, d 30 % of the estimates; 8 of 16 operators have one"
+    assert weight_lines(suite(records)) == [
+        f"{begins}: broadcast at 4Ki: a at mask.py:22 99.8 % of the estimates; 2 of 2 operators have one",
+        f"{begins}: scatter at 4Ki: {both}",
+        f"{begins}: scatter at 8Ki: {both}",
+    ]
+    assert weight_lines(suite(records[:1])) == weight_lines(suite(records))[:1]
+    more = [record("scatter", seq, static={"tpu:v5p": spread}) for seq in (16 * K, 32 * K)]
+    assert weight_lines(suite([*records, *more])) == []
+    assert weight_lines(suite([record("scatter", 4096, static={"host": static()})])) == []
+
+
+def test_the_hosts_limit_is_the_runs_and_an_accelerators_its_memory():
+    info = {"settings": {"memory_bytes": 18}, "suites": {"mask": {"settings": {"memory_bytes": 4}}}}
+    assert (limit_of(info, "mask", "host"), limit_of(info, "topk", "host")) == (4, 18)
+    assert limit_of(info, "mask", "tpu:v5p") == 95 * GIB
+    assert limit_of({}, "mask", "host") is limit_of({}, "mask", "tpu:v99") is None

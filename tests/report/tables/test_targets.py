@@ -1,0 +1,218 @@
+"""Targets side by side. The figures of the mask are design.md's: rows = keys = 16Ki, in round numbers."""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.analysis.results import points
+from harness.core.record import Static
+from harness.report.run_report import print_run
+from harness.report.tables.cells import Footnotes
+from harness.report.tables.render import print_tables
+from harness.report.tables.target_lines import turning_lines
+from harness.report.tables.targets import targets_table
+from tests.report.tables.columns import notes, texts
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+GIB = 2**30
+LIMITS = {"host": 18 * GIB, "tpu:v5e": 16 * GIB}
+NOT_INSTALLED = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+WORDS = "Ran out of memory in memory space hbm. Used 33.1G of 15.75G hbm."
+ALL = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_bytes", "flops", "bytes_accessed")
+
+
+def table_of(suite, limits=LIMITS):
+    (panel,) = points(suite)
+    return targets_table(suite, panel, limits, Footnotes())
+
+
+def printed(*tables, width=140):
+    out = io.StringIO()
+    print_tables(Console(file=out, width=width), *tables)
+    return out.getvalue()
+
+
+def page(info, records, width=140):
+    out = io.StringIO()
+    print_run(Console(file=out, width=width), info, records)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def static_info(describe, records, targets, **more):
+    described = describe(records, "mask/broadcast")
+    return {
+        **described,
+        "depth": "static",
+        "targets": targets,
+        "settings": {"memory_bytes": 18 * GIB},
+        **more,
+    }
+
+
+def test_the_verdict_turns_round_between_targets(suite, mask):
+    table = table_of(suite(mask))
+    assert texts(table, "temp", "host") == ["132 GiB", "119 MiB", "528 GiB", "477 MiB"]
+    assert texts(table, "temp/base", "host") == ["", "⇄ 8.8e-4×", "", "⇄ 8.8e-4×"]
+    assert texts(table, "temp/base", "tpu:v5e") == ["", "⇄ 5.56×", "", "⇄ 5.56×"]
+    assert texts(table, "FLOPs", "host") == ["1.07e9", "1.64e4", "4.29e9", "6.55e4"]
+    assert "⇄ the verdict turns round" in printed(table)
+    assert table.breaks == (2,)
+    assert table.title == "mask: batch=1 dtype=f32 rows=128 topk=2Ki, fwd compiled for 2 targets"
+
+
+def test_agreement_is_not_marked(suite, record, planned):
+    figures = {name: {t: planned(size) for t in LIMITS} for name, size in (("broadcast", 8), ("scatter", 4))}
+    table = table_of(suite([record(name, 4096, static=own) for name, own in figures.items()]))
+    assert texts(table, "temp/base", "tpu:v5e") == ["", "0.500×"]
+    assert "⇄" not in printed(table)
+
+
+def test_flops_that_turn_are_marked_and_a_body_only_never_is(suite, record, static):
+    def both(here, there, **more):
+        return {"host": static(flops=here, **more), "tpu:v5e": static(flops=there, **more)}
+
+    records = [
+        record("broadcast", 4096, static=both(8.0, 8.0)),
+        record("scatter", 4096, static=both(4.0, 9.0)),
+        record("sorted", 4096, static=both(4.0, 9.0, body_only=True)),
+    ]
+    table = table_of(suite(records))
+    assert texts(table, "FLOPs", "tpu:v5e") == ["8", "⇄ 9", "9"]
+    assert notes(table, "FLOPs", 2, "host") == [
+        "body only: a loop's length is not known, so its body counts once"
+    ]
+
+
+def test_above_the_columns_stand_the_target_and_its_memory(suite, mask):
+    lines = printed(table_of(suite(mask))).splitlines()
+    assert lines[1].split() == ["host", "tpu:v5e"]
+    assert lines[2].split() == ["18", "GiB", "16", "GiB"]
+    assert lines[3].split() == ["seq", "implementation", *["temp", "temp/base", "fits", "FLOPs"] * 2]
+
+
+def test_what_does_not_fit_says_what_it_would_need(suite, mask):
+    table = table_of(suite(mask))
+    assert texts(table, "fits", "host") == ["no", "yes", "no", "yes"]
+    said = "does not fit 18 GiB: plans 134 GiB at 4Ki, 530 GiB at 16Ki"
+    assert notes(table, "fits", 0, "host") == notes(table, "temp", 2, "host") == [said]
+    assert texts(table, "fits", "tpu:v5e") == ["yes"] * 4
+
+
+def test_a_compiler_that_refuses_is_quoted(suite, record, planned):
+    refused = Static(unavailable=dict.fromkeys((*ALL, "program"), WORDS), fits=False)
+    records = [
+        record("broadcast", 4096, static={"host": planned(8), "tpu:v5e": planned(8)}),
+        record("scatter", 4096, static={"host": planned(8), "tpu:v5e": refused}),
+    ]
+    table = table_of(suite(records))
+    assert (texts(table, "temp", "tpu:v5e")[1], texts(table, "fits", "tpu:v5e")[1]) == ("–", "no")
+    assert notes(table, "fits", 1, "tpu:v5e") == [f"does not fit 16 GiB; at 4Ki: {WORDS}"]
+
+
+def test_a_missing_extra_is_said_once_below(suite, record, planned):
+    records = [
+        record(name, 4096, static={"host": planned(8), "tpu:v5e": Static.none(NOT_INSTALLED)})
+        for name in ("broadcast", "scatter")
+    ]
+    text = printed(table_of(suite(records)))
+    assert text.count(NOT_INSTALLED) == 1
+    assert f"No temp, FLOPs of tpu:v5e: {NOT_INSTALLED}." in text
+
+
+def test_a_case_that_was_not_compiled_says_why(suite, record, planned):
+    both = {"host": planned(8), "tpu:v5e": planned(8)}
+    records = [
+        record("broadcast", 4096, static=both),
+        record("scatter", 4096, static={"host": planned(8)}),
+        record("sorted", 4096, "unsupported", reason="topk ≥ seq", static={}),
+    ]
+    table = table_of(suite(records))
+    assert notes(table, "temp", 1, "tpu:v5e") == ["not compiled"]
+    assert texts(table, "status") == ["ok", "ok", "unsupported"]
+    assert notes(table, "status", 2) == ["topk ≥ seq"]
+    assert "status" not in [c.title for c in table_of(suite(records[:2])).columns]
+
+
+def test_what_failed_has_its_reason_with_the_status_alone(suite, record, planned):
+    why = "topk ≥ seq"
+    none = {"host": Static.none(why), "tpu:v5e": Static.none(why)}
+    records = [
+        record("broadcast", 4096, static={"host": planned(8), "tpu:v5e": planned(8)}),
+        record("scatter", 4096, "unsupported", reason=why, static=none),
+    ]
+    table = table_of(suite(records))
+    assert [cell.notes for cell in table.rows[1][:-1]] == [()] * (len(table.columns) - 1)
+    assert notes(table, "status", 1) == [why]
+
+
+def test_facts_are_told_of_the_targets_they_hold_on(suite, record, planned):
+    facts = {"reduction": 0, "reduction on tpu:v5e": 6, "reduction on tpu:v5p": 6, "tail on tpu:v5e": None}
+    both = {"host": planned(8), "tpu:v5e": planned(8)}
+    table = table_of(suite([record("broadcast", 4096, static=both, facts=facts)]))
+    assert notes(table, "implementation", 0) == ["on host: reduction: 0", "on tpu:v5e, tpu:v5p: reduction: 6"]
+
+
+def test_a_doubt_about_a_figure_is_a_footnote(suite, record, planned):
+    doubt = "the device would run another program"
+    records = [
+        record("broadcast", 4096, static={t: planned(8, warnings=(doubt,)) for t in ("host", "cuda:h200")})
+    ]
+    assert notes(table_of(suite(records)), "temp", 0, "cuda:h200") == [doubt]
+
+
+def test_the_narrower_the_fewer_columns_but_temporaries_stay(suite, mask):
+    text = printed(table_of(suite(mask)), width=70)
+    assert max(map(len, text.splitlines())) <= 70
+    assert text.splitlines()[3].split() == [
+        "seq", "implementation", "temp", "temp/base", "fits", "temp", "temp/base",
+    ]  # fmt: skip
+    said = "Too narrow for: FLOPs of host, tpu:v5e; fits of tpu:v5e; --json has them."
+    assert said in " ".join(text.split())
+
+
+def test_many_targets_mark_the_temporaries(suite, record, planned):
+    names = ("host", "tpu:v5e", "tpu:v5p", "tpu:v6e", "cuda:h200")
+    base = {name: planned(8) for name in names}
+    mine = {name: planned(4 if name == "host" else 16) for name in names}
+    table = table_of(
+        suite([record("broadcast", 4096, static=base), record("scatter", 4096, static=mine)]), {}
+    )
+    assert [texts(table, "temp", name)[1] for name in names] == ["⇄ 4 B", *["⇄ 16 B"] * 4]
+    assert texts(table, "temp/base", "host") == ["", "0.500×"]
+
+
+def test_one_target_stands_in_the_title(suite, record, planned):
+    table = table_of(suite([record("broadcast", 4096, static={"tpu:v5e": planned(8)})]))
+    assert table.title.endswith("fwd compiled for tpu:v5e (16 GiB)")
+    assert {c.group for c in table.columns} == {""}
+
+
+def test_turns_share_a_line_where_the_same_is_to_be_said(suite, mask, record):
+    others = [
+        record("sorted", one.seq, static=one.static) for one in mask if one.implementation == "mask/scatter"
+    ]
+    assert turning_lines(suite([*mask, *others])) == [
+        "⇄ temp of scatter, sorted at 4Ki, 16Ki: less than broadcast's on host, more on tpu:v5e"
+    ]
+
+
+def test_the_page_of_a_run_that_compiled_for_targets(describe, mask):
+    text = page(static_info(describe, mask, ["host", "tpu:v5e"]), mask)
+    assert text == (GOLDEN / "static_140.txt").read_text(encoding="utf-8")
+
+
+def test_a_run_for_the_host_alone_keeps_its_table(describe, record, planned):
+    records = [record("broadcast", 4096, correctness=None, static={"host": planned(8)})]
+    text = page(static_info(describe, records, ["host"]), records)
+    assert "fwd on cpu" in text
+    assert "further figures of host" in text
+    ran = page({**static_info(describe, records, ["host"]), "depth": "run"}, records)
+    assert "further figures" not in ran
+
+
+def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timing, planned):
+    both = {"host": planned(8), "tpu:v5e": planned(8)}
+    records = [record("broadcast", 4096, timing=timing([1.0] * 6), static=both)]
+    text = page({**static_info(describe, records, ["host", "tpu:v5e"]), "depth": "run"}, records)
+    assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")

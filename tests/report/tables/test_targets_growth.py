@@ -1,0 +1,59 @@
+from harness.analysis.results import points
+from harness.core.record import Cost
+from harness.report.tables.cells import Footnotes
+from harness.report.tables.detail import detail_table
+from harness.report.tables.targets import growth_table
+from tests.report.tables.columns import notes, texts
+
+GIB = 2**30
+
+
+def test_growth_has_a_column_for_every_target(suite, mask):
+    found = suite(mask)
+    table = growth_table(found, points(found)[0], Footnotes())
+    assert [c.title for c in table.columns] == ["", "∝ seq^", "host", "tpu:v5e"]
+    assert texts(table, "") == ["broadcast", "", "", "scatter", "", ""]
+    assert texts(table, "∝ seq^")[:3] == ["temp", "FLOPs", "bytes accessed"]
+    assert texts(table, "host")[:3] == ["1.00", "1.00", "2.00"]
+    assert growth_table(suite(mask[:2]), points(found)[0], Footnotes()).rows == ()
+
+
+def test_a_loops_body_has_no_exponent(suite, record, static):
+    records = [
+        record("broadcast", seq, static={"tpu:v5e": static(flops=1.0 * seq, temp_bytes=seq, body_only=True)})
+        for seq in (4096, 8192, 16384)
+    ]
+    found = suite(records)
+    table = growth_table(found, points(found)[0], Footnotes())
+    assert texts(table, "∝ seq^") == ["temp"]
+    assert texts(table, "tpu:v5e") == ["1.00"]
+
+
+def test_an_exponent_that_one_target_lacks_says_why(suite, record, static):
+    def figures(seq):
+        return {
+            "host": static(flops=1.0 * seq**2),
+            "tpu:v5e": static(flops=1.0 * seq, body_only=True),
+        }
+
+    found = suite([record("broadcast", seq, static=figures(seq)) for seq in (4096, 8192, 16384)])
+    table = growth_table(found, points(found)[0], Footnotes())
+    assert (texts(table, "host"), texts(table, "tpu:v5e")) == (["2.00"], ["–"])
+    assert notes(table, "tpu:v5e", 0) == ["needs ≥ 2 lengths; has 0 (body only)"]
+
+
+def test_the_detail_of_one_target_has_the_rest(suite, record, static):
+    figures = static(
+        argument_bytes=GIB, output_bytes=GIB, temp_bytes=GIB, alias_bytes=GIB, peak_bytes=3 * GIB,
+        generated_code_bytes=2048, bytes_accessed=4.0 * GIB, optimal_s=0.002, lower_s=0.03, compile_s=1.2,
+        custom_calls=("PartialReduce",),
+    )  # fmt: skip
+    found = suite([record("broadcast", 4096, static={"tpu:v5e": figures}, cost=Cost(flops=7.0, bytes=GIB))])
+    (panel,) = points(found)
+    table = detail_table(found, panel, "tpu:v5e")
+    assert {c.title: cell.text for c, cell in zip(table.columns, table.rows[0], strict=True)} == {
+        "seq": "4Ki", "implementation": "broadcast", "planned": "2.00 GiB", "arguments": "1.00 GiB",
+        "outputs": "1.00 GiB", "aliases": "1.00 GiB", "peak": "3.00 GiB", "code": "2.00 KiB",
+        "bytes accessed": "4.00 GiB", "optimal": "2.00 ms", "FLOPs by formula": "7",
+        "bytes by formula": "1.00 GiB", "lower": "30 ms", "compile": "1.2 s", "custom calls": "PartialReduce",
+    }  # fmt: skip

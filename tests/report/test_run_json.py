@@ -1,0 +1,60 @@
+import json
+
+from harness.core.record import Record
+from harness.report.run_json import run_data
+
+
+def test_the_object_has_the_public_keys_and_is_json(info, run):
+    data = json.loads(json.dumps(run_data(info, run, {"wall_s": 2.0, "work_s": 1.5, "share": 0.25})))
+    assert list(data) == [
+        "records",
+        "comparisons",
+        "scaling",
+        "crossovers",
+        "means",
+        "programs",
+        "turnings",
+        "largest",
+        "overhead",
+    ]
+    assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
+    assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
+    assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
+    mean = {"suite", "implementation", "panel", "mean", "low", "high", "n", "of", "reason"}
+    assert mean <= set(data["means"][0])
+    assert data["overhead"] == {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
+
+
+def test_records_come_back_as_they_were(info, run):
+    data = json.loads(json.dumps(run_data(info, run)))
+    assert [Record.from_json(entry) for entry in data["records"]] == run
+
+
+def test_every_case_but_the_baselines_is_compared(info, run):
+    compared = run_data(info, run)["comparisons"]
+    assert len(compared) == 12
+    gone = [entry["reason"] for entry in compared if "seq=131072" in entry["case"]]
+    assert gone == ["n/a (baseline oom)", "n/a (incorrect)", "n/a (baseline oom)"]
+
+
+def test_every_implementation_but_the_baseline_has_a_mean(info, run):
+    found = {entry["implementation"]: (entry["n"], entry["of"]) for entry in run_data(info, run)["means"]}
+    assert found == {
+        "mask/scatter": (3, 4),
+        "mask/threshold_literal": (0, 4),
+        "mask/two_stage[buckets=4096,keep=2]": (3, 4),
+    }
+
+
+def test_no_records_give_empty_lists():
+    assert run_data({}, []) == {
+        "records": [],
+        "comparisons": [],
+        "scaling": [],
+        "crossovers": [],
+        "means": [],
+        "programs": [],
+        "turnings": [],
+        "largest": [],
+        "overhead": {},
+    }

@@ -1,0 +1,105 @@
+"""One benchmark per device: who holds it, and that death frees it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import MachineError
+from harness.run.machine import lock
+from harness.run.machine.lock import device_lock, held_by
+
+HOLD = """
+import sys
+from pathlib import Path
+from harness.run.machine.lock import device_lock
+with device_lock("cpu", "seqsweep run mask", Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    return tmp_path / "cpu.lock"
+
+
+def holder(where: Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(where)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_held_device_names_process_command_and_age(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with holder(where) as other:
+        since = json.loads(where.read_text())["since"]
+        monkeypatch.setattr(lock.time, "time", lambda: since + 90.0)
+        says = f'process {other.pid} ("seqsweep run mask") for 90 s'
+        assert held_by("cpu", where) == says
+        with pytest.raises(MachineError) as refused, device_lock("cpu", "second", where):
+            pass
+        assert str(refused.value) == (
+            f"device cpu is held by {says}; wait for it, or end it: two benchmarks at once measure each other"
+        )
+        assert refused.value.exit_code == 5
+
+
+def test_the_death_of_its_holder_frees_a_device(where: Path) -> None:
+    with holder(where) as other:
+        other.kill()
+    assert held_by("cpu", where) is None
+    with device_lock("cpu", "next", where):
+        assert json.loads(where.read_text())["command"] == "next"
+
+
+def test_a_lock_is_free_before_and_after(where: Path) -> None:
+    assert held_by("cpu", where) is None
+    with device_lock("cpu", "seqsweep run", where):
+        assert "seqsweep run" in (held_by("cpu", where) or "")
+    assert held_by("cpu", where) is None
+    assert where.read_text() == ""
+
+
+def test_an_error_inside_frees_it(where: Path) -> None:
+    with pytest.raises(RuntimeError), device_lock("cpu", "seqsweep run", where):
+        raise RuntimeError
+    assert held_by("cpu", where) is None
+
+
+@pytest.mark.parametrize("content", ["", "not json", "[]", "{}", '{"pid": 1, "command": "x", "since": "y"}'])
+def test_a_holder_that_has_not_said_its_name(where: Path, content: str) -> None:
+    with device_lock("cpu", "seqsweep run", where):
+        where.write_text(content)
+        assert held_by("cpu", where) == "another process, which has not said its name"
+
+
+def test_other_users_may_hold_it_too(where: Path) -> None:
+    with device_lock("cpu", "seqsweep run", where):
+        assert where.stat().st_mode & 0o777 == 0o666
+
+
+def test_a_lock_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="cannot be opened"), device_lock("cpu", "run", tmp_path):
+        pass
+
+
+def test_a_link_is_not_followed(tmp_path: Path, where: Path) -> None:
+    (tmp_path / "precious").write_text("data")
+    where.symlink_to(tmp_path / "precious")
+    with pytest.raises(MachineError, match="cannot be opened"), device_lock("cpu", "run", where):
+        pass
+    assert (tmp_path / "precious").read_text() == "data"
+
+
+def test_devices_have_locks_of_their_own() -> None:
+    assert lock.lock_path("cpu") != lock.lock_path("cuda")

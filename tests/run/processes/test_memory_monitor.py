@@ -1,0 +1,187 @@
+"""Why a process died, and what the watcher counts, on written numbers."""
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from harness.run.processes import memory_monitor
+from harness.run.processes.exit_cause import explain
+from harness.run.processes.memory_monitor import LOOKS, MemoryMonitor
+
+GIB = 2**30
+NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "near", "killed", "status", "says"),
+    [
+        (1, "", None, False, "crashed", "it ended with exit code 1 instead of an answer; run it alone"),
+        (0, "bye\n", None, False, "crashed", 'exit code 0 instead of an answer: "bye"; run it alone'),
+        (-signal.SIGSEGV, "", None, False, "crashed", "killed by SIGSEGV; run it alone under a debugger"),
+        (-signal.SIGABRT, "a\nterminate\n\n", None, False, "crashed", 'killed by SIGABRT: "terminate"'),
+        (-40, "", None, False, "crashed", "killed by signal 40"),
+        (-signal.SIGKILL, "", None, False, "crashed", "killed by SIGKILL"),
+        (-signal.SIGKILL, "", None, True, "oom", "the kernel killed it"),
+        (-signal.SIGSEGV, "", None, True, "crashed", "killed by SIGSEGV"),
+        (-signal.SIGSEGV, "", NEAR, False, "oom", f"it died {NEAR}; raise --memory"),
+        (1, "", NEAR, False, "oom", f"it died {NEAR}"),
+        (None, "", None, False, "crashed", "it vanished with its server"),
+        (None, "", NEAR, False, "oom", f"it died {NEAR}"),
+        (
+            -signal.SIGABRT,
+            "what(): std::bad_alloc\n",
+            None,
+            False,
+            "oom",
+            'it died: "what(): std::bad_alloc"',
+        ),
+        (1, "RESOURCE_EXHAUSTED: Out of memory\n", None, False, "oom", "RESOURCE_EXHAUSTED"),
+        (1, "can't allocate memory: you tried\n", None, False, "oom", "raise --memory"),
+    ],
+)
+def test_explain(
+    code: int | None, output: str, near: str | None, killed: bool, status: str, says: str
+) -> None:
+    found, reason = explain(code, output, near, killed=killed)
+    assert found == status
+    assert says in reason
+    assert "\n" not in reason
+
+
+def test_an_explanation_quotes_no_novel() -> None:
+    _, reason = explain(1, "x" * 5000, None)
+    assert len(reason) < 300
+
+
+class Memory:
+    """The sizes of processes, as the test writes them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.private: dict[int, int] = {}
+        self.mapped: dict[int, int] = {}
+        self.kills = 0
+        self.looked: list[int] = []
+        monkeypatch.setattr(memory_monitor, "_private", self._private)
+        monkeypatch.setattr(memory_monitor, "_mapped", lambda pid, _: self.mapped.get(pid, 0))
+        monkeypatch.setattr(memory_monitor, "_oom_kills", lambda: self.kills)
+
+    def _private(self, pid: int) -> int:
+        self.looked.append(pid)
+        return self.private.get(pid, 0)
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    return Memory(monkeypatch)
+
+
+def watching(memory: Memory, *pids: int, limit: int = 10 * GIB) -> MemoryMonitor:
+    found = MemoryMonitor()
+    found.limit_bytes = limit
+    for pid in pids:
+        found.add(pid, 10 * GIB)
+    return found
+
+
+def test_all_living_processes_share_one_limit(memory: Memory) -> None:
+    watched = watching(memory, 1, 2)
+    memory.private = {1: 6 * GIB, 2: 3 * GIB}
+    assert watched.look(2) is None
+    memory.private[2] = 5 * GIB
+    assert watched.look(2) == "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
+
+
+def test_what_it_had_at_its_fork_is_not_its_own(memory: Memory) -> None:
+    memory.private = {1: 8 * GIB}
+    watched = watching(memory, 1)
+    memory.private = {1: 17 * GIB}
+    assert watched.look(1) is None
+    assert watched.near_limit(1) == "with 9.00 GiB taken of the 10.0 GiB allowed"
+
+
+def test_the_dead_do_not_count(memory: Memory) -> None:
+    watched = watching(memory, 1, 2)
+    memory.private = {1: 9 * GIB, 2: 9 * GIB}
+    assert watched.look(1)
+    watched.remove(2)
+    assert watched.look(1) is None
+
+
+def test_only_who_has_the_turn_is_blamed(memory: Memory) -> None:
+    watched = watching(memory, 1)
+    memory.private = {1: 11 * GIB}
+    assert watched.look(99) is None, "a desk's turn"
+    assert watched.look(1)
+
+
+def test_parked_processes_are_looked_at_once_a_turn(memory: Memory) -> None:
+    watched = watching(memory, 1, 2)
+    memory.looked.clear()
+    for _ in range(3):
+        watched.look(1)
+    assert memory.looked == [2, 1, 1, 1]
+    memory.private = {1: 4 * GIB, 2: 7 * GIB}
+    assert watched.look(2), "what a turn took at its end is counted in the next"
+
+
+@pytest.mark.parametrize(("taken", "near"), [(8.9, False), (9.0, True), (12.0, True)])
+def test_near_the_limit_is_nine_tenths_of_it(memory: Memory, taken: float, near: bool) -> None:
+    watched = watching(memory, 1, limit=99 * GIB)
+    memory.private = {1: int(taken * GIB)}
+    watched.look(1)
+    memory.private = {1: 0}
+    watched.look(1)
+    assert bool(watched.near_limit(1)) is near
+
+
+def test_address_space_counts_as_taken(memory: Memory) -> None:
+    watched = watching(memory, 1)
+    memory.mapped = {1: int(9.7 * GIB)}
+    watched.look(1)
+    assert watched.near_limit(1) == "with 9.70 GiB taken of the 10.0 GiB allowed"
+    assert watched.near_limit(2) is None
+
+
+@pytest.mark.parametrize(
+    ("size", "grows"),
+    [
+        (lambda look: look * 0.6, True),
+        (lambda look: look * 0.4, False),  # as much again would fit
+        (lambda look: 6.0, False),  # at rest
+        (lambda look: 9.0 - look * 0.1, False),
+    ],
+)
+def test_a_hang_that_never_stopped_growing_was_on_its_way(
+    memory: Memory, size: Callable[[int], float], grows: bool
+) -> None:
+    watched = watching(memory, 1, limit=99 * GIB)
+    for look in range(LOOKS):
+        assert watched.growing(1) is None
+        memory.private = {1: int(size(look) * GIB)}
+        watched.look(1)
+    assert bool(watched.growing(1)) is grows
+
+
+def test_the_kernels_kills_are_counted_once(memory: Memory) -> None:
+    watched = watching(memory)
+    assert not watched.kernel_killed()
+    memory.kills = 1
+    assert watched.kernel_killed()
+    assert not watched.kernel_killed()
+
+
+def test_this_process_can_be_looked_at() -> None:
+    watched = MemoryMonitor()
+    watched.limit_bytes = 10 * GIB
+    watched.add(os.getpid(), 10 * GIB)
+    assert watched.look(os.getpid()) is None
+    assert watched.near_limit(os.getpid()) is None
+
+
+def test_a_process_that_has_ended_takes_nothing() -> None:
+    watched = MemoryMonitor()
+    watched.add(2**22 + 1, GIB)  # beyond any process id
+    assert watched.look(2**22 + 1) is None
+    assert watched.near_limit(2**22 + 1) is None

@@ -1,0 +1,46 @@
+"""A worker that prints without end fills no disk, and its last words are kept."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.run.processes import output_log as module
+from harness.run.processes.output_log import Log
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
+    monkeypatch.setattr(module, "LIMIT_BYTES", 100)
+    return Log(tmp_path / "worker.log")
+
+
+def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log: Log) -> None:
+    with log.open() as file:
+        file.write(b"x" * 101)
+        file.flush()
+        log.cut()
+        assert log.path.stat().st_size == 0
+        file.write(b"last words")
+    assert log.tail() == "last words"
+    assert log.path.stat().st_blocks <= 8
+
+
+def test_a_short_log_is_left_alone(log: Log) -> None:
+    with log.open() as file:
+        file.write(b"x" * 100)
+    log.cut()
+    assert len(log.tail()) == 100
+
+
+def test_the_tail_is_the_end(log: Log) -> None:
+    log.path.write_text("a" * 9000 + "\nthe end\n")
+    assert log.tail().endswith("the end\n")
+    assert len(log.tail()) == module.TAIL_BYTES
+    assert log.last_line() == "the end"
+
+
+def test_a_log_that_a_worker_removed_is_no_error(log: Log) -> None:
+    log.cut()
+    log.remove()
+    assert log.tail() == ""
+    assert log.last_line() == "no word"

@@ -1,0 +1,207 @@
+import json
+import math
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core.record import (
+    CACHES,
+    COVERAGES,
+    FLOPS_SOURCES,
+    METHODS,
+    STATIC_FIGURES,
+    STOPS,
+    Correctness,
+    Cost,
+    Memory,
+    OperatorWeight,
+    Record,
+    Static,
+    Timing,
+)
+from harness.store.jsonl import decode, encode, part_of, unseal
+
+names = st.text(min_size=1, max_size=12)
+counts = st.integers(0, 2**63 - 1)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+values = st.one_of(st.none(), st.booleans(), counts, finite, names)
+seconds = st.floats(1e-9, 1e3)
+weights = st.builds(OperatorWeight, names, names, names, counts, st.none() | counts, st.floats(0, 1))
+
+
+@st.composite
+def timings(draw):
+    samples = tuple(draw(st.lists(seconds, min_size=1, max_size=5)))
+    return Timing(
+        samples_s=samples,
+        round=tuple(range(len(samples))),
+        median_s=samples[0],
+        low_s=draw(st.none() | seconds),
+        high_s=draw(st.none() | seconds),
+        method=draw(st.sampled_from(METHODS)),
+        cache=draw(st.sampled_from(CACHES)),
+        inner=draw(st.integers(1, 1000)),
+        stopped=draw(st.sampled_from(STOPS)),
+        discarded=draw(counts),
+        warnings=tuple(draw(st.lists(names, max_size=2))),
+    )
+
+
+@st.composite
+def statics(draw):
+    figures = {name: draw(st.none() | counts) for name in STATIC_FIGURES}
+    return Static(
+        **figures,
+        flops_source=draw(st.none() | st.sampled_from(FLOPS_SOURCES)),
+        program=draw(st.none() | names),
+        custom_calls=tuple(draw(st.lists(names, max_size=2))),
+        opcodes=draw(st.dictionaries(names, counts, max_size=2)),
+        operator_weights=tuple(draw(st.lists(weights, max_size=2))),
+        weighed=(draw(counts), draw(counts)),
+        compile_s=draw(st.none() | seconds),
+        fits=draw(st.none() | st.booleans()),
+        unavailable={name: "not given" for name, figure in figures.items() if figure is None},
+    )
+
+
+@st.composite
+def records(draw):
+    timing = draw(st.none() | timings())
+    passed = timing is not None or draw(st.booleans())
+    correctness = Correctness(
+        draw(names),
+        passed,
+        draw(st.sampled_from(COVERAGES)),
+        draw(st.dictionaries(names, values, max_size=3)),
+    )
+    return Record(
+        run=draw(names),
+        case=draw(names),
+        family=draw(names),
+        implementation=draw(names),
+        semantics=draw(names),
+        options=draw(st.dictionaries(names, values, max_size=3)),
+        framework="jax",
+        device="cpu",
+        mode="fwd",
+        seq=draw(counts),
+        workload=draw(st.dictionaries(names, values, max_size=3)),
+        seed=draw(counts),
+        status="ok" if passed else "incorrect",
+        reason=None if passed else draw(names),
+        side=draw(st.none() | names),
+        replicate=draw(st.integers(0, 9)),
+        correctness=correctness,
+        timing=timing,
+        static=draw(st.dictionaries(names, statics(), max_size=2)),
+        cost=Cost(draw(st.none() | finite), draw(st.none() | finite), None),
+        memory=Memory(draw(st.none() | counts)),
+        wall_s=draw(finite),
+    )
+
+
+@settings(deadline=None, max_examples=60)  # speed decides nothing here
+@given(records())
+def test_a_record_survives_being_stored(record):
+    line = encode(record)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert decode(line) == record
+    assert encode(decode(line)) == line
+
+
+def test_the_line_reads_as_the_interface_says(record):
+    data = json.loads(encode(record(), (2, 3)))
+    assert next(iter(data)) == "schema"
+    assert data["timing"]["samples_s"] == [0.001, 0.0025]
+    assert data["static"]["host"]["unavailable"]["flops"] == "no compiler"
+    assert len(data["crc32"]) == 8
+    assert int(data["crc32"], 16) >= 0
+    assert part_of(data) == (2, 3)
+
+
+def test_rewriting_a_line_without_changing_it_keeps_it_valid(record):
+    original = record()
+    data = json.loads(encode(original))
+    rewritten = json.dumps(dict(sorted(data.items(), reverse=True)), indent=1)
+    assert decode(rewritten.encode()) == original
+
+
+def test_fields_of_a_later_version_are_checked_and_left_out(record):
+    data = unseal(encode(record()))
+    later = {**data, "colour": "red"}
+    line = reseal(later)
+    assert decode(line) == record()
+    with pytest.raises(ValueError, match="checksum"):
+        decode(line.replace(b"red", b"rad"))
+
+
+def reseal(data):
+    import zlib
+
+    checksum = zlib.crc32(orjson.dumps(data, option=orjson.OPT_SORT_KEYS))
+    return orjson.dumps({**data, "crc32": f"{checksum:08x}"})
+
+
+def test_no_single_changed_byte_passes(record):
+    line = encode(record()).rstrip(b"\n")
+    original = decode(line)
+    for index in range(len(line)):
+        changed = line[:index] + bytes([line[index] ^ 1]) + line[index + 1 :]
+        try:
+            assert decode(changed) == original  # spelling only, such as E for e in a number
+        except ValueError:
+            continue
+
+
+def test_every_cut_line_is_refused(record):
+    line = encode(record()).rstrip(b"\n")
+    for end in range(len(line)):
+        with pytest.raises(ValueError, match="torn"):
+            decode(line[:end])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"", "torn"),
+        (b"\xff\xfe", "torn"),
+        (b"[1, 2]", "no crc32"),
+        (b'{"schema": 1}', "no crc32"),
+        (reseal({"schema": 2}), "schema 2 is not 1"),
+        (reseal({"schema": 1}), "not a record"),
+        (reseal({"schema": 1, "static": [1]}), "not a record"),
+        (reseal({"schema": 1, "timing": {"samples_s": []}}), "not a record"),
+    ],
+)
+def test_what_is_no_record(line, message):
+    with pytest.raises(ValueError, match=message):
+        decode(line)
+
+
+def test_a_record_that_contradicts_itself_is_refused(record):
+    data = unseal(encode(record()))
+    with pytest.raises(ValueError, match="timing without a passed contract"):
+        decode(reseal({**data, "correctness": None}))
+
+
+def test_figures_that_are_no_numbers_become_null(record):
+    figures = {"worst": math.nan}
+    stored = decode(
+        encode(record(correctness=Correctness("exact", passed=True, coverage="rows", figures=figures)))
+    )
+    assert stored.correctness.figures == {"worst": None}
+
+
+def test_a_value_without_json_form_is_told(record):
+    with pytest.raises(ValueError, match=r"mask/scatter@.* cannot be stored"):
+        encode(record(seq=2**70))
+    with pytest.raises(ValueError, match="cannot be stored"):
+        encode(record(options={"a": object()}))
+
+
+@pytest.mark.parametrize("written", [None, [1], "2/3", [1.5, 2], {"a": 1}])
+def test_a_line_from_elsewhere_is_an_append_of_its_own(written):
+    assert part_of({"append": written}) == (1, 1)

@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.sweep.yaml_nodes import Listing, Scalar, YamlMapping
+from harness.sweep.yaml_reader import displayed, read
+
+
+@pytest.fixture
+def parse(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def parse(text):
+        Path("bench.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read(Path("bench.yaml"))
+
+    return parse
+
+
+def test_every_key_and_value_has_its_line(parse):
+    root = parse("a: 1\nb:\n  - x\n  - y\nc: {d: 4}\n")
+    assert isinstance(root, YamlMapping)
+    assert {name: entry.where for name, entry in root.entries.items()} == {
+        "a": "bench.yaml:1",
+        "b": "bench.yaml:2",
+        "c": "bench.yaml:5",
+    }
+    listing = root.entries["b"].node
+    assert isinstance(listing, Listing)
+    assert [item.where for item in listing.items] == ["bench.yaml:3", "bench.yaml:4"]
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "value"),
+    [
+        ("8Ki", "8Ki", "8Ki"),
+        ("131_072", "131_072", "131_072"),
+        ("010", "010", "010"),  # YAML 1.1 reads eight
+        ("1:30", "1:30", "1:30"),  # YAML 1.1 reads ninety
+        ("2026-01-01", "2026-01-01", "2026-01-01"),
+        ("2026-13-45", "2026-13-45", "2026-13-45"),  # no date; the constructor would raise
+        ("on", "on", True),
+        ("No", "No", False),
+        ("'on'", "on", "on"),
+        ("~", "~", None),
+        ("", "", None),
+    ],
+)
+def test_scalars_keep_their_spelling(parse, written, text, value):
+    node = parse(f"key: {written}\n").entries["key"].node
+    assert isinstance(node, Scalar)
+    assert (node.text, node.value) == (text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 'bench.yaml:3: duplicate key "a"; it stands in bench.yaml:1'),
+        ("a:\n  x: {y: 1,\n   y: 2}\n", 'bench.yaml:3: duplicate key "y"'),
+        ("a: 1\non: 2\n", "bench.yaml:2: the key on is not text"),
+        ("a: 1\n4096: 2\n", "bench.yaml:2: the key 4096 is not text"),
+        ("? [a, b]\n: 1\n", "bench.yaml:1: the key is not text"),
+        ("a: 1\nb: [1, 2\nc: 3\n", "bench.yaml:3: not YAML"),
+        ("a: [x, y[b=1,k=2]]\n", "bench.yaml:1: not YAML"),
+        ("a: 1\n\tb: 2\n", "bench.yaml:2: not YAML"),
+        ("a: 1\nb: *none\n", "bench.yaml:2: not YAML"),
+        ("a: 1\n---\nb: 2\n", "bench.yaml:2: not YAML"),
+        ("a: 1\nb: !!python/name:os.system\n", "bench.yaml:2: the tag"),
+        ("a: 1\nb: &x [1, *x]\n", "bench.yaml:2: an alias stands inside"),
+        ("a: 1\n<<: 5\n", "bench.yaml:2: << needs a mapping"),
+        ("a: 1\nb: \x01\n", "bench.yaml:2: a control character"),
+        ("[" * 20_000, "bench.yaml:1:"),
+        (b"a: 1\nb: 2\nc: \xff\n", "bench.yaml:3: byte 0xff is not UTF-8"),
+        ("", "bench.yaml:1: the file is empty"),
+        ("# only words\n", "bench.yaml:1: the file is empty"),
+    ],
+)
+def test_what_is_no_plain_yaml_is_told_with_its_line(parse, text, message):
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(message)
+    assert caught.value.exit_code == 2
+
+
+def test_a_merged_mapping_gives_what_the_table_does_not_say(parse):
+    root = parse("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc:\n  <<: [*a, *b]\n  x: 9\n")
+    merged = root.entries["c"].node
+    assert {name: entry.node.text for name, entry in merged.entries.items()} == {"x": "9", "y": "2", "z": "4"}
+    assert merged.entries["z"].where == "bench.yaml:2"
+
+
+def test_an_alias_is_read_once_however_often_it_is_used(parse):
+    layers = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 60)]
+    root = parse("\n".join(layers))
+    assert len(root.entries) == 60  # 2^60 leaves if they were copied
+
+
+def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^none\.yaml: cannot be read \(No such file.*--config"):
+        read(Path("none.yaml"))
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path)
+
+
+def test_paths_are_shown_the_shorter_way(tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    assert displayed(tmp_path / "bench.yaml") == "../bench.yaml"
+    assert displayed(Path("/b.yaml")) == "/b.yaml"

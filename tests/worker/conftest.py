@@ -1,0 +1,200 @@
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import Unsupported
+from harness.core.protocol import Job
+from harness.run.processes.executor import Ended
+from harness.run.processes.worker_process import Processes
+
+MARK = "SEQSWEEP_TEST_RUN"
+TOPK = {
+    "batch": 1,
+    "rows": 4,
+    "seq": 256,
+    "topk": 8,
+    "recall": 0.95,
+    "distribution": "iid",
+    "dtype": "f32",
+}
+MEMORY = {"numpy": 256 << 20, "torch": 512 << 20, "jax": 1 << 30}
+
+
+def processes_with(mark):
+    """Ids of the living processes that were started, by whomever, in an environment with this mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue  # it ended meanwhile, or is a zombie
+    return [pid for pid in found if pid != os.getpid()]
+
+
+class Lab:
+    """A run's processes, driven as the runner drives them."""
+
+    def __init__(self):
+        self.mark = uuid.uuid4().hex
+        os.environ[MARK] = self.mark
+        self.executor = Processes(["numpy"], "cpu")
+        del os.environ[MARK]
+
+    def living(self):
+        return processes_with(self.mark)
+
+    def spawn(self, role, framework, implementation, module, folder, **changes):
+        values = {"options": {}, "workload": TOPK, "mode": "fwd", "memory_bytes": MEMORY[framework]}
+        job = Job(
+            role=role,
+            framework=framework,
+            implementation=implementation,
+            module=str(module),
+            device="cpu",
+            group="a group",
+            folder=str(folder),
+            seed=0,
+            threads=1,
+            **{**values, **changes},
+        )
+        return self.executor.spawn(job, 4 << 30)
+
+
+class Group:
+    """One workload in one mode: a desk, and cases that it judges."""
+
+    def __init__(self, lab, semantics, framework, implementation, module, **changes):
+        self.lab, self.semantics, self.changes = lab, semantics, changes
+        self.folder = lab.executor.folder / uuid.uuid4().hex
+        self.folder.mkdir()
+        self.backward = changes.get("mode", "fwd") != "fwd"
+        self.desk = lab.spawn("desk", framework, implementation, module, self.folder, **changes)
+        try:
+            self.desk.ask("inputs", 60, sets=2)
+            self.coverage = self.desk.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
+        except Unsupported:
+            self.desk.close()
+            raise
+
+    def spawn(self, framework, implementation, module, **more):
+        return self.lab.spawn("case", framework, implementation, module, self.folder, **self.changes, **more)
+
+    def judge(self, result):
+        return self.desk.ask("judge", 60, semantics=self.semantics, result=result)
+
+    def evidence(self, worker, seconds=30.0):
+        """(what was planned, the verdict) of a case; Ended and Unsupported as they come."""
+        cotangent = f"cotangent-{self.semantics}" if self.backward else None
+        prepared = worker.ask("prepare", 60, trace_s=1.0)
+        first = worker.ask("check", seconds, cotangent=cotangent)
+        verdict = self.judge(first["result"])
+        if first["changed"] and verdict["correctness"]["passed"]:
+            verdict = {"correctness": {"passed": False}, "reason": first["changed"]}
+        return prepared, verdict
+
+    def outcome(self, worker, seconds=30.0):
+        """(status, sentence): how a case ends, and what it is blamed for."""
+        try:
+            _, verdict = self.evidence(worker, seconds)
+            if not verdict["correctness"]["passed"]:
+                return "incorrect", verdict["reason"]
+            worker.ask("ready", seconds, sets=2, cotangents=self.backward)
+            turn = worker.ask("sample", seconds, readings=3, inner=5, warm=True)
+            assert all(0 < sample < turn["seconds"] for sample in turn["samples_s"])
+            cotangent = f"cotangent-{self.semantics}" if self.backward else None
+            last = self.judge(worker.ask("recheck", seconds, cotangent=cotangent)["result"])
+            if not last["correctness"]["passed"]:
+                return "incorrect", last["reason"]
+            left = worker.ask("finish", seconds)
+            return "ok", ", ".join([*left["threads"], *left["processes"]])
+        except Unsupported as refusal:
+            return "unsupported", str(refusal)
+        except Ended as end:
+            return end.status, end.reason
+        finally:
+            worker.close()
+
+    def close(self):
+        self.desk.close()
+
+
+@pytest.fixture(scope="session")
+def lab():
+    made = Lab()
+    yield made
+    made.executor.close()
+
+
+@pytest.fixture
+def own_lab():
+    """A lab that the test may ruin."""
+    made = Lab()
+    yield made
+    made.executor.close()
+
+
+@pytest.fixture(scope="session")
+def living():
+    return processes_with
+
+
+@pytest.fixture
+def group_in():
+    """Makes a top-k group in a lab."""
+    made = []
+
+    def make(lab):
+        made.append(Group(lab, "exact", "numpy", "topk/exact", "impls.topk.family"))
+        return made[-1]
+
+    yield make
+    for group in made:
+        group.close()
+
+
+@pytest.fixture(scope="session")
+def topk(lab):
+    group = Group(lab, "exact", "numpy", "topk/exact", "impls.topk.family")
+    yield group
+    group.close()
+
+
+@pytest.fixture(scope="module")
+def group_of(lab):
+    """Makes groups that end with the test module."""
+    made = []
+
+    def make(*what, **changes):
+        made.append(Group(lab, *what, **changes))
+        return made[-1]
+
+    yield make
+    for group in made:
+        group.close()
+
+
+@pytest.fixture(scope="session")
+def printed(pytestconfig):
+    """Runs a snippet in a fresh interpreter and gives the lines that it printed."""
+
+    def run(code, *arguments, **environment):
+        path = os.pathsep.join(filter(None, [str(pytestconfig.rootpath), os.environ.get("PYTHONPATH")]))
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run

@@ -1,0 +1,91 @@
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from harness.catalog.arrays import BYTES, numpy_dtype, prune
+from harness.worker import array_files
+
+
+def round_trip(folder, tree, **how):
+    array_files.write(folder / "tree", tree)
+    return array_files.read(folder / "tree", **how)
+
+
+@pytest.mark.parametrize("name", [*BYTES, "complex128", "uint8"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (4, 0, 2)])
+def test_every_dtype_and_shape_survives(tmp_path, name, shape):
+    dtype = numpy_dtype(name) if name in BYTES else np.dtype(name)
+    array = (np.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
+    again = round_trip(tmp_path, array)
+    assert (again.dtype, again.shape) == (array.dtype, shape)
+    assert again.tobytes() == array.tobytes()
+
+
+def test_forms_survive_and_lists_are_tuples(tmp_path):
+    tree = {"b": (np.ones(2), [np.zeros(1), {"z": np.arange(3), "a": np.float32(4)}]), "a": np.ones((2, 2))}
+    again = round_trip(tmp_path, tree)
+    assert list(again) == ["b", "a"]
+    assert isinstance(again["b"][1], tuple)
+    assert list(again["b"][1][1]) == ["z", "a"]
+    assert again["b"][1][1]["a"] == 4
+    assert json.loads((tmp_path / "tree" / "tree.json").read_text())["dict"]["a"]["leaf"]["shape"] == [2, 2]
+
+
+def test_leaves_are_mapped_and_read_only(tmp_path):
+    again = round_trip(tmp_path, np.ones(3))
+    assert isinstance(again.base, np.memmap) or isinstance(again, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        again[0] = 2
+
+
+def test_leaves_may_be_changed_as_they_are_read_and_some_left_unread(tmp_path):
+    tree = {"x": np.ones(3), "y": np.ones(2), "z": {"w": np.ones(1)}}
+    sizes = round_trip(tmp_path, tree, change=lambda leaf: leaf.size, only=("z", "x"))
+    assert sizes == {"z": {"w": 1}, "x": 3}
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6.0).reshape(2, 3).T, np.arange(8)[::2], np.arange(3).astype(">i4"), np.zeros((2, 2), "F")],
+)
+def test_the_layout_in_memory_does_not_matter(tmp_path, array):
+    assert np.array_equal(round_trip(tmp_path, array), array)
+
+
+@pytest.mark.parametrize(
+    "array", [np.array([None]), np.array(["a"]), np.zeros(2, "V4"), np.zeros(1, "datetime64[s]")]
+)
+def test_what_is_no_number_is_refused(tmp_path, array):
+    with pytest.raises(TypeError, match="holds no numbers"):
+        array_files.write(tmp_path / "tree", array)
+
+
+def test_leaves_come_in_the_order_of_their_names():
+    assert array_files.leaves({"b": [1, (2, 3)], "a": {"d": 4, "c": 5}}) == [5, 4, 1, 2, 3]
+    assert array_files.map_leaves({"b": [1], "a": 2}, str) == {"b": ("1",), "a": "2"}
+    assert array_files.nbytes([np.ones(3), np.ones(2, ml_dtypes.bfloat16)]) == 28
+
+
+def test_pruning_leaves_no_empty_branch():
+    assert prune({"a": None, "b": {"c": None}, "d": {"e": 1, "f": None}}) == {"d": {"e": 1}}
+    assert prune({"a": {"b": None}}) is None
+
+
+@pytest.mark.parametrize(
+    ("tree", "says"),
+    [
+        (None, "returned None; return arrays"),
+        ((np.ones(1), 3), r"returned int in \[1\] of its result"),
+        ({"a": [np.ones(1), "x"]}, r'returned str in \["a"\]\[1\] of its result'),
+        ([np.ones(1)] * 2000, "more than 1000 parts"),
+    ],
+)
+def test_a_leaf_that_is_no_array_is_named_with_its_place(tree, says):
+    with pytest.raises(TypeError, match=says):
+        array_files.expect_arrays(tree, (np.ndarray,), "arrays")
+
+
+def test_arrays_are_accepted():
+    array_files.expect_arrays({"a": (np.ones(1), [np.ones(2)])}, (np.ndarray,), "arrays")

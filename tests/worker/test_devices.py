@@ -1,0 +1,97 @@
+"""What is done on devices that this machine may not have, against stand-ins for their documented calls."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.worker.frameworks import base as frameworks
+
+
+@pytest.mark.torch
+class TestCuda:
+    @pytest.fixture
+    def cuda(self, monkeypatch):
+        """torch.cuda as a list of what was asked of it; an event's time is its place in that list."""
+        torch = pytest.importorskip("torch")
+        done = []
+
+        class Event:
+            def __init__(self, *, enable_timing):
+                assert enable_timing
+
+            def record(self):
+                self.at = len(done)
+                done.append("event")
+
+            def elapsed_time(self, other):
+                return float(other.at - self.at)
+
+        def empty(size, *, dtype, device):
+            assert (size, device) == (200, "cuda")
+            return SimpleNamespace(zero_=lambda: done.append("flush"))
+
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(L2_cache_size=100))
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("synchronize"))
+        monkeypatch.setattr(torch, "empty", empty)
+        return done
+
+    def test_every_call_is_timed_between_its_own_events_after_a_flush(self, cuda):
+        from harness.worker.frameworks.torch_ import cuda_events
+
+        read = cuda_events()
+        assert read(lambda: cuda.append("call"), 2) == pytest.approx(2 * 2e-3), "milliseconds, added up"
+        assert cuda == [*["flush", "event", "call", "event"] * 2, "synchronize"]
+
+    def test_its_timer_says_how_it_reads(self, cuda):
+        torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch_ import Torch
+
+        framework = Torch()
+        framework.device = torch.device("cuda")
+        assert framework.timer()[:2] == ("cuda_events", "flushed")
+        framework.sync(None)
+        assert cuda == ["synchronize"]
+
+    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, monkeypatch):
+        torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch_ import Torch
+
+        stats = {"peak": 900, "now": 300}
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=stats["now"]))
+        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: stats["now"])
+        monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
+        framework = Torch()
+        framework.device = torch.device("cuda")
+        rise = framework.rise()
+        assert rise() == 0
+        stats.update(peak=1000)
+        assert rise() == 700
+
+
+@pytest.mark.jax
+class TestJaxDevices:
+    @pytest.fixture
+    def framework(self):
+        pytest.importorskip("jax")
+        made = type(frameworks.get("jax"))()
+        made.device = SimpleNamespace(platform="gpu", memory_stats=lambda: self.stats)
+        return made
+
+    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework):
+        self.stats = {"bytes_in_use": 300, "peak_bytes_in_use": 400}
+        rise = framework.rise()
+        self.stats = {"bytes_in_use": 350, "peak_bytes_in_use": 1000}
+        assert rise() == 700
+
+    def test_an_earlier_peak_that_was_higher_hides_it(self, framework):
+        self.stats = {"bytes_in_use": 300, "peak_bytes_in_use": 5000}
+        assert framework.rise()() is None
+
+    def test_a_device_without_figures_has_none(self, framework):
+        self.stats = None
+        assert framework.rise()() is None
+
+    def test_its_clock_is_the_hosts(self, framework):
+        assert framework.timer()[:2] == ("wall", "rotated")

@@ -1,0 +1,185 @@
+"""Nothing of a run outlives it, and what is parked stands still."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.core import protocol
+from harness.run.processes.executor import Ended
+
+HERE = Path(__file__).parent
+HOSTILE, MEDDLING = HERE / "hostile_plugin.py", HERE / "meddling_plugin.py"
+
+
+def eventually(holds, seconds):
+    """Whether a condition holds before the time is up; asked again and again, without a pause."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+    return True
+
+
+def states(pid):
+    """State letters of a process's threads; none when it is gone."""
+    try:
+        stats = [(task / "stat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return set()
+    return {stat.rpartition(")")[2].split()[0] for stat in stats}
+
+
+@contextmanager
+def killed_at_last(command, environment):
+    """A program that is killed, as by the kernel, when the block ends."""
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as run:
+        try:
+            yield run
+        finally:
+            run.kill()
+            run.wait()
+
+
+def test_a_parked_worker_stands_still_with_all_its_threads(topk):
+    worker = topk.spawn("numpy", "topk/leaks", MEDDLING)
+    worker.ask("prepare", 60, trace_s=1.0)
+    assert eventually(lambda: states(worker.pid) == {"T"}, 5)
+    worker.ask("check", 60, cotangent=None)
+    assert eventually(lambda: states(worker.pid) == {"T"}, 5)
+    assert len(list(Path(f"/proc/{worker.pid}/task").iterdir())) >= 2
+    worker.close()
+    assert eventually(lambda: not states(worker.pid), 5)
+
+
+def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
+    group = group_in(own_lab)
+    before = set(own_lab.living())
+    worker = group.spawn("numpy", "topk/leaves_a_child", MEDDLING)
+    worker.ask("prepare", 60, trace_s=1.0)
+    assert eventually(lambda: len(set(own_lab.living()) - before) == 4, 5), "it, and three that sleep"
+    worker.close()
+    assert eventually(lambda: set(own_lab.living()) == before, 1)
+
+
+def test_nothing_lives_after_close(own_lab, group_in):
+    group = group_in(own_lab)
+    names = ("leaks", "leaves_a_child", "changes_group", "rearranges")
+    workers = [group.spawn("numpy", f"topk/{name}", MEDDLING) for name in names]
+    for worker in workers:
+        worker.ask("prepare", 60, trace_s=1.0)
+    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3, 5), "with three that sleep"
+    own_lab.executor.close()
+    assert eventually(lambda: not own_lab.living(), 1)
+    for worker in workers:
+        worker.close()
+    assert not own_lab.executor.folder.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_that_is_killed_takes_its_workers_along(own_lab, group_in, number):
+    group = group_in(own_lab)
+    worker = group.spawn("numpy", "topk/behaves", HOSTILE)
+    worker.ask("prepare", 60, trace_s=1.0)
+    (server,) = own_lab.executor.servers.values()
+    os.kill(server.process.pid, number)
+    assert eventually(lambda: not own_lab.living(), 1)
+    assert group.folder.exists(), "others may still read what lies there"
+    with pytest.raises(Ended) as end:
+        worker.ask("check", 60, cotangent=None)
+    assert end.value.status == "crashed"
+
+
+def test_nothing_lives_after_the_run_is_killed(living, tmp_path):
+    mark = str(tmp_path)
+    environment = {**os.environ, "SEQSWEEP_TEST_RUN": mark, "PYTHONPATH": str(HERE.parents[1])}
+    command = [sys.executable, str(HERE / "abandoned_run.py"), str(HERE)]
+    with killed_at_last(command, environment) as run:
+        folder = Path(run.stdout.readline().strip())
+        assert len(living(mark)) >= 10
+        assert folder.is_dir()
+    assert eventually(lambda: not living(mark), 1), [states(pid) for pid in living(mark)]
+    assert eventually(lambda: not folder.exists(), 1)
+
+
+class TestServer:
+    """The fork server alone, spoken to directly."""
+
+    @pytest.fixture
+    def server(self, tmp_path):
+        started = []
+
+        def start(framework, **environment):
+            scratch = tmp_path / "scratch"
+            scratch.mkdir()
+            mine, theirs = protocol.pair()
+            with theirs:
+                process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-m",
+                        "harness.worker.fork_server",
+                        framework,
+                        str(theirs.fileno()),
+                        str(scratch),
+                    ],
+                    env={**os.environ, "PYTHONPATH": str(HERE.parents[1]), **environment},
+                    pass_fds=[theirs.fileno()],
+                )
+            started.append((mine, process))
+            return mine, process, scratch
+
+        yield start
+        for mine, process in started:
+            mine.close()
+            process.kill()
+            process.wait()
+
+    def test_it_says_that_it_is_ready_and_ends_with_the_other_end(self, server):
+        mine, process, scratch = server("numpy")
+        assert protocol.receive(mine)[0] == {"ready": process.pid}
+        mine.close()
+        process.wait(5)
+        assert not scratch.exists()
+
+    def test_a_missing_framework_is_said_and_the_server_stays(self, server, tmp_path):
+        (tmp_path / "jax.py").write_text("raise ImportError('no jax here')\n")
+        mine, process, _ = server("jax", PYTHONPATH=f"{tmp_path}:{HERE.parents[1]}")
+        assert protocol.receive(mine)[0] == {"missing": "jax cannot be imported (no jax here)"}
+        assert process.poll() is None
+        mine.close()
+        process.wait(5)
+
+    def test_an_import_may_fail_in_any_way(self, server, tmp_path):
+        (tmp_path / "jax.py").write_text("raise OSError('libjax.so: wrong ELF class')\n")
+        mine, _, _ = server("jax", PYTHONPATH=f"{tmp_path}:{HERE.parents[1]}")
+        assert "wrong ELF class" in protocol.receive(mine)[0]["missing"]
+
+    @pytest.mark.parametrize("moment", ["at its start", "while it imports"])
+    def test_one_that_is_not_ready_dies_with_the_run(self, living, tmp_path, moment):
+        reached = tmp_path / "reached"
+        (tmp_path / "jax.py").write_text(
+            f"import threading\nopen({str(reached)!r}, 'w').close()\nthreading.Event().wait()\n"
+        )
+        code = """
+from harness.run.processes.worker_process.worker_process import Processes
+import threading
+executor = Processes(["jax"], "cpu")
+print(executor.folder, flush=True)
+threading.Event().wait()
+"""
+        mark = str(tmp_path)
+        path = f"{tmp_path}:{HERE.parents[1]}"
+        environment = {**os.environ, "SEQSWEEP_TEST_RUN": mark, "PYTHONPATH": path}
+        with killed_at_last([sys.executable, "-c", code], environment) as run:
+            folder = Path(run.stdout.readline().strip())
+            assert eventually(lambda: len(living(mark)) == 2, 5)
+            assert moment == "at its start" or eventually(reached.exists, 5)
+        assert eventually(lambda: not living(mark), 1)
+        shutil.rmtree(folder, ignore_errors=True)  # maybe nobody was there yet who would remove it

@@ -1,0 +1,85 @@
+import json
+
+import psutil
+import pytest
+
+from harness.worker import fingerprint as fingerprint_module
+
+CODE = """
+import runpy, sys
+sys.argv = ["conditions", "cpu", "2"]
+runpy.run_module("harness.worker.fingerprint", run_name="__main__")
+print()
+print([name for name in ("torch", "jax", "numpy") if name in sys.modules])
+"""
+
+
+@pytest.fixture(scope="module")
+def lines(printed):
+    return printed(CODE)
+
+
+@pytest.fixture(scope="module")
+def facts(lines):
+    return json.loads(lines[0])
+
+
+def test_no_framework_is_loaded_for_its_version(lines):
+    assert lines[1] == "[]"
+
+
+def test_a_fingerprint_holds_what_must_be_equal(facts):
+    fingerprint = facts["fingerprint"]
+    assert (fingerprint["device"], fingerprint["threads"]) == ("cpu", 2)
+    assert fingerprint["cores"] == len(psutil.Process().cpu_affinity())
+    assert fingerprint["versions"]["numpy"] == fingerprint_module.version("numpy")
+    assert {"cpu", "governor", "kernel", "python", "flags", "memory_gib"} <= set(fingerprint)
+    assert "gpu" not in fingerprint
+
+
+def test_an_environment_holds_what_was_only_so(facts):
+    assert {"time", "load", "available_bytes", "git", "steal_s"} == set(facts["environment"])
+    assert not set(facts["environment"]) & set(facts["fingerprint"])
+    assert set(facts["installed"]) >= {"torch", "jax", "libtpu"}
+
+
+def test_the_same_machine_has_the_same_fingerprint(facts):
+    again = json.loads(json.dumps(fingerprint_module.fingerprint("cpu", 2)))
+    assert again == facts["fingerprint"]
+
+
+def test_flags_that_change_programs_are_part_of_it(monkeypatch):
+    monkeypatch.setattr(fingerprint_module.cpuinfo, "get_cpu_info", dict)  # takes a second
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    flags = fingerprint_module.fingerprint("cpu", 1)["flags"]
+    assert flags["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
+    assert "OMP_NUM_THREADS" not in flags
+
+
+def test_a_package_that_is_not_installed_has_no_version():
+    assert fingerprint_module.version("no-such-package") is None
+
+
+def test_a_gpu_is_described_as_nvidia_smi_does(monkeypatch, tmp_path):
+    program = tmp_path / "nvidia-smi"
+    program.write_text(
+        '#!/bin/sh\necho "H200, 570.1, 143771 MiB, 1980 MHz, 700.00 W"\necho "$@" >>"$0.log"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
+    assert fingerprint_module.gpu() == {
+        "name": "H200",
+        "driver_version": "570.1",
+        "memory.total": "143771 MiB",
+        "clocks.max.sm": "1980 MHz",
+        "power.limit": "700.00 W",
+    }
+    assert "--id=3" in (tmp_path / "nvidia-smi.log").read_text()
+
+
+def test_no_gpu_is_a_reason(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "nvidia-smi" in fingerprint_module.gpu()["unavailable"]
+    assert fingerprint_module.git() is None

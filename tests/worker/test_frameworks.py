@@ -1,0 +1,148 @@
+import importlib
+import mmap
+
+import numpy as np
+import pytest
+
+from harness.catalog.arrays import Array, numpy_dtype
+from harness.core.errors import Unsupported
+from harness.worker.frameworks import base as frameworks
+from harness.worker.frameworks.base import Patience, match
+
+NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
+DTYPES = ["f32", "bf16", "f16", "i32", "bool", "c64"]
+PATIENCE = Patience(10.0, 1 << 40)
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def framework(request):
+    pytest.importorskip(request.param)
+    made = frameworks.get(request.param)
+    made.start("cpu", 1, wide=True)
+    yield made
+    made.start("cpu", 1, wide=False)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "f64", "i64"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+def test_arrays_come_back_as_they_went(framework, dtype, shape):
+    array = np.asarray(np.random.default_rng(2).standard_normal(shape) * 9).astype(numpy_dtype(dtype))
+    array.flags.writeable = False
+    again = framework.get(framework.put({"b": (array,), "a": array}))
+    assert list(again) == ["b", "a"]
+    for leaf in (again["a"], again["b"][0]):
+        assert (leaf.dtype, leaf.shape) == (array.dtype, shape)
+        assert leaf.tobytes() == array.tobytes()
+
+
+SIZE = 64 << 20
+
+
+def test_what_was_put_is_a_copy(framework):
+    array = np.arange(4.0)
+    put = framework.put(array)
+    array[:] = 7
+    assert framework.get(put).tolist() == [0, 1, 2, 3]
+
+
+def test_refilling_gives_the_new_values_in_the_same_storage_where_it_can_change(framework):
+    target = framework.put({"b": np.zeros(3), "a": np.zeros(2)})
+    again = framework.refill(target, {"b": np.arange(3.0), "a": np.ones(2)})
+    assert framework.get(again["b"]).tolist() == [0, 1, 2]
+    assert framework.get(again["a"]).tolist() == [1, 1]
+    if "Jax" not in type(framework).__name__:
+        assert again["b"] is target["b"]
+
+
+@pytest.mark.parametrize("stranger", [None, "text", 3, [1.0, 2.0], {"a": object()}])
+def test_a_result_that_is_no_array_is_refused(framework, stranger):
+    with pytest.raises(TypeError, match="the callable returned"):
+        framework.get(stranger)
+
+
+def test_a_device_it_has_not_is_refused_with_a_remedy(framework):
+    with pytest.raises(Unsupported, match=r"(?i)tpu"):
+        framework.start("tpu", 1, wide=False)
+    with pytest.raises(Unsupported, match=r"pip install|runs on the cpu"):
+        framework.start("cuda", 1, wide=False)
+
+
+def test_on_the_cpu_time_is_the_hosts(framework):
+    method, cache, read = framework.timer()
+    assert (method, cache) == ("wall", "rotated")
+    assert read(lambda: framework.put(np.ones(3)), 2) > 0
+
+
+def test_memory_on_the_cpu_is_the_processs(framework):
+    rise = framework.rise()
+    with mmap.mmap(-1, SIZE) as fresh:  # numpy might reuse pages that are resident already
+        fresh.write(b"1" * SIZE)
+        assert rise() >= SIZE * 0.9
+
+
+def test_a_cotangent_of_another_form_is_refused():
+    match([np.ones(3)], [np.ones(3)])
+    with pytest.raises(TypeError, match=r"have the shapes \[\(2,\)\]; the reference's have \[\(3,\)\]"):
+        match([np.ones(3)], [np.ones(2)])
+
+
+class TestNumpy:
+    @pytest.fixture
+    def numpy(self):
+        return frameworks.get("numpy")
+
+    def test_only_the_arguments_are_known_beforehand(self, numpy):
+        shapes = {"x": Array((4, 8), "f32"), "unused": Array((100,), "f64")}
+        prepared = numpy.prepare(lambda x: x + 1, ("x",), shapes, "fwd", PATIENCE)
+        assert prepared.static.argument_bytes == 128
+        assert set(prepared.static.unavailable) >= {"temp_bytes", "flops", "program"}
+        call = prepared.bind({"x": np.zeros(2), "unused": None}, None)
+        assert call().tolist() == [1, 1]
+
+    @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
+    def test_it_has_no_backward(self, numpy, mode):
+        with pytest.raises(Unsupported, match=f"numpy has no {mode}; use mode fwd"):
+            numpy.prepare(lambda x: x, ("x",), {"x": Array((1,), "f32")}, mode, PATIENCE)
+
+    def test_its_blas_keeps_to_the_threads_given(self, printed):
+        code = """
+import ctypes, re
+from pathlib import Path
+import numpy as np
+from harness.worker.frameworks.numpy_ import limit_blas
+paths = set(re.findall(r"/\\S*openblas\\S*", Path("/proc/self/maps").read_text()))
+for path in paths:
+    for name in ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads"):
+        if hasattr(ctypes.CDLL(path), name):
+            limit_blas(2)
+            before = getattr(ctypes.CDLL(path), name)()
+            limit_blas(1)
+            print(before, getattr(ctypes.CDLL(path), name)())
+"""
+        assert set(printed(code, OPENBLAS_NUM_THREADS="2")) <= {"2 1"}
+
+
+def test_every_framework_has_the_same_face():
+    for name in ("numpy", "torch", "jax"):
+        pytest.importorskip(name)
+        module = importlib.import_module(f"harness.worker.frameworks.{name}_")
+        assert callable(module.preload)
+        verbs = ("start", "prepare", "put", "refill", "get", "sync", "timer", "rise")
+        assert all(callable(getattr(module.FRAMEWORK, verb)) for verb in verbs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_preloading_starts_no_thread_and_no_backend(printed, name):
+    code = """
+import os, sys
+from harness.worker.frameworks import base as frameworks
+frameworks.preload([sys.argv[1]])
+print(len(os.listdir("/proc/self/task")))
+if "jax" in sys.modules:
+    from jax._src import xla_bridge
+    assert not xla_bridge._backends
+print([other for other in ("numpy", "torch", "jax", "scipy", "pandas") if other in sys.modules])
+"""
+    tasks, loaded = printed(code, name, OPENBLAS_NUM_THREADS="1")
+    assert tasks == "1"
+    assert {"torch", "jax"} & set(eval(loaded)) == {name} - {"numpy"}

@@ -1,0 +1,97 @@
+"""Every way to misbehave ends in a typed status with one sentence, and touches nobody else."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.catalog.loading import load
+
+HERE = Path(__file__).parent
+HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "meddling", "odd"))
+SHORT = {"hangs": 0.5, "grips": 0.5, "stops_itself": 0.5}
+
+
+def outcomes(path):
+    """(name, framework, status, part of the sentence) of each implementation that a plugin declares."""
+    module = load(str(path))
+    found = []
+    for name, (status, says) in module.OUTCOMES.items():
+        framework = vars(module)[name].framework if name in vars(module) else "numpy"
+        marks = [getattr(pytest.mark, framework)] if framework != "numpy" else []
+        found.append(pytest.param(name, framework, status, says, marks=marks, id=name))
+    return found
+
+
+@pytest.mark.parametrize(("name", "framework", "status", "says"), outcomes(HOSTILE))
+def test_misbehaviour_ends_as_documented(topk, name, framework, status, says):
+    ended, sentence = topk.outcome(topk.spawn(framework, f"topk/{name}", HOSTILE), SHORT.get(name, 30.0))
+    assert (ended, says in sentence) == (status, True), sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(("name", "framework", "status", "says"), outcomes(MEDDLING))
+def test_meddling_is_named_and_leaves_the_answer_right(topk, name, framework, status, says):
+    ended, sentence = topk.outcome(topk.spawn(framework, f"topk/{name}", MEDDLING))
+    assert (ended, says in sentence) == (status, True), sentence
+
+
+@pytest.mark.parametrize(("what", "framework", "status", "says"), outcomes(ODD))
+def test_an_odd_result_ends_as_documented(topk, what, framework, status, says):
+    ended, sentence = topk.outcome(topk.spawn(framework, "topk/returns", ODD, options={"what": what}))
+    assert (ended, says in sentence) == (status, True), sentence
+    assert "\n" not in sentence
+
+
+def test_one_that_prints_without_end_fills_no_disk(topk):
+    ended, _ = topk.outcome(topk.spawn("numpy", "topk/chatters", HOSTILE), 1.0)
+    assert ended in {"timeout", "crashed"}
+    folder = topk.lab.executor.folder
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 64 << 20
+
+
+def test_results_are_removed_once_they_are_judged(topk):
+    before = set(topk.folder.iterdir())
+    assert {"set0", "set1"} <= {path.name for path in before}
+    worker = topk.spawn("numpy", "topk/behaves", HOSTILE)
+    worker.ask("prepare", 60, trace_s=1.0)
+    result = worker.ask("check", 60, cotangent=None)["result"]
+    assert set(topk.folder.iterdir()) - before == {topk.folder / result}
+    assert topk.judge(result)["correctness"]["passed"]
+    worker.close()
+    assert set(topk.folder.iterdir()) == before
+
+
+def test_no_half_written_result_stays(topk):
+    before = set(topk.folder.iterdir())
+    topk.outcome(topk.spawn("numpy", "topk/returns", ODD, options={"what": "objects"}))
+    assert set(topk.folder.iterdir()) == before
+
+
+@pytest.mark.torch
+def test_neighbours_do_not_notice(topk):
+    def evidence():
+        """Static figures but for their times, cost and verdict of two that behave."""
+        found = []
+        for framework, name, module in (
+            ("numpy", "topk/behaves", HOSTILE),
+            ("torch", "topk/torch_topk", "impls.topk.torch_topk"),
+        ):
+            worker = topk.spawn(framework, name, module)
+            prepared, verdict = topk.evidence(worker)
+            worker.close()
+            for volatile in ("lower_s", "compile_s"):
+                prepared["static"].pop(volatile)
+            found.append((prepared["static"], prepared["cost"], verdict))
+        return found
+
+    alone = evidence()
+    assert all(verdict["correctness"]["passed"] for _, _, verdict in alone)
+    hostile = [topk.spawn("numpy", f"topk/{name}", MEDDLING) for name in load(str(MEDDLING)).OUTCOMES]
+    for worker in hostile:
+        topk.evidence(worker)
+    beside = evidence()
+    for worker in hostile:
+        worker.close()
+    for name in ("aborts", "closes_descriptors", "mumbles"):
+        topk.outcome(topk.spawn("numpy", f"topk/{name}", HOSTILE))
+    assert alone == beside == evidence()

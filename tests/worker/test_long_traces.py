@@ -1,0 +1,162 @@
+"""Traces of a million tokens: what is extrapolated is exact, and nothing of that size is allocated."""
+
+import pytest
+
+from impls.attention.family import FAMILY as ATTENTION
+from impls.mla.family import FAMILY as MLA
+
+pytestmark = pytest.mark.torch
+MODES = ("fwd", "bwd", "fwd_bwd")
+SMALL = {"heads": 2, "kv_heads": 1, "head_dim": 64}
+MIB = 1 << 20
+FIGURES = (
+    "argument_bytes",
+    "output_bytes",
+    "temp_bytes",
+    "alias_bytes",
+    "peak_bytes",
+    "flops",
+    "flops_source",
+)
+
+
+@pytest.fixture(scope="module")
+def tracing():
+    """Gives (trace(length), the whole length) of an implementation; a trace is (figures, survey)."""
+    torch = pytest.importorskip("torch")
+    from harness.worker.frameworks import torch_, torch_extrapolation, torch_trace
+    from harness.worker.frameworks.base import Patience
+
+    def make(family, name, mode, **workload):
+        w = family.workload(**workload)
+        function = getattr(__import__(f"impls.{family.name}.{name}", fromlist=[name]), name)(w)
+        used = {k: shape for k, shape in family.shapes(w).items() if k in function.__code__.co_varnames}
+        cpu = torch.device("cpu")
+
+        def bind(inputs, cotangent):
+            return torch_.FRAMEWORK.bind(function, tuple(used), mode, inputs, cotangent)
+
+        def at(length):
+            survey, own = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
+            with torch.set_grad_enabled(mode != "fwd"):
+                static = torch_trace.figures(
+                    bind,
+                    lambda: {k: torch_._empty(own[k], cpu) for k in own},
+                    Patience(60.0, 1 << 60),
+                    survey,
+                )
+            return static, survey
+
+        return at, torch_extrapolation.longest(used)
+
+    return make
+
+
+def same(one, other):
+    return [getattr(one, name) for name in FIGURES] == [getattr(other, name) for name in FIGURES]
+
+
+def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
+    from harness.worker.frameworks.torch_extrapolation import continued
+
+    def parabola(x):
+        return 3 * x * x - 7 * x + 10**15
+
+    assert continued([parabola(x) for x in range(2, 7)], 10**6) == parabola(10**6 + 2)
+    assert continued([5, 5, 5, 5, 5], 99) == 5
+    assert continued([x**3 for x in range(5)], 9) is None
+    assert continued([1, 2, 3, 4, 6], 9) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "mode", "fields"),
+    [
+        *((ATTENTION, "dense_chunked", mode, SMALL) for mode in MODES),
+        (ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL),
+        (ATTENTION, "dsa_gather", "fwd", {**SMALL, "gated": False, "indexer_heads": 2, "topk": 512}),
+        (MLA, "naive_chunked", "fwd_bwd", {}),
+    ],
+)
+def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, name, mode, fields):
+    from harness.worker.frameworks import torch_extrapolation
+
+    monkeypatch.setattr(torch_extrapolation, "MOST_OPERATORS", 100)
+    trace, whole = tracing(family, name, mode, seq=8 << 10, **fields)
+    guess, (exact, _) = torch_extrapolation.figures(trace, whole), trace(whole)
+    assert same(guess, exact)
+    assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 5 traces over ")
+    assert "extrapolated" in guess.unavailable["program"]
+
+
+def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
+    from harness.worker.frameworks import torch_extrapolation
+
+    def chosen(trace):
+        return torch_extrapolation.figures(trace, 1 << 20).unavailable.get("flops", "")
+
+    trace, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 20, **SMALL)
+    assert chosen(trace) == ""
+    monkeypatch.setattr(torch_extrapolation, "cut", lambda shapes, length: {n: shapes[n] for n in shapes})
+    odd, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 12, **SMALL)
+    assert chosen(odd) == "traced whole"
+
+    def jumps(length):
+        static, survey = trace(length)
+        survey.places["odd"] = [length % 3] * 3
+        return static, survey
+
+    monkeypatch.undo()
+    assert "cannot be extrapolated" in chosen(jumps)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["nsa_mslk", "nsa_paper", "dense_chunked", "dense"])
+def test_the_short_way_through_an_operator_is_the_modes(tracing, monkeypatch, name, mode):
+    from harness.worker.frameworks.torch_fake_ops import Fakes
+
+    trace, whole = tracing(ATTENTION, name, mode, seq=2048, dtype="bf16", **SMALL)
+    quick, _ = trace(whole)
+    monkeypatch.setattr(Fakes, "call", lambda _self, func, args, kwargs: func(*args, **kwargs))
+    slow, _ = trace(whole)
+    assert same(quick, slow)
+    assert quick.program == slow.program
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_dense_attention_counts_what_it_costs(tracing, causal):
+    n = 1 << 16
+    pairs = n * (n + 1) // 2 if causal else n * n
+    found = {
+        mode: tracing(ATTENTION, "dense", mode, seq=n, causal=causal, **SMALL)[0](n)[0] for mode in MODES
+    }
+    forward = 4 * 2 * 64 * pairs
+    assert found["fwd"].flops == forward
+    assert found["bwd"].flops == 5 * forward // 2
+    assert found["fwd_bwd"].flops == 7 * forward // 2
+    cost = ATTENTION.cost(ATTENTION.workload(seq=n, causal=causal, **SMALL)).flops
+    assert found["fwd"].flops == pytest.approx(cost, rel=2 / n)
+    query, key = 4 * n * 2 * 64, 4 * n * 64
+    assert found["fwd"].argument_bytes == query + 2 * key
+    assert found["fwd"].peak_bytes == 2 * query + 2 * key + 4 * 2 * n, "and the softmax's sums, one a row"
+
+
+@pytest.mark.parametrize("name", ["dense_chunked", "nsa_mslk", "dense"])
+def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, name):
+    seq = 1 << 20
+    w = ATTENTION.workload(seq=seq, **SMALL)
+    workload = {axis: getattr(w, axis) for axis in w.__dataclass_fields__}
+    worker = lab.spawn(
+        "case",
+        "torch",
+        f"attention/{name}",
+        f"impls.attention.{name}",
+        tmp_path,
+        workload=workload,
+        memory_bytes=1024 * MIB,
+    )
+    try:
+        static = worker.ask("prepare", 120, trace_s=50.0)["static"]
+    finally:
+        worker.close()
+    assert static["flops"] > ATTENTION.cost(w).flops / 100
+    assert static["peak_bytes"] > 4 * seq * 64 * 6 > 1024 * MIB, "what it would take to run it"

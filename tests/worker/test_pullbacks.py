@@ -1,0 +1,136 @@
+"""Both frameworks' backwards on a function whose gradients are known in closed form."""
+
+import numpy as np
+import pytest
+
+from harness.catalog.arrays import Array
+from harness.core.errors import Unsupported
+from harness.worker import array_files
+from harness.worker.frameworks import base as frameworks
+from harness.worker.frameworks.base import Patience
+
+NAMES = [pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
+SHAPES = {
+    "count": Array((3,), "i32"),
+    "phase": Array((3,), "c64"),
+    "x": Array((3,), "f64"),
+    "weights": {"z": Array((3,), "f64"), "a": Array((3,), "f64"), "index": Array((3,), "i64")},
+    "idle": Array((2, 2), "f64"),
+}
+INPUTS = {
+    "count": np.array([1, 2, 3], np.int32),
+    "phase": np.array([1j, 1, 1 + 1j], np.complex64),
+    "x": np.array([2.0, 3.0, 5.0]),
+    "weights": {"z": np.array([7.0, 8.0, 9.0]), "a": np.ones(3), "index": np.array([2, 0, 1])},
+    "idle": np.zeros((2, 2)),
+}
+SEEDS = (np.array([1.0, 10.0, 100.0]), np.array(0.5))
+EXPECTED = {
+    "x": SEEDS[0] * INPUTS["weights"]["z"] * INPUTS["count"] + 2 * INPUTS["x"] * SEEDS[1],
+    "weights": {"z": SEEDS[0] * INPUTS["x"] * INPUTS["count"], "a": np.zeros(3)},
+    "idle": np.zeros((2, 2)),
+}
+
+
+def function(idle, weights, x, phase, count):
+    """A dict and an integer part among the results: y = x z count, s = Σx², and the counts again."""
+    return {"y": x * weights["z"] * count, "s": (x * x).sum(), "n": count + weights["index"]}
+
+
+ORDER = ("s", "y")  # cotangents stand in the order of the sorted names of the floating parts
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def framework(request):
+    pytest.importorskip(request.param)
+    made = frameworks.get(request.param)
+    made.start("cpu", 1, wide=True)
+    yield made
+    made.start("cpu", 1, wide=False)
+
+
+def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHAPES)):
+    """The timed call. torch's is bound without its trace, which would fork this process."""
+    inputs = framework.put(INPUTS)
+    cotangent = None if mode == "fwd" else framework.put(seeds)
+    if hasattr(framework, "bind"):
+        import torch
+
+        with torch.set_grad_enabled(mode != "fwd"):
+            call = framework.bind(function, names, mode, inputs, cotangent)
+
+        def with_grad():
+            with torch.set_grad_enabled(mode != "fwd"):
+                return call()
+
+        return with_grad
+    return framework.prepare(function, names, SHAPES, mode, Patience(10, 1 << 40)).bind(inputs, cotangent)
+
+
+def same(got, want):
+    assert array_files.map_leaves(got, lambda leaf: np.asarray(leaf).tolist()) == array_files.map_leaves(
+        want, lambda leaf: np.asarray(leaf).tolist()
+    )
+
+
+@pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
+def test_gradients_stand_under_their_inputs_names(framework, mode):
+    call = bound(framework, function, mode)
+    for _ in range(2):
+        result = framework.get(call())
+        assert set(result) == ({"gradients"} if mode == "bwd" else {"gradients", "result"})
+        same(result["gradients"], EXPECTED)
+
+
+@pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
+def test_a_result_keeps_its_form(framework, mode):
+    result = framework.get(bound(framework, function, mode)())
+    result = result if mode == "fwd" else result["result"]
+    x, weights, count = INPUTS["x"], INPUTS["weights"], INPUTS["count"]
+    same(result, {"y": x * weights["z"] * count, "s": np.sum(x * x), "n": count + weights["index"]})
+
+
+def test_only_named_inputs_have_gradients(framework):
+    call = bound(framework, lambda x: (x * x).sum(), "bwd", (SEEDS[1],), ("x",))
+    same(framework.get(call()), {"gradients": {"x": INPUTS["x"]}})
+
+
+@pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
+def test_a_cotangent_of_another_form_is_refused(framework, mode):
+    with pytest.raises(TypeError, match="the floating parts of the result have the shapes"):
+        bound(framework, lambda x: x, mode, (np.ones(4),), ("x",))()
+
+
+@pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
+def test_what_depends_on_no_input_has_no_backward(framework, mode):
+    with pytest.raises((TypeError, Unsupported), match=r"no backward|the shapes"):
+        bound(framework, lambda count: count + 1, mode, (np.ones(3),), ("count",))()
+
+
+@pytest.mark.jax
+class TestJax:
+    @pytest.fixture
+    def jax_framework(self):
+        pytest.importorskip("jax")
+        made = frameworks.get("jax")
+        made.start("cpu", 1, wide=False)
+        return made
+
+    def static(self, framework, mode, function=None):
+        shapes = {"x": Array((64, 32), "f32"), "y": Array((32, 16), "f32"), "idle": Array((999,), "f32")}
+        function = function or (lambda x, y, idle: x @ y)
+        return framework.prepare(function, tuple(shapes), shapes, mode, Patience(10, 1 << 40)).static
+
+    def test_a_pullback_is_a_program_of_its_own(self, jax_framework):
+        product, result = 2 * 64 * 32 * 16, 4 * 64 * 16
+        inputs = 4 * (64 * 32 + 32 * 16)
+        forward, backward = self.static(jax_framework, "fwd"), self.static(jax_framework, "bwd")
+        assert (forward.flops, forward.argument_bytes) == (product, inputs), "an unused input is no argument"
+        assert (backward.flops, backward.argument_bytes) == (2 * product, inputs + result)
+        assert self.static(jax_framework, "fwd_bwd").flops == 3 * product
+        assert len({forward.program, backward.program}) == 2
+
+    def test_compiling_is_timed_apart_from_lowering(self, jax_framework):
+        static = self.static(jax_framework, "fwd")
+        assert static.lower_s > 0
+        assert static.compile_s > 0

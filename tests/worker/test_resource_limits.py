@@ -1,0 +1,118 @@
+"""Limits are the process's own, so each is tried in a process of its own."""
+
+import pytest
+
+from harness.worker import resource_limits
+
+MIB = 1 << 20
+
+
+def test_memory_is_capped_at_what_is_mapped_now_and_the_limit(printed):
+    lines = printed("""
+from harness.worker import resource_limits
+resource_limits.cap_memory(64 << 20)
+kept = bytearray(48 << 20)
+try:
+    more = bytearray(32 << 20)
+except MemoryError:
+    print("refused")
+with resource_limits.lifted():
+    more = bytearray(32 << 20)
+    print("lifted")
+try:
+    again = bytearray(32 << 20)
+except MemoryError:
+    print("refused again")
+""")
+    assert lines == ["refused", "lifted", "refused again"]
+
+
+def test_no_file_grows_beyond_its_cap(printed, tmp_path):
+    lines = printed(
+        """
+import sys
+from harness.worker import resource_limits
+resource_limits.cap_files(1 << 20)
+with open(sys.argv[1], "wb", buffering=0) as file:
+    file.write(bytes(1 << 20))
+    try:
+        file.write(b"more")
+    except OSError as error:
+        print(error.strerror)
+with resource_limits.lifted(), open(sys.argv[1], "ab", buffering=0) as file:
+    print(file.write(b"more"))
+""",
+        str(tmp_path / "file"),
+    )
+    assert lines == ["File too large", "4"]
+
+
+def test_the_rise_is_that_above_what_was_resident(printed):
+    lines = printed("""
+from harness.worker import resource_limits
+before = bytearray(200 << 20)
+rise = resource_limits.rise()
+during = bytearray(100 << 20)
+del during
+small = bytearray(10 << 20)
+print(rise() >> 20)
+again = resource_limits.rise()
+print(again() >> 20)
+""")
+    assert 95 <= int(lines[0]) <= 110, "neither what was there before, nor only what is there now"
+    assert int(lines[1]) <= 5, "an earlier peak is forgotten"
+
+
+def test_a_process_volunteers_and_keeps_to_its_cores(printed):
+    lines = printed("""
+import os
+from pathlib import Path
+from harness.worker import resource_limits
+resource_limits.volunteer()
+resource_limits.pin(1)
+print(Path("/proc/self/oom_score_adj").read_text().strip(), len(os.sched_getaffinity(0)))
+resource_limits.pin(500)
+print(len(os.sched_getaffinity(0)))
+""")
+    assert lines == ["1000 1", "1"]
+
+
+def test_where_the_kernel_forgets_no_peak_there_is_no_rise(monkeypatch):
+    monkeypatch.setattr(
+        resource_limits.Path, "write_text", lambda *_: (_ for _ in ()).throw(PermissionError())
+    )
+    assert resource_limits.rise()() is None
+
+
+def chained():
+    error = ValueError("it failed")
+    error.__cause__ = MemoryError()
+    return error
+
+
+def circular():
+    error = ValueError("it failed")
+    error.__cause__ = KeyError("other")
+    error.__cause__.__cause__ = error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "oom"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
+        (ValueError("RESOURCE_EXHAUSTED: Out of memory"), True),
+        (chained(), True),
+        (circular(), False),
+        (ValueError("shapes differ"), False),
+        (None, False),
+    ],
+)
+def test_exhausted_memory_is_recognised(error, oom):
+    assert resource_limits.is_oom(error) is oom
+
+
+def test_a_message_is_one_short_line():
+    assert resource_limits.said(ValueError("a\n  b" * 1000)) == resource_limits.said(ValueError("a b" * 1000))
+    assert len(resource_limits.said(ValueError("x" * 1000))) == 300

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from harness.worker.row_sampling import choose_rows, rows_to_judge
+
+
+def seed():
+    return np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    ("count", "tile"), [(1, 1), (5, 1), (1000, 256), (1024, 256), (1025, 256), (300, 512), (2, 1)]
+)
+@pytest.mark.parametrize("wanted", [1, 8, 64, 5000])
+def test_first_and_last_rows_and_tile_edges_are_always_chosen(count, tile, wanted):
+    rows = choose_rows(count, tile, wanted, seed())
+    assert np.array_equal(rows, np.unique(rows))
+    assert (rows[0], rows[-1]) == (0, count - 1)
+    assert len(rows) == max(min(wanted, count), len(choose_rows(count, tile, 1, seed())))
+    if 1 < tile < count:
+        last = (count - 1) // tile * tile
+        assert {tile - 1, tile, last - 1, last} <= set(rows)
+
+
+def test_the_choice_is_seeded():
+    rows = [choose_rows(10_000, 64, 100, np.random.default_rng(s)) for s in (1, 1, 2)]
+    assert np.array_equal(rows[0], rows[1])
+    assert not np.array_equal(rows[0], rows[2])
+
+
+def decide(count, fixed, per_row, passes=1):
+    """The decision for a reference that takes `fixed` seconds and `per_row` for each row; rows asked for."""
+    asked = []
+
+    def seconds(rows):
+        asked.append(len(rows))
+        return fixed + per_row * len(rows)
+
+    return rows_to_judge(count, 64, seconds, passes, seed), asked
+
+
+def test_what_takes_five_seconds_is_judged_whole():
+    assert decide(1000, 0.0, 4.9e-3)[0] is None
+    assert len(decide(1000, 0.0, 5.2e-3)[0]) == 256
+    assert decide(1000, 4.0, 0.9e-3)[0] is None
+
+
+def test_few_rows_are_judged_whole_without_asking():
+    assert decide(64, 100.0, 100.0) == (None, [])
+
+
+def test_a_backward_counts_its_passes():
+    assert decide(1000, 0.0, 2e-3)[0] is None
+    assert len(decide(1000, 0.0, 2e-3, passes=4)[0]) == 256
+
+
+def test_the_first_evaluation_does_not_count():
+    calls = iter([1000.0, 0.01, 0.08])
+    assert rows_to_judge(1000, 64, lambda rows: next(calls), 1, seed) is None
+
+
+def test_the_number_of_rows_is_a_power_of_two_and_never_small():
+    assert len(decide(100_000, 0.0, 1e-3)[0]) == 2048
+    assert len(decide(100_000, 0.0, 0.9e-3)[0]) == 2048
+    assert len(decide(100_000, 100.0, 1e-3)[0]) == 64
+    assert len(decide(100_000, 0.0, 10.0)[0]) == 64

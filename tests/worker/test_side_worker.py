@@ -1,0 +1,228 @@
+"""One process that holds several cases: each has its turns as if it were alone."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.core.errors import SideError, Unsupported
+from harness.core.protocol import Job
+from harness.run.processes.executor import Ended
+from harness.worker import array_files
+from harness.worker import side_worker as arm_module
+
+PLUGIN = """
+from dataclasses import dataclass
+
+from harness import Array, Family, Semantics, axis, implementation, tolerance
+
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+
+
+BOUND = {"f32": 1e-5}
+FAMILY = Family(
+    name="points",
+    question="?",
+    workload=Points,
+    shapes=lambda w: {"x": Array((w.seq,), "f32")},
+    inputs=lambda w, rng: {"x": rng.standard_normal(w.seq)},
+    semantics={
+        "double": Semantics(
+            "double",
+            lambda w, rows: lambda x: 2 * x,
+            tolerance(BOUND),
+            gradient=tolerance(BOUND),
+            framework="torch",
+        )
+    },
+    modes=("fwd", "fwd_bwd"),
+)
+
+
+@implementation(framework="numpy", semantics="double")
+def twice(w: Points):
+    return lambda x: 2 * x
+
+
+@implementation(framework="numpy", semantics="double")
+def thrice(w: Points):
+    return lambda x: 3 * x
+
+
+@implementation(framework="numpy", semantics="double")
+def refuses(w: Points):
+    from harness import Unsupported
+    raise Unsupported("not here; elsewhere")
+
+
+@implementation(framework="torch", semantics="double")
+def graded(w: Points):
+    import torch
+    return lambda x: x * (2 if torch.is_grad_enabled() else 3)
+"""
+X = np.arange(8, dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A group's arrays, as a desk would leave them, and the plugin."""
+    (tmp_path / "points.py").write_text(PLUGIN)
+    for index in range(2):
+        array_files.write(tmp_path / f"set{index}", {"x": X + index})
+        array_files.write(tmp_path / f"cotangent{index}", (np.ones_like(X),))
+    array_files.write(tmp_path / "cotangent-double", (np.ones_like(X),))
+    return tmp_path
+
+
+def job_of(folder, name="twice", framework="numpy", mode="fwd", **more):
+    return Job(
+        role="case",
+        framework=framework,
+        implementation=f"points/{name}",
+        module=str(folder / "points.py"),
+        options={},
+        workload={"seq": 8},
+        mode=mode,
+        device="cpu",
+        group="a group",
+        folder=str(folder),
+        seed=0,
+        threads=1,
+        memory_bytes=1 << 30,
+        **more,
+    )
+
+
+class Held:
+    """A side's process with the cases that it holds, by name."""
+
+    def __init__(self, lab, folder, framework="numpy", **more):
+        self.folder = folder
+        self.process = lab.spawn("arm", framework, "", "", folder, **more)
+
+    def hold(self, key, *what, **more):
+        assert self.process.ask("hold", 60, case=key, job=job_of(self.folder, *what, **more).to_json()) == {}
+        return self.turn(key, "prepare", trace_s=0.0)
+
+    def turn(self, key, verb, **arguments):
+        return self.process.ask("turn", 60, case=key, asks=verb, **arguments)
+
+    def result(self, key, verb="check", cotangent=None):
+        return array_files.read(self.folder / self.turn(key, verb, cotangent=cotangent)["result"])
+
+
+@pytest.fixture
+def held(lab, folder):
+    made = []
+
+    def make(*what, **more):
+        made.append(Held(lab, folder, *what, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.close()
+
+
+def test_two_cases_take_turns_in_one_process(held):
+    arm = held()
+    for key, name in (("1", "twice"), ("2", "thrice")):
+        assert arm.hold(key, name)["input_bytes"] == X.nbytes
+    for key, factor in (("2", 3), ("1", 2), ("2", 3)):
+        np.testing.assert_array_equal(arm.result(key), factor * X)
+    for key in "12":
+        assert arm.turn(key, "ready", sets=2, cotangents=False) == {"method": "wall", "cache": "rotated"}
+    for key in "1212":
+        answer = arm.turn(key, "sample", readings=3, inner=2, warm=False)
+        assert (len(answer["samples_s"]), answer["compiled"]) == (3, 0)
+    for key, factor in (("1", 2), ("2", 3)):
+        np.testing.assert_array_equal(arm.result(key, "recheck"), factor * X)
+
+
+def test_a_case_that_is_dropped_leaves_the_others(held):
+    arm = held()
+    for key in "12":
+        arm.hold(key)
+    assert arm.process.ask("drop", 60, case="1") == {}
+    with pytest.raises(Ended, match="KeyError") as ended:
+        arm.turn("1", "check", cotangent=None)
+    assert ended.value.alive
+    np.testing.assert_array_equal(arm.result("2"), 2 * X)
+
+
+def test_a_case_that_refuses_leaves_the_others(held):
+    arm = held()
+    with pytest.raises(Unsupported, match="not here; elsewhere"):
+        arm.hold("1", "refuses")
+    arm.hold("2")
+    np.testing.assert_array_equal(arm.result("2"), 2 * X)
+
+
+def test_code_from_elsewhere_is_an_error_of_the_side(held, folder, tmp_path_factory):
+    arm = held()
+    elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
+    with pytest.raises(SideError, match=r"was loaded from .*points\.py, not from .*elsewhere"):
+        arm.hold("1", within=elsewhere)
+    arm.hold("2", within=str(folder))
+    np.testing.assert_array_equal(arm.result("2"), 2 * X)
+
+
+@pytest.mark.parametrize(("side", "which"), [("candidate", min), ("base", max)])
+def test_it_compiles_on_its_own_core_and_is_released_to_all(held, side, which):
+    arm, cores = held(side=side), os.sched_getaffinity(0)
+    arm.hold("1")
+    assert os.sched_getaffinity(arm.process.pid) == {which(cores)}
+    assert arm.process.ask("release", 60) == {}
+    assert os.sched_getaffinity(arm.process.pid) == cores
+
+
+@pytest.mark.torch
+def test_gradients_are_recorded_for_the_cases_that_have_a_backward_only(held):
+    arm = held("torch")
+    arm.hold("f", "graded", "torch", "fwd")
+    arm.hold("b", "graded", "torch", "fwd_bwd")
+    arm.hold("n", "twice")
+    forward, both = 3 * X, {"result": 2 * X, "gradients": {"x": np.full_like(X, 2)}}
+    for verb in ("check", "recheck"):
+        if verb == "recheck":
+            arm.turn("b", "ready", sets=2, cotangents=True)
+            arm.turn("f", "ready", sets=2, cotangents=False)
+            for key in "bfbnf":
+                if key != "n":
+                    arm.turn(key, "sample", readings=2, inner=1, warm=False)
+        for key in ("f", "b", "f", "b"):
+            found = arm.result(key, verb, "cotangent-double" if key == "b" else None)
+            np.testing.assert_equal(found, both if key == "b" else forward)
+
+
+def test_a_case_takes_the_process_over_only_from_another(folder, monkeypatch):
+    entered = []
+
+    class Bench:
+        def __init__(self, job):
+            self.name = job.implementation
+
+        def enter(self):
+            entered.append(self.name)
+
+        def do_prepare(self):
+            self.prepared = True
+
+        def do_sample(self):
+            return self.name
+
+    monkeypatch.setattr(arm_module, "CaseWorker", Bench)
+    arm = arm_module.SideWorker(job_of(folder))
+    for key in "ab":
+        arm.do_hold(key, replace(job_of(folder), implementation=key).to_json())
+        arm.do_turn(key, "prepare")
+    assert entered == []  # preparing enters by itself
+    assert [arm.do_turn(key, "sample") for key in "bbaab"] == list("bbaab")
+    assert entered == ["a", "b"]
+    arm.do_drop("b")
+    arm.do_turn("a", "sample")
+    assert entered == ["a", "b", "a"]

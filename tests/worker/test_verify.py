@@ -1,0 +1,116 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from harness import Contract, Judgement, Semantics, exact, tolerance
+from harness.core.errors import Unsupported
+from harness.core.static_figures import plain
+from harness.worker.verify import Expected, draw, judge
+
+
+@dataclass(frozen=True)
+class Workload:
+    dtype: str = "f32"
+
+
+MEANING = Semantics("plain", lambda w, rows: None, exact(), gradient=tolerance({"f32": 1e-5}))
+ROWS = np.array([0, 3, 9])
+PART = np.arange(2 * 3 * 4, dtype=float).reshape(2, 3, 4)
+WHOLE = np.zeros((2, 10, 4))
+WHOLE[:, ROWS] = PART
+ON_ROWS = Expected(PART, ROWS, 10)
+
+
+def verdict(expected, handed, mode="fwd", meaning=MEANING):
+    return judge(meaning, expected, handed, mode, Workload(), {})
+
+
+def test_chosen_rows_are_cut_out_of_a_whole_result():
+    assert verdict(ON_ROWS, WHOLE).passed
+    elsewhere = WHOLE.copy()
+    elsewhere[:, 5] = 7
+    assert verdict(ON_ROWS, elsewhere).passed
+    there = WHOLE.copy()
+    there[1, 9, 2] = -1
+    assert verdict(ON_ROWS, there).reason.startswith("1 elements differ; result[1, 9, 2] is -1.0")
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3, 4), (2, 11, 4), (10, 2, 4)])
+def test_a_result_of_another_shape_is_incorrect_and_no_crash(shape):
+    judged = verdict(ON_ROWS, np.zeros(shape))
+    assert not judged.passed
+    assert judged.reason == f"the result has the shapes [{shape}]; the reference has [(2, 10, 4)]"
+
+
+def test_a_result_of_other_parts_is_incorrect_too():
+    assert "the shapes [(2, 10, 4), (2, 10, 4)]" in verdict(ON_ROWS, (WHOLE, WHOLE)).reason
+    assert not verdict(Expected((PART, PART)), PART).passed
+
+
+GRADIENTS = {"x": np.ones((3, 2)), "weights": {"b": np.full(4, 2.0), "a": np.full(3, 5.0)}}
+BACKWARD = Expected(PART, gradients=GRADIENTS)
+
+
+def test_a_backward_is_judged_by_its_gradients():
+    assert verdict(BACKWARD, {"gradients": GRADIENTS}, "bwd").passed
+    wrong = {**GRADIENTS, "weights": {**GRADIENTS["weights"], "a": np.zeros(3)}}
+    judged = verdict(BACKWARD, {"gradients": wrong}, "bwd")
+    assert judged.reason.startswith("gradient of weights.a is off by")
+    assert judged.figures["gradient_relative_rms"] == 1.0
+
+
+def test_forward_and_backward_are_both_judged():
+    both = {"result": PART, "gradients": GRADIENTS}
+    judged = verdict(BACKWARD, both, "fwd_bwd")
+    assert judged.passed
+    assert {"mismatches", "gradient_relative_rms"} <= set(judged.figures)
+    assert not verdict(BACKWARD, {**both, "result": PART + 1}, "fwd_bwd").passed
+    assert not verdict(BACKWARD, {**both, "gradients": {"x": np.zeros((3, 2))}}, "fwd_bwd").passed
+
+
+def test_an_input_that_only_one_of_both_takes_has_no_gradient_to_judge():
+    assert verdict(BACKWARD, {"gradients": {"x": np.ones((3, 2)), "other": np.ones(9)}}, "bwd").passed
+    judged = verdict(BACKWARD, {"gradients": {"other": np.ones(9)}}, "bwd")
+    assert (judged.passed, "nothing can be judged" in judged.reason) == (False, True)
+    nothing = Semantics("plain", lambda w, rows: None, exact())
+    assert not verdict(BACKWARD, {"gradients": GRADIENTS}, "bwd", nothing).passed
+
+
+def test_a_cotangent_is_drawn_for_every_floating_part_of_the_whole():
+    expected = Expected({"y": PART, "a": np.ones((2, 3)), "i": np.ones((2, 3), int)}, ROWS, 10)
+    seeds = draw(expected, np.float32, np.random.default_rng(0))
+    assert [(seed.shape, seed.dtype) for seed in seeds] == [((2, 10), np.float32), ((2, 10, 4), np.float32)]
+    with pytest.raises(Unsupported, match="no backward"):
+        draw(Expected(np.ones(3, int)), np.float32, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("rows", [None, ROWS])
+def test_a_cotangent_is_zero_where_nothing_is_judged(rows):
+    count = 10 if rows is None else len(rows)
+    marks = np.zeros((2, count), bool)
+    marks[1, 1] = True
+    expected = Expected(np.zeros((2, count, 4)), rows, 10, ambiguous=marks)
+    seeds = draw(expected, np.float32, np.random.default_rng(0))
+    (whole,), (part,) = expected.cotangent(seeds)
+    at = np.arange(10) if rows is None else rows
+    assert np.array_equal(whole[:, at], part)
+    assert not part[1, 1].any()
+    assert not np.delete(whole, at, axis=1).any()
+    kept = ~marks
+    assert np.array_equal(part[kept], seeds[0][:, at][kept])
+    assert (part.dtype, whole.dtype) == (np.float64, np.float32)
+    assert seeds[0][1, at[1]].all(), "the drawn one is left as it is"
+
+
+def test_a_contract_may_give_any_number():
+    contract = Contract("odd", lambda e: Judgement(np.bool_(True), {"a": np.float32(0.5)}))
+    assert verdict(BACKWARD, PART, meaning=Semantics("odd", lambda w, rows: None, contract)).passed
+    assert [plain(v) for v in (np.float32(0.5), np.int64(3), np.inf, np.float64("nan"), None, "x")] == [
+        0.5,
+        3,
+        "inf",
+        "nan",
+        None,
+        "x",
+    ]

@@ -1,0 +1,114 @@
+import pytest
+
+from harness.core.record import Collective
+from harness.xla.collectives import collectives, open_ended, present, size_of
+from harness.xla.hlo import Graph
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("f32[256,256]{1,0:T(8,128)S(1)}", 262144),
+        ("bf16[8]{0:T(8,128)(2,1)}", 16),
+        ("pred[3]", 3),
+        ("s4[3]{0:E(4)}", 2),
+        ("f8e4m3fn[2,5]", 10),
+        ("c64[2]", 16),
+        ("f32[]", 4),
+        ("f32[0,7]", 0),
+        ("f32[<=4,2]", 32),
+        ("token[]", 0),
+        ("(f32[4]{0}, (s32[2], u8[3]), /*index=2*/token[])", 27),
+    ],
+)
+def test_the_bytes_of_a_shape(shape, size):
+    assert size_of(shape) == size
+
+
+PROGRAM = """HloModule sharded, num_partitions=4
+
+%sum (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %ab = f32[] add(%a, %b)
+}
+
+%wrapped (q: f32[64]) -> f32[16] {
+  %q = f32[64] parameter(0)
+  ROOT %scattered = f32[16] reduce-scatter(%q), channel_id=3, dimensions={0}, to_apply=%sum
+}
+
+%body (s: (s32[], f32[16])) -> (s32[], f32[16]) {
+  %s = (s32[], f32[16]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %x = f32[16] get-tuple-element(%s), index=1
+  %go = (f32[16], f32[16], u32[], u32[]) collective-permute-start(%x), source_target_pairs={{0,1},{1,0}}
+  %came = f32[16] collective-permute-done(%go)
+  ROOT %t = (s32[], f32[16]) tuple(%next, %came)
+}
+
+%goes_on (c: (s32[], f32[16])) -> pred[] {
+  %c = (s32[], f32[16]) parameter(0)
+  %j = s32[] get-tuple-element(%c), index=0
+  %end = s32[] constant(10)
+  ROOT %less = pred[] compare(%j, %end), direction=LT
+}
+
+%often (o: f32[16]) -> f32[16] {
+  %o = f32[16] parameter(0)
+  %o1 = f32[16] all-reduce(%o), to_apply=%sum
+  ROOT %o2 = f32[16] all-reduce(%o1), to_apply=%sum
+}
+
+%seldom (r: f32[16]) -> f32[16] {
+  %r = f32[16] parameter(0)
+  ROOT %r1 = f32[16] all-reduce(%r), to_apply=%sum
+}
+
+ENTRY %main (p: f32[64], z: s32[], k: pred[]) -> f32[16] {
+  %p = f32[64] parameter(0)
+  %z = s32[] parameter(1)
+  %k = pred[] parameter(2)
+  %pair = ((f32[64]), (f32[64], s32[4])) all-gather-start(%p, %z), dimensions={0}
+  %gathered = (f32[64], s32[4]) all-gather-done(%pair)
+  %whole = f32[64] get-tuple-element(%gathered), index=0
+  %begun = ((f32[64]), f32[16], u32[]) async-start(%whole), calls=%wrapped
+  %ended = f32[16] async-done(%begun)
+  %zero = s32[] constant(0)
+  %start = (s32[], f32[16]) tuple(START, %ended)
+  %w = (s32[], f32[16]) while(%start), condition=%goes_on, body=%body
+  %y = f32[16] get-tuple-element(%w), index=1
+  ROOT %end = f32[16] conditional(%k, %y, %y), true_computation=%often, false_computation=%seldom
+}
+"""
+
+
+@pytest.mark.parametrize(("start", "turns", "times"), [("%zero", 10, 10), ("%z", None, 1)])
+def test_collectives_count_as_often_as_a_device_makes_them(start, turns, times):
+    graph = Graph(PROGRAM.replace("START", start))
+    assert collectives(graph, {"w": turns}) == (
+        Collective("all-gather", 1, 4 * 64 + 4 * 4),
+        Collective("all-reduce", 2, 2 * 4 * 16),
+        Collective("collective-permute", times, times * 4 * 16),
+        Collective("reduce-scatter", 1, 4 * 16),
+    )
+    assert open_ended(graph, {"w": turns}) is (turns is None)
+    assert present(PROGRAM)
+
+
+def test_of_two_branches_one_may_have_the_count_and_the_other_the_bytes():
+    large = PROGRAM.replace("%r1 = f32[16] all-reduce(%r)", "%r1 = f32[4096] all-reduce(%r)")
+    found = {one.op: one for one in collectives(Graph(large.replace("START", "%zero")), {"w": 10})}
+    assert found["all-reduce"] == Collective("all-reduce", 2, 4 * 4096)
+
+
+def test_what_is_started_as_a_call_is_entered():
+    called = PROGRAM.replace("async-start(%whole), calls=", "call-start(%whole), to_apply=")
+    found = {one.op: one for one in collectives(Graph(called.replace("START", "%zero")), {"w": 10})}
+    assert found["reduce-scatter"] == Collective("reduce-scatter", 1, 4 * 16)
+
+
+def test_operands_are_no_collectives():
+    assert not present("ROOT %t = f32[8] add(f32[8] %all-reduce.3, f32[8] %all-gather)")

@@ -1,0 +1,36 @@
+import os
+import sys
+
+from harness.xla import compiler_log
+
+CUB = (
+    "W1122 00:00:26.300012    2512 sort_rewriter.cc:792] Missing deviceless CUB scratch size data for sort. "
+    "Using fallback sort algorithm rather than SortRewriter, which will be slower at runtime. \n"
+    "To avoid this, compile with a GPU present\n"
+)
+REST = (
+    "I1122 00:00:25.919715    2512 pjrt_api.cc:119] GetPjrtApi was found for cuda\n"
+    "I1122 00:00:25.999008    2512 se_gpu_pjrt_compiler.cc:242] Performing a deviceless compilation.\n"
+    "an implementation prints: fallback\n"
+)
+
+
+def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_dropped():
+    (warning,) = compiler_log.warnings(REST + CUB + CUB)
+    assert warning.startswith("the compiler says: Missing deviceless CUB")
+    assert compiler_log.warnings(REST) == ()
+
+
+def test_a_process_that_will_not_say_it_again_is_spent():
+    assert compiler_log.spent(REST + CUB)
+    assert not compiler_log.spent(REST)
+
+
+def test_what_any_code_writes_to_standard_error_is_captured(capfd):
+    with compiler_log.captured() as said:
+        os.write(2, b"from C\n")
+        print("from Python", file=sys.stderr, flush=True)
+        heard = said()
+    os.write(2, b"afterwards\n")
+    assert "from C\n" in heard
+    assert capfd.readouterr().err.splitlines()[-1] == "afterwards"

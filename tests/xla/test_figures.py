@@ -1,0 +1,214 @@
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(scope="module")
+def figures():
+    jax = pytest.importorskip("jax")
+    from harness.xla import figures as xla_figures
+
+    def compile_and_read(function, *shapes):
+        structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
+        compiled = jax.jit(function).lower(*structs).compile()
+        return xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
+
+    return compile_and_read
+
+
+def test_a_matrix_product_is_counted_exactly(figures):
+    static = figures(lambda a, b: a @ b, (64, 32), (32, 16))
+    assert (static.flops, static.flops_source) == (2 * 64 * 32 * 16, "compiled")
+    assert static.argument_bytes == 4 * (64 * 32 + 32 * 16)
+    assert (static.output_bytes, static.temp_bytes, static.alias_bytes) == (4 * 64 * 16, 0, 0)
+    assert static.bytes_accessed == static.argument_bytes + static.output_bytes
+    assert static.planned_bytes == static.argument_bytes + static.output_bytes
+    assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
+    assert static.unavailable == {
+        "peak_bytes": "leaves temp out on this backend",
+        "optimal_s": "the compiler gives none",
+    }
+    assert (static.collectives, static.body_only) == ((), False)
+
+
+def test_instructions_are_counted_by_opcode_in_fusions_and_loops_too(figures):
+    import jax
+
+    product = figures(lambda a, b: a @ b, (64, 64), (64, 64)).opcodes
+    assert product == {"dot": 1, "fusion": 1, "parameter": 4}
+    scan = figures(
+        lambda x, w: jax.lax.scan(lambda c, _: (c @ w, None), x, None, length=9)[0], (64, 64), (64, 64)
+    )
+    assert (scan.opcodes["while"], scan.opcodes["dot"]) == (1, 1)
+    top = figures(lambda x: jax.lax.top_k(x, 4), (8, 64)).opcodes
+    assert (top["custom-call"], "dot" in top, "sort" in top) == (1, False, False)
+
+
+def test_an_opaque_call_spoils_no_sum(figures):
+    import jax
+
+    static = figures(lambda x, w: jax.lax.top_k(x, 4)[0] @ w, (8, 64), (4, 16))
+    assert static.custom_calls == ("TopK",)
+    assert (static.flops, static.bytes_accessed, static.flops_source) == (None, None, None)
+    assert static.unavailable["flops"] == "the custom call TopK is not counted"
+    assert static.temp_bytes > 0
+
+
+def test_what_is_negative_or_missing_is_unavailable():
+    from harness.xla import figures as xla_figures
+
+    memory = SimpleNamespace(
+        argument_size_in_bytes=8,
+        output_size_in_bytes=-1,
+        temp_size_in_bytes=4,
+        alias_size_in_bytes=0,
+        generated_code_size_in_bytes=77,
+        peak_memory_in_bytes=99,
+    )
+    compiled = SimpleNamespace(
+        memory_analysis=lambda: memory,
+        cost_analysis=lambda: [{"flops": -1.0, "bytes accessed": float("nan")}],
+        runtime_executable=lambda: SimpleNamespace(hlo_modules=list),
+    )
+    static = xla_figures.figures(compiled, "gpu", lower_s=0.0, compile_s=0.0)
+    assert (static.argument_bytes, static.peak_bytes, static.planned_bytes) == (8, 99, None)
+    assert static.generated_code_bytes == 77
+    assert set(static.unavailable) == {"output_bytes", "flops", "bytes_accessed", "optimal_s", "program"}
+    nothing = SimpleNamespace(
+        memory_analysis=lambda: None, cost_analysis=lambda: None, runtime_executable=list
+    )
+    assert len(xla_figures.figures(nothing, "tpu", lower_s=0.0, compile_s=0.0).unavailable) == 10
+
+
+def of_a_tpu(calls, **cost):
+    """A program that libtpu has counted, with these custom calls in its module."""
+    from harness.xla.cost_analysis import work
+
+    compiled = SimpleNamespace(cost_analysis=lambda: cost)
+    return work(compiled, "tpu", [], calls, graph=None, turns={}, looped=False)
+
+
+def test_a_call_that_libtpu_does_not_know_is_no_minus_one():
+    """It counts −1 in each sum; the seconds say how many there are."""
+    done = of_a_tpu(["Cholesky"], flops=98.0, optimal_seconds=-1.9999, **{"bytes accessed": 998.0})
+    assert (done.flops, done.bytes_accessed, done.optimal_s) == (100, 1000, None)
+    assert done.unavailable == {"optimal_s": "the time of a custom call is not known, among Cholesky"}
+    assert done.warnings == ["FLOPs and bytes may leave out the custom calls Cholesky"]
+
+
+@pytest.mark.parametrize(
+    ("flops", "without"),
+    [
+        (16_777_215, 16_777_216),  # below 2²⁴ every whole number is a float32
+        (16_941_118, 16_941_120),  # 32831 + 16908288 make 16941119, which is none: −1 came before the larger
+        (16_941_120, 16_941_120),  # and behind it, where it was rounded away
+        (33_587_264, 33_587_264),
+        (192_937_984, 192_937_984),  # topk/exact on tpu:v6e, 1024 rows of 8192, k 512
+    ],
+)
+def test_a_minus_one_that_a_large_sum_never_held_is_not_added(flops, without):
+    """Sums are float32: from 2²⁴ on a −1 is lost in rounding, and 192937985 is no sum of XLA's."""
+    cost = {"flops": float(flops), "bytes accessed": float(flops), "optimal_seconds": -0.9997}
+    done = of_a_tpu(["ConcatBitcast"], **cost)
+    assert (done.flops, done.bytes_accessed) == (without, without)
+
+
+def test_a_call_that_only_takes_memory_leaves_nothing_out():
+    done = of_a_tpu(["AllocateBuffer"], flops=98.0, optimal_seconds=2e-6, **{"bytes accessed": 998.0})
+    assert (done.flops, done.bytes_accessed, done.optimal_s) == (98, 998, 2e-6)
+    assert (done.unavailable, done.warnings) == ({}, [])
+
+
+def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
+    from harness.xla.cost_analysis import work
+
+    cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
+    compiled = SimpleNamespace(cost_analysis=lambda: cost)
+    done = work(compiled, "tpu", [], [], graph=None, turns={}, looped=True)
+    assert (done.flops, done.optimal_s, done.body_only, done.source) == (98, None, True, "compiled")
+    loop = "the body of a loop, for the module's text could not be read,"
+    assert done.warnings == [f"FLOPs and bytes count {loop} once (body only)"]
+
+
+def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
+    from harness.xla import figures as xla_figures
+
+    def hlo_modules():
+        raise RuntimeError("RET_CHECK failure: async-update\n*** Begin stack trace ***")
+
+    compiled = SimpleNamespace(
+        memory_analysis=lambda: SimpleNamespace(temp_size_in_bytes=64),
+        cost_analysis=lambda: {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6},
+        runtime_executable=lambda: SimpleNamespace(hlo_modules=hlo_modules),
+    )
+    static = xla_figures.figures(compiled, "tpu", lower_s=0.0, compile_s=0.0)
+    assert (static.flops, static.temp_bytes, static.optimal_s, static.body_only) == (98, 64, None, True)
+    reason = "jaxlib cannot read the optimised module (RET_CHECK failure: async-update)"
+    assert (static.unavailable["program"], static.opcodes) == (reason, {})
+    assert static.warnings == (
+        "custom calls, collectives and loops are not known: the module cannot be read",
+        "FLOPs and bytes count the body of a loop, for the module's text could not be read, once (body only)",
+    )
+
+
+def test_equal_programs_have_equal_hashes(figures):
+    def one(x):
+        return x * 2.5 + 1
+
+    def other(renamed):
+        doubled = renamed * 2.5
+        return doubled + 1
+
+    assert figures(one, (100,)).program == figures(other, (100,)).program
+    assert figures(one, (100,)).program != figures(one, (101,)).program
+
+
+def test_constants_are_part_of_a_program(figures):
+    table = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    changed = table.copy()
+    changed[500] += 1
+    programs = [
+        figures(lambda x: x * 2.5, (1000,)),
+        figures(lambda x: x * 2.25, (1000,)),
+        figures(lambda x: x * table, (1000,)),
+        figures(lambda x: x * changed, (1000,)),
+    ]
+    assert len({static.program for static in programs}) == 4
+    assert not any(static.warnings for static in programs)
+
+
+def test_constants_too_large_to_hash_are_said_to_be_left_out(figures):
+    table = np.random.default_rng(0).standard_normal(1 << 21).astype(np.float32)
+    (warning,) = figures(lambda x: x * table, (1 << 21,)).warnings
+    assert warning == "the program's hash leaves out the values of its large constants"
+
+
+PROGRAM = """
+import jax, numpy as np
+from harness.xla import figures as xla_figures
+x = jax.ShapeDtypeStruct((16, 16), np.float32)
+compiled = jax.jit(lambda x: jax.numpy.argsort(jax.nn.softmax(x @ x) * 0.1)[:3]).lower(x).compile()
+print(xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0).program)
+"""
+
+
+def test_a_hash_is_the_same_in_every_process(pytestconfig):
+    here: list[str] = []
+    exec(PROGRAM, {"print": here.append})
+    environment = {"PYTHONPATH": str(pytestconfig.rootpath), "PYTHONHASHSEED": "7", "UNUSED": "x" * 99}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "JAX_PLATFORMS": "cpu", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.splitlines() == here
+    assert here[0].startswith("sha256:")

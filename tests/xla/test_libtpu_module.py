@@ -1,0 +1,218 @@
+"""Modules of serialised executables: written by hand, and of programs that jaxlib reads or refuses.
+
+This file is also the script that compiles those.
+"""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from harness.catalog.accelerators import absent
+from harness.core.record import Static
+from harness.xla import libtpu_module
+from harness.xla.protobuf import BYTES, VARINT, MessageField, encoded, packed, varint
+from tests.xla.test_figures_foreign import ENVIRONMENT, TPU, scanned, sharded
+from tests.xla.test_protobuf import in_blocks, simple
+
+LENGTH = 4096  # of places looked up
+
+
+def text(number, value):
+    return MessageField(number, BYTES, value)
+
+
+def instruction(own, opcode, operands=(), *more):
+    name = f"{opcode}.{own}".encode()
+    parts = [
+        text(1, name),
+        text(2, opcode.encode()),
+        text(3, b"shape of " + name),
+        MessageField(35, VARINT, varint(own)),
+    ]
+    return [*parts, *more, *([packed(36, operands)] if operands else [])]
+
+
+def of_module(*instructions, order):
+    computation = encoded([text(1, b"main"), *(text(2, encoded(one)) for one in instructions)])
+    sequence = encoded([MessageField(1, VARINT, varint(7)), text(2, encoded([packed(1, order)]))])
+    fields = [
+        text(1, b"jit_f"),
+        text(2, b"main"),
+        text(3, computation),
+        text(7, encoded([text(1, sequence)])),
+    ]
+    return encoded(fields)
+
+
+CALLED, LATER = packed(38, [9]), MessageField(37, VARINT, varint(2))
+START = instruction(1, "async-start", (), CALLED)
+PARAMETERS = [instruction(2, "parameter"), instruction(3, "parameter")]
+
+
+def test_late_operands_go_to_the_start_and_the_start_to_where_they_are():
+    """Two updates bring one operand each; a third only goes on."""
+    bound = instruction(4, "async-update", (1, 2)), instruction(5, "async-update", (4, 3), LATER)
+    others = instruction(6, "async-update", (5,)), instruction(8, "async-done", (6,))
+    given = of_module(START, *PARAMETERS, *bound, *others, order=[1, 2, 3, 4, 5, 6, 8])
+    start = [text(1, b"async-start.1"), text(2, b"async-start"), CALLED]
+    start += [
+        text(3, b"shape of async-update.5"),
+        MessageField(35, VARINT, varint(5)),
+        LATER,
+        packed(36, [2, 3]),
+    ]
+    assert libtpu_module.mended(given) == of_module(*PARAMETERS, start, *others, order=[2, 3, 5, 6, 8])
+
+
+def test_a_module_without_late_operands_stays_as_it_is():
+    update, done = instruction(4, "async-update", (1,)), instruction(5, "async-done", (4,))
+    given = of_module(*PARAMETERS, instruction(1, "async-start", (2, 3)), update, done, order=[2, 3, 1, 4, 5])
+    assert libtpu_module.mended(given) == given
+
+
+def test_late_operands_of_no_start_beside_them_are_refused():
+    with pytest.raises(ValueError, match="no async-start"):
+        libtpu_module.mended(of_module(*PARAMETERS, instruction(4, "async-update", (1, 2)), order=[2, 3, 4]))
+
+
+def test_the_module_is_that_with_a_configuration():
+    module = of_module(*PARAMETERS, order=[2, 3])
+    configured = encoded([text(2, encoded([text(1, module), text(2, b"\x08\x01")]))])
+    others = [encoded([text(1, b"xla.TpuExecutableProto"), text(2, b"\x12\0")]), encoded([text(38, module)])]
+    assert libtpu_module.optimised(in_blocks(simple(*others), simple(configured))) == module
+    for wrong in ([simple(*others)], [simple(configured), simple(configured)]):
+        with pytest.raises(ValueError, match="modules in the executable"):
+            libtpu_module.optimised(in_blocks(*wrong))
+
+
+def compiled(root, target):
+    done = subprocess.run(
+        [sys.executable, __file__, target],
+        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def tpu(pytestconfig):
+    if reason := absent("tpu"):
+        pytest.skip(reason)
+    return compiled(pytestconfig.rootpath, TPU)
+
+
+@pytest.mark.jax
+def test_a_module_reads_alike_both_ways(tpu):
+    """Of a program that jaxlib reads; the first line is its configuration, which the bytes have elsewhere."""
+    (_, *usual), (_, *ours) = (text.splitlines() for text in tpu["texts"])
+    assert any(" while(" in line for line in usual)
+    assert ours == usual
+
+
+@pytest.mark.jax
+def test_a_program_has_the_same_figures_both_ways(tpu):
+    usual, ours = (Static.from_json(tpu["statics"][name]) for name in ("passed_on", "passed_on_unread"))
+    assert (ours.program is None, ours.collectives) == (False, usual.collectives)
+    assert ours.collectives[0].count == 10
+    assert dataclasses.replace(ours, program=usual.program) == usual
+
+
+@pytest.mark.jax
+def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
+    if not tpu["refused"]:
+        pytest.skip("jaxlib reads this libtpu's modules as they are")
+    static, in_turns = (Static.from_json(tpu["statics"][name]) for name in ("looked_up", "in_turns"))
+    assert (static.unavailable, static.body_only, static.collectives) == ({}, False, ())
+    assert static.custom_calls
+    assert in_turns.flops == pytest.approx(10 * (static.flops + LENGTH), rel=1e-3)  # the ten are summed up
+    assert set(in_turns.unavailable) == {"optimal_s"}
+
+
+@pytest.mark.jax
+def test_its_hash_is_the_same_in_every_process_and_under_every_name(tpu, pytestconfig):
+    def hashes(done):
+        return {name: static["program"] for name, static in done["statics"].items() if "passed" not in name}
+
+    here = hashes(tpu)
+    assert here["renamed"] == here["looked_up"] != here["in_turns"]
+    assert hashes(compiled(pytestconfig.rootpath, "tpu:v5p:4x4x4")) == here
+
+
+def main(target):
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    from harness.xla import devices as xla_devices
+    from harness.xla import figures as xla_figures
+
+    devices = xla_devices.devices(target)
+    sharding = SingleDeviceSharding(devices[-1])
+
+    def of(function, kind, *shapes):
+        structs = [jax.ShapeDtypeStruct(shape, kind, sharding=sharding) for shape in shapes]
+        return jax.jit(function).lower(*structs).compile()
+
+    table, places = (1 << 19,), (LENGTH,)
+    scan = of(scanned, "float32", (128, 128), (128, 128)).runtime_executable()
+    both = scan.hlo_modules()[0], libtpu_module.module(scan.serialize())
+    function, structs = sharded("passed_on", devices)
+    passed_on = jax.jit(function).lower(*structs).compile()
+    programs = {
+        "passed_on": passed_on,
+        "passed_on_unread": unread(passed_on),
+        "looked_up": of(looked_up, "int32", table, places),
+        "renamed": of(renamed, "int32", table, places),
+        "in_turns": of(in_turns, "int32", table, (10, *places)),
+    }
+    try:
+        programs["looked_up"].runtime_executable().hlo_modules()
+        refused = False
+    except RuntimeError:
+        refused = True
+    statics = {
+        name: dataclasses.asdict(xla_figures.figures(one, "tpu", lower_s=0.0, compile_s=0.0))
+        for name, one in programs.items()
+    }
+    texts = [module.to_string() for module in both]
+    print(json.dumps({"texts": texts, "statics": statics, "refused": refused}))
+
+
+def unread(program):
+    """The program as if jaxlib refused its module."""
+
+    def hlo_modules():
+        raise RuntimeError("refused")
+
+    executable = SimpleNamespace(hlo_modules=hlo_modules, serialize=program.runtime_executable().serialize)
+    return SimpleNamespace(
+        memory_analysis=program.memory_analysis,
+        cost_analysis=program.cost_analysis,
+        runtime_executable=lambda: executable,
+    )
+
+
+def looked_up(table, places):
+    return table[places]
+
+
+def renamed(values, at):
+    return looked_up(values, at)
+
+
+def in_turns(table, places):
+    import jax
+
+    return jax.lax.scan(lambda total, row: (total + table[row], None), places[0], places)[0]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.jax
+
+jax = pytest.importorskip("jax")
+N = 64
+PRODUCT = 2 * N**3
+COUNTER = 2  # FLOPs of a turn: the counter and its comparison
+CHOICE = 2  # of a branch: the comparison, and its outcome as a number
+UNKNOWN = "FLOPs and bytes count the body of a loop of unknown length once (body only)"
+
+
+def figures(function, *shapes):
+    from harness.xla import figures as xla_figures
+
+    structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes or ((N, N), (N, N))]
+    compiled = jax.jit(function).lower(*structs).compile()
+    return xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
+
+
+def step(x, w):
+    return jax.numpy.tanh(x @ w)
+
+
+def scanned(x, w, length=50):
+    return jax.lax.scan(lambda c, _: (step(c, w), None), x, None, length=length)[0]
+
+
+def nested(x, w):
+    return jax.lax.fori_loop(0, 5, lambda _, c: scanned(c, w, 7), x)
+
+
+def by_threes(x, w):
+    return jax.lax.while_loop(lambda s: s[0] < 100, lambda s: (s[0] + 3, step(s[1], w)), (1, x))[1]
+
+
+def downwards(x, w):
+    return jax.lax.while_loop(lambda s: s[0] >= 5, lambda s: (s[0] - 2, step(s[1], w)), (50, x))[1]
+
+
+def in_a_branch(x, w):
+    return jax.lax.cond(x[0, 0] > 0, scanned, lambda x, _: -x, x, w)
+
+
+def branching(x, w):
+    return jax.lax.scan(
+        lambda c, _: (jax.lax.cond(c[0, 0] > 0, step, lambda x, _: -x, c, w), None), x, None, length=6
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (scanned, 50 * (PRODUCT + COUNTER)),
+        (nested, 5 * (7 * (PRODUCT + COUNTER) + COUNTER)),
+        (by_threes, 33 * (PRODUCT + COUNTER)),
+        (downwards, 23 * (PRODUCT + COUNTER)),
+        (in_a_branch, 50 * (PRODUCT + COUNTER) + CHOICE),
+        (branching, 6 * (PRODUCT + COUNTER + CHOICE)),
+    ],
+)
+def test_a_body_counts_as_often_as_it_turns(function, expected):
+    static = figures(function)
+    assert static.flops == expected
+    assert (static.flops_source, static.body_only, static.warnings) == ("optimised_module", False, ())
+
+
+def test_the_bytes_of_a_loop_are_a_body_s_times_its_turns():
+    by_length = {length: figures(lambda x, w, n=length: scanned(x, w, n)) for length in (10, 30, 50)}
+    per_turn = (by_length[30].bytes_accessed - by_length[10].bytes_accessed) / 20
+    assert by_length[50].bytes_accessed - by_length[30].bytes_accessed == 20 * per_turn
+    # The product reads two matrices and writes one, tanh reads and writes one; counters are a few bytes.
+    assert 5 * 4 * N * N < per_turn < 5 * 4 * N * N + 128
+    assert by_length[10].temp_bytes == by_length[50].temp_bytes
+
+
+def test_a_gradient_runs_through_its_loop_twice():
+    static = figures(lambda x, w: jax.grad(lambda w: scanned(x, w).sum())(w))
+    assert 150 * PRODUCT < static.flops < 155 * PRODUCT  # one product forward, two backward
+    assert not static.body_only
+
+
+def test_the_dearest_branch_is_that_with_all_its_turns():
+    def either(x, w):
+        return jax.lax.cond(x[0, 0] > 0, lambda x: x @ w @ w, lambda x: scanned(x, w, 9), x)
+
+    assert figures(either).flops == pytest.approx(9 * PRODUCT, rel=1e-3)
+
+
+def test_a_loop_of_unknown_length_is_its_body_alone():
+    def unknown(x, w):
+        return jax.lax.while_loop(lambda c: c[0, 0] < 10, lambda c: step(c, w), x)
+
+    static = figures(unknown)
+    assert static.flops == PRODUCT + 1
+    assert (static.flops_source, static.body_only) == ("compiled", True)
+    assert static.warnings == (UNKNOWN,)
+
+
+def test_a_known_loop_around_an_unknown_one_still_counts():
+    def triangle(x, w):
+        return jax.lax.fori_loop(0, 8, lambda i, c: jax.lax.fori_loop(0, i, lambda _, c: step(c, w), c), x)
+
+    static = figures(triangle)
+    assert static.flops == 8 * (PRODUCT + 2 * COUNTER)
+    assert (static.body_only, static.warnings) == (True, (UNKNOWN,))
+
+
+def test_one_turn_needs_no_correction():
+    static = figures(step)
+    assert (static.flops, static.flops_source, static.body_only) == (PRODUCT, "compiled", False)
+
+
+def test_an_opaque_call_leaves_nothing_to_multiply():
+    static = figures(lambda x, w: jax.lax.scan(lambda c, row: (c @ w, jax.lax.top_k(row, 4)[0]), x, w)[1])
+    assert (static.flops, static.bytes_accessed, static.body_only) == (None, None, False)
+    assert static.unavailable["flops"] == "the custom call TopK is not counted"
+
+
+LOOP = """HloModule loop
+
+%fused (f: f32[8]) -> f32[8] {
+  %f = f32[8]{0} parameter(0)
+  %part = f32[8]{0} custom-call(%f), custom_call_target="PartialReduce"
+  ROOT %g = f32[8]{0} negate(%part)
+}
+
+%body (b: f32[8]) -> f32[8] {
+  %b = f32[8]{0} parameter(0)
+  INSIDE
+  ROOT %y = f32[8]{0} add(%b, %b)
+}
+
+%goes_on (c: f32[8]) -> pred[] {
+  %c = f32[8]{0} parameter(0)
+  ROOT %true = pred[] constant(true)
+}
+
+ENTRY %main (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %w = f32[8]{0} while(%p), condition=%goes_on, body=%body
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "reasons", "flops", "size"),
+    [
+        ("%n = f32[8]{0} negate(%b)", set(), 4 * 16, 4 * (2 + 3) * 32),
+        ('%n = f32[8]{0} custom-call(), custom_call_target="AllocateBuffer"', set(), 4 * 8, 4 * 3 * 32),
+        ('%n = f32[8]{0} custom-call(%b), custom_call_target="PartialReduce"', set(), 4 * 8, 4 * 3 * 32),
+        (
+            '%n = f32[8]{0} custom-call(%b), custom_call_target="TopK"',
+            {"the custom call TopK in a loop"},
+            4 * 8,
+            4 * 3 * 32,
+        ),
+        (
+            "%n = f32[8]{0} fusion(%b), kind=kCustom, calls=%fused",
+            set(),
+            4 * (8 + 8),
+            4 * (2 + 3) * 32,
+        ),
+        ("%n = f32[8]{0} newfangled(%b)", {"the body of a loop (its analysis failed"}, 0, 0),
+    ],
+)
+def test_what_the_turns_after_the_first_add(inside, reasons, flops, size):
+    from harness.xla.hlo import Graph
+    from harness.xla.loop_cost import further
+
+    added = further(Graph(LOOP.replace("INSIDE", inside)), {"w": 5})
+    assert {reason.partition(":")[0] for reason in added.once} == reasons
+    assert added.counts == {"flops": flops, "bytes_accessed": size}
