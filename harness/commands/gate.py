@@ -59,7 +59,7 @@ def gate(flags: Mapping[str, Any], console: Console, say: Say) -> tuple[int, dic
         else:
             from harness.gate.timed.run import run_timed
 
-            outcome, folder = run_timed(asked, asking_of(flags), progress)
+            outcome, folder = run_timed(asked, options_of(flags), progress)
             kept = folder.header["evidence"]
     except SideError as error:
         kind = STATIC if flags["static"] else TIME
@@ -76,7 +76,7 @@ def gate(flags: Mapping[str, Any], console: Console, say: Say) -> tuple[int, dic
     return _finish(asked, outcome, kept, console)
 
 
-def asking_of(flags: Mapping[str, Any]) -> GateOptions:
+def options_of(flags: Mapping[str, Any]) -> GateOptions:
     from harness.gate.options import GateOptions
 
     return GateOptions(

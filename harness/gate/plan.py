@@ -100,7 +100,7 @@ def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> G
         why = next((f" ({reason})" for reason in skipped.values()), "")
         raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
     _refuse_mixed(schedule)
-    question = GatePlan(
+    gate_plan = GatePlan(
         schedule=schedule,
         catalog=catalog,
         sides={CANDIDATE: candidate},
@@ -113,7 +113,7 @@ def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> G
     if self_check:
         base = replace(candidate, name=BASE, says="the working tree again")
         yield replace(
-            question,
+            gate_plan,
             sides={CANDIDATE: candidate, BASE: base},
             opponents={case: case for case in running},
             self_check=True,
@@ -124,7 +124,7 @@ def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> G
         locked_folder() as folder,
         base_of(against, candidate, config.path, asked.plugins(), folder, wanted=wanted) as base,
     ):
-        yield _beside(question, base, asked)
+        yield _beside(gate_plan, base, asked)
 
 
 def _refuse_mixed(schedule: Schedule) -> None:
@@ -141,16 +141,16 @@ def _refuse_mixed(schedule: Schedule) -> None:
 @contextmanager
 def plan_of_candidate(asked: Asked) -> Generator[GatePlan]:
     """The candidate by itself, for a base that is a file."""
-    with plan_of(asked, None, self_check=True) as question:
-        sides = {CANDIDATE: question.sides[CANDIDATE]}
-        yield replace(question, sides=sides, opponents=dict.fromkeys(question.opponents))
+    with plan_of(asked, None, self_check=True) as gate_plan:
+        sides = {CANDIDATE: gate_plan.sides[CANDIDATE]}
+        yield replace(gate_plan, sides=sides, opponents=dict.fromkeys(gate_plan.opponents))
 
 
-def _beside(question: GatePlan, base: Base, asked: Asked) -> GatePlan:
-    candidate = question.sides[CANDIDATE]
+def _beside(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
+    candidate = gate_plan.sides[CANDIDATE]
     opponents: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
-    for case in question.opponents:
+    for case in gate_plan.opponents:
         found = counterpart(case, candidate, base.side)
         if isinstance(found, Case):
             opponents[case] = found
@@ -158,9 +158,9 @@ def _beside(question: GatePlan, base: Base, asked: Asked) -> GatePlan:
             opponents[case], new[case.id] = None, found
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
-    vanished, notes = _vanished(base, asked, opponents, question)
+    vanished, notes = _vanished(base, asked, opponents, gate_plan)
     return replace(
-        question,
+        gate_plan,
         sides={CANDIDATE: candidate, BASE: base.side},
         opponents=opponents,
         new=new,
@@ -173,7 +173,7 @@ def _vanished(
     base: Base,
     asked: Asked,
     opponents: Mapping[Case, Case | None],
-    question: GatePlan,
+    gate_plan: GatePlan,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(the base's cases that the candidate has not, what hinders saying so)."""
     if not base.side.trees:
@@ -188,9 +188,9 @@ def _vanished(
     except UsageError as error:
         return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
-    known |= set(question.left_out)
+    known |= set(gate_plan.left_out)
     theirs = {case.id for group in schedule.groups for case in group.cases} - known
-    return tuple(case for case in sorted(theirs) if question.named(case)), ()
+    return tuple(case for case in sorted(theirs) if gate_plan.named(case)), ()
 
 
 def _brought(asked: Asked, base: Base) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ def one_of(pattern: str, ids: Iterable[str]) -> str:
     return found[0]
 
 
-def gone(question: GatePlan) -> list[CaseVerdict]:
+def gone(gate_plan: GatePlan) -> list[CaseVerdict]:
     """The verdicts on what only the base has."""
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
-    return [CaseVerdict(case, VANISHED, why) for case in question.vanished]
+    return [CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished]

@@ -10,54 +10,54 @@ from harness.run.processes.executor import Ended
 TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 
 
-def compile_case(sitting: GroupContext, member: CaseState) -> None:
+def compile_case(context: GroupContext, state: CaseState) -> None:
     """Compile a case that may compile; decide it when its plan, or what is known, forbids to run it."""
-    context = sitting.context
-    hopeless = context.prediction.inferred(member.case, compiling=True)
+    run = context.run
+    hopeless = run.prediction.inferred(state.case, compiling=True)
     if hopeless:
-        sitting.settle(member, "skipped", hopeless)
-    elif _start(sitting, member) and _compile(sitting, member) and context.depth != "static":
-        _admit(sitting, member)
+        context.settle(state, "skipped", hopeless)
+    elif _start(context, state) and _compile(context, state) and run.depth != "static":
+        _admit(context, state)
 
 
-def _start(sitting: GroupContext, member: CaseState) -> bool:
-    clock = sitting.context.clock
-    sitting.context.listener.case_state(member.id, "compile")
+def _start(context: GroupContext, state: CaseState) -> bool:
+    clock = context.run.clock
+    context.run.listener.case_state(state.id, "compile")
     start = clock()
     try:
-        with sitting.spending("startup"):
-            member.worker = sitting.spawn("case", member.info.framework, member)
+        with context.spending("startup"):
+            state.worker = context.spawn("case", state.info.framework, state)
     except Unsupported as refusal:
-        sitting.settle(member, "unsupported", str(refusal))
+        context.settle(state, "unsupported", str(refusal))
     except Ended as end:
-        sitting.settle(member, end.status, end.reason)
-    member.wall_s += clock() - start
-    return member.living
+        context.settle(state, end.status, end.reason)
+    state.wall_s += clock() - start
+    return state.living
 
 
-def _compile(sitting: GroupContext, member: CaseState) -> bool:
-    context, settings = sitting.context, sitting.settings
-    forked_s = member.wall_s
+def _compile(context: GroupContext, state: CaseState) -> bool:
+    run, settings = context.run, context.settings
+    forked_s = state.wall_s
     trace_s = min(TRACE_SECONDS, settings.timeout_s / 4)
-    answer = sitting.ask(member, "compile", "prepare", trace_s=trace_s)
+    answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
     if answer is None:
         return False
-    context.spent["compile"] -= answer["startup_s"]
-    context.spent["startup"] += answer["startup_s"]
-    context.startups_s.append(forked_s + answer["startup_s"])
-    member.take_prepared(answer, settings.memory_bytes)
+    run.spent["compile"] -= answer["startup_s"]
+    run.spent["startup"] += answer["startup_s"]
+    run.startups_s.append(forked_s + answer["startup_s"])
+    state.take_prepared(answer, settings.memory_bytes)
     return True
 
 
-def _admit(sitting: GroupContext, member: CaseState) -> None:
+def _admit(context: GroupContext, state: CaseState) -> None:
     """What cannot fit, or cannot finish, is not tried."""
-    context, settings = sitting.context, sitting.settings
-    too_large = member.too_large(settings.memory_bytes)
+    run, settings = context.run, context.settings
+    too_large = state.too_large(settings.memory_bytes)
     if too_large:
-        sitting.settle(member, "oom", too_large)
+        context.settle(state, "oom", too_large)
         return
-    skip = context.prediction.inferred(member.case)
-    if context.depth == "run":
-        skip = skip or context.prediction.over_budget(member.case, member.work, settings.budget_s)
+    skip = run.prediction.inferred(state.case)
+    if run.depth == "run":
+        skip = skip or run.prediction.over_budget(state.case, state.work, settings.budget_s)
     if skip:
-        sitting.settle(member, "skipped", skip)
+        context.settle(state, "skipped", skip)

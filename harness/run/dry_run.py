@@ -42,16 +42,16 @@ def dry_run(
         for index, group in enumerate(schedule.groups):
             ids = [case.id for case in group.cases]
             listener.group_started(index, group.key, ids, None)
-            rehearsal = GroupRun(GroupContext(group, context))
-            listener.group_finished(rehearsal.run(), None)
-            rows += [_row(member, group.settings, known_s) for member in rehearsal.sitting.members]
+            run = GroupRun(GroupContext(group, context))
+            listener.group_finished(run.run(), None)
+            rows += [_row(state, group.settings, known_s) for state in run.context.states]
     finally:
         executor.close()
     return rows
 
 
-def _row(member: CaseState, settings: Settings, known_s: Mapping[str, float]) -> PlannedCase:
-    static = member.static
-    skip = member.reason if member.status != "ok" else member.too_large(settings.memory_bytes)
-    seconds = None if skip else known_s.get(member.id, settings.budget_s)
-    return PlannedCase(member.id, static.planned_bytes, static.fits, seconds, skip)
+def _row(state: CaseState, settings: Settings, known_s: Mapping[str, float]) -> PlannedCase:
+    static = state.static
+    skip = state.reason if state.status != "ok" else state.too_large(settings.memory_bytes)
+    seconds = None if skip else known_s.get(state.id, settings.budget_s)
+    return PlannedCase(state.id, static.planned_bytes, static.fits, seconds, skip)

@@ -28,72 +28,72 @@ class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
 class GroupRun:
     """Measures one group once. `run()` returns its records, in the order of the sitting's members."""
 
-    def __init__(self, sitting: GroupContext) -> None:
-        self.depth = sitting.context.depth
-        self.sitting = sitting
-        self.judge = Verifier(sitting)
+    def __init__(self, context: GroupContext) -> None:
+        self.depth = context.run.depth
+        self.context = context
+        self.verifier = Verifier(context)
 
     def run(self) -> list[Record]:
-        sitting = self.sitting
+        context = self.context
         try:
             self._prepare()
-            if self.depth != "static" and sitting.living():
-                self.judge.open()
+            if self.depth != "static" and context.living():
+                self.verifier.open()
                 self._measure()
-            for member in sitting.living():
-                sitting.settle(member, "ok")
+            for state in context.living():
+                context.settle(state, "ok")
         except KeyboardInterrupt:
-            if not any(member.readings for member in sitting.members):
+            if not any(state.readings for state in context.states):
                 raise
-            for member in sitting.living():
-                member.cut_short()
-            raise Interrupted(sitting.records()) from None
+            for state in context.living():
+                state.cut_short()
+            raise Interrupted(context.records()) from None
         finally:
-            self.judge.close()
-            sitting.close()
-        return sitting.records()
+            self.verifier.close()
+            context.close()
+        return context.records()
 
     def _prepare(self) -> None:
         """In order; where two sides of a gate are members, both compile at once, on cores of their own."""
-        lanes: dict[str | None, list[CaseState]] = {}
-        for member in self.sitting.members:
-            lanes.setdefault(member.side, []).append(member)
+        by_side: dict[str | None, list[CaseState]] = {}
+        for state in self.context.states:
+            by_side.setdefault(state.side, []).append(state)
 
-        def prepare_all(lane: Sequence[CaseState]) -> None:
-            for member in lane:
-                compile_case(self.sitting, member)
+        def compile_all(states: Sequence[CaseState]) -> None:
+            for state in states:
+                compile_case(self.context, state)
 
-        if len(lanes) == 1:
-            prepare_all(self.sitting.members)
+        if len(by_side) == 1:
+            compile_all(self.context.states)
             return
-        with ThreadPoolExecutor(len(lanes)) as pool:
-            list(pool.map(prepare_all, lanes.values()))
+        with ThreadPoolExecutor(len(by_side)) as pool:
+            list(pool.map(compile_all, by_side.values()))
 
     def _measure(self) -> None:
         """All together when their plans fit together, else one after the other."""
-        members, limit = self.sitting.living(), self.sitting.settings.memory_bytes
-        planned = sum(member.needs_bytes(SETS) for member in members)
-        if self.depth == "check" or len(members) == 1 or planned <= limit:
-            self._judge_and_sample(members)
+        states, limit = self.context.living(), self.context.settings.memory_bytes
+        planned = sum(state.needs_bytes(SETS) for state in states)
+        if self.depth == "check" or len(states) == 1 or planned <= limit:
+            self._verify_and_sample(states)
             return
-        for member in members:
-            member.warnings.append(
+        for state in states:
+            state.warnings.append(
                 f"measured alone: the group together plans {format_bytes(planned)}, "
                 f"the limit is {format_bytes(limit)}"
             )
-            self._judge_and_sample([member])
+            self._verify_and_sample([state])
 
-    def _judge_and_sample(self, members: Sequence[CaseState]) -> None:
-        for member in members:
-            self.judge.check(member)
-            if self.depth == "check" and member.living:
-                self.sitting.settle(member, "ok")  # what it holds is not needed any more
+    def _verify_and_sample(self, states: Sequence[CaseState]) -> None:
+        for state in states:
+            self.verifier.check(state)
+            if self.depth == "check" and state.living:
+                self.context.settle(state, "ok")  # what it holds is not needed any more
         if self.depth == "check":
             return
-        correct = [member for member in members if member.living]
-        sample(self.sitting, correct)
-        for member in correct:
-            if member.living:
-                self.judge.recheck(member)
-            if member.living:
-                leave(self.sitting, member)
+        correct = [state for state in states if state.living]
+        sample(self.context, correct)
+        for state in correct:
+            if state.living:
+                self.verifier.recheck(state)
+            if state.living:
+                leave(self.context, state)

@@ -27,15 +27,15 @@ class GroupContext:
     """
 
     def __init__(
-        self, group: Group, context: RunContext, replicate: int = 0, members: Sequence[CaseState] = ()
+        self, group: Group, run: RunContext, replicate: int = 0, states: Sequence[CaseState] = ()
     ) -> None:
-        self.group, self.context, self.replicate = group, context, replicate
+        self.group, self.run, self.replicate = group, run, replicate
         self.settings = group.settings
-        self.folder = context.folder / f"group-{zlib.crc32(group.key.encode()):08x}-{replicate}"
-        self.members = list(members) or [
+        self.folder = run.folder / f"group-{zlib.crc32(group.key.encode()):08x}-{replicate}"
+        self.states = list(states) or [
             CaseState(
                 case=case,
-                info=context.catalog.implementation(case.implementation),
+                info=run.catalog.implementation(case.implementation),
                 baseline=case.id in group.baselines.get(case.id, ()),
                 started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             )
@@ -44,17 +44,17 @@ class GroupContext:
 
     def living(self) -> list[CaseState]:
         """The members that are not decided yet."""
-        return [member for member in self.members if member.living]
+        return [state for state in self.states if state.living]
 
-    def spawn(self, role: str, framework: str, member: CaseState) -> Worker:
+    def spawn(self, role: str, framework: str, state: CaseState) -> Worker:
         """A process for a member, or for the desk that judges it; it is free to die."""
-        case = member.case
-        family = self.context.catalog.family(case.family)
+        case = state.case
+        family = self.run.catalog.family(case.family)
         job = Job(
             role=role,
             framework=framework,
             implementation=case.implementation,
-            module=member.info.module if role == "case" else family.module,
+            module=state.info.module if role == "case" else family.module,
             options=dict(case.options),
             workload=dict(case.workload),
             mode=case.mode,
@@ -64,8 +64,8 @@ class GroupContext:
             seed=self.settings.seed,
             threads=self.settings.threads,
             memory_bytes=self.settings.memory_bytes,
-            side=member.side,
-            within=member.within if role == "case" else None,
+            side=state.side,
+            within=state.within if role == "case" else None,
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -73,56 +73,56 @@ class GroupContext:
             raise MachineError(
                 f"{self.folder}: cannot be made ({error.strerror}); free space there, or set TMPDIR"
             ) from None
-        return self.context.executor.spawn(job, self.settings.memory_bytes)
+        return self.run.executor.spawn(job, self.settings.memory_bytes)
 
     @contextmanager
     def spending(self, activity: str) -> Generator[None]:
         """Count the time of a block as `activity`."""
-        start = self.context.clock()
+        start = self.run.clock()
         try:
             yield
         finally:
-            self.context.spent[activity] += self.context.clock() - start
+            self.run.spent[activity] += self.run.clock() - start
 
     @contextmanager
     def _undisturbed(self) -> Generator[None]:
         """Nothing is drawn while a clock may be read."""
-        self.context.listener.pause()
+        self.run.listener.pause()
         try:
             yield
         finally:
-            self.context.listener.resume()
+            self.run.listener.resume()
 
-    def ask(self, member: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
+    def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
         """Ask a member; None when that decided it. The time counts as `activity`."""
-        if member.worker is None:
+        if state.worker is None:
             return None
-        start = self.context.clock()
+        start = self.run.clock()
         try:
             with self.spending(activity), self._undisturbed():
-                return member.worker.ask(verb, self.settings.timeout_s, **arguments)
+                return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Unsupported as refusal:
-            self.settle(member, "unsupported", str(refusal))
+            self.settle(state, "unsupported", str(refusal))
         except Ended as end:
-            self.settle(member, end.status, end.reason)
-            if end.status in {"oom", "timeout"} and member.side != "base":  # whose failures foretell nothing
-                self.context.prediction.stop(member.case, end.status, compiling=verb == "prepare")
+            self.settle(state, end.status, end.reason)
+            if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
+                self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
         finally:
-            member.wall_s += self.context.clock() - start
+            state.wall_s += self.run.clock() - start
         return None
 
-    def settle(self, member: CaseState, status: str, reason: str | None = None) -> None:
+    def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
         """Decide a member, if nothing has yet; its process ends."""
-        member.settle(status, reason)
-        self.context.listener.case_state(member.id, status)
+        state.settle(status, reason)
+        self.run.listener.case_state(state.id, status)
 
     def records(self) -> list[Record]:
         device = self.group.cases[0].device
-        stamp = replace(self.context.stamp, seed=self.settings.seed)
+        provenance = replace(self.run.provenance, seed=self.settings.seed)
         target = "host" if device == "cpu" else device
-        return [record_of(member, stamp, target, self.replicate) for member in self.members]
+        return [record_of(state, provenance, target, self.replicate) for state in self.states]
 
     def close(self) -> None:
-        for member in self.members:
-            member.end()
+        for state in self.states:
+            state.end()
         shutil.rmtree(self.folder, ignore_errors=True)

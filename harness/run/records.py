@@ -19,60 +19,60 @@ class Provenance:
     seed: int
 
 
-def timing_of(member: CaseState) -> Timing | None:
+def timing_of(state: CaseState) -> Timing | None:
     """The readings of a case that is ok, with the interval of its median over rounds."""
-    if not member.readings or member.status != "ok" or member.correctness is None:
+    if not state.readings or state.status != "ok" or state.correctness is None:
         return None
     by_round: dict[int, list[float]] = {}
-    for round_, sample in member.readings:
+    for round_, sample in state.readings:
         by_round.setdefault(round_, []).append(sample)
     levels = [median_interval(values)[0] for values in by_round.values()]
     _, low, high = median_interval(levels)
     return Timing(
-        samples_s=tuple(member.samples),
-        round=tuple(round_ for round_, _ in member.readings),
-        median_s=median_interval(member.samples)[0],
+        samples_s=tuple(state.samples),
+        round=tuple(round_ for round_, _ in state.readings),
+        median_s=median_interval(state.samples)[0],
         low_s=low,
         high_s=high,
-        method=member.method,
-        cache=member.cache,
-        inner=member.inner,
-        stopped=member.stopped,
-        warnings=tuple(member.warnings),
+        method=state.method,
+        cache=state.cache,
+        inner=state.inner,
+        stopped=state.stopped,
+        warnings=tuple(state.warnings),
     )
 
 
-def record_of(member: CaseState, stamp: Provenance, target: str, replicate: int) -> Record:
+def record_of(state: CaseState, provenance: Provenance, target: str, replicate: int) -> Record:
     return Record(
-        run=stamp.run,
-        case=member.id,
-        family=member.case.family,
-        implementation=member.case.implementation,
-        semantics=member.info.semantics,
-        options=dict(member.case.options),
-        framework=member.info.framework,
-        device=member.case.device,
-        mode=member.case.mode,
-        seq=member.case.seq,
-        workload=dict(member.case.workload),
-        seed=stamp.seed,
-        status=member.status or "crashed",
-        reason=member.reason,
-        expected=member.expected,
-        baseline=member.baseline,
+        run=provenance.run,
+        case=state.id,
+        family=state.case.family,
+        implementation=state.case.implementation,
+        semantics=state.info.semantics,
+        options=dict(state.case.options),
+        framework=state.info.framework,
+        device=state.case.device,
+        mode=state.case.mode,
+        seq=state.case.seq,
+        workload=dict(state.case.workload),
+        seed=provenance.seed,
+        status=state.status or "crashed",
+        reason=state.reason,
+        expected=state.expected,
+        baseline=state.baseline,
         replicate=replicate,
-        correctness=member.correctness,
-        checks=member.checks,
-        facts=member.facts,
-        timing=timing_of(member),
-        static={target: member.static},
-        cost=member.cost,
-        memory=Memory(member.high_water_bytes),
-        source=member.info.hash,
-        fingerprint=stamp.fingerprint,
-        environment=stamp.environment,
-        started=member.started,
-        wall_s=member.wall_s,
+        correctness=state.correctness,
+        checks=state.checks,
+        facts=state.facts,
+        timing=timing_of(state),
+        static={target: state.static},
+        cost=state.cost,
+        memory=Memory(state.high_water_bytes),
+        source=state.info.hash,
+        fingerprint=provenance.fingerprint,
+        environment=provenance.environment,
+        started=state.started,
+        wall_s=state.wall_s,
     )
 
 

@@ -37,7 +37,7 @@ class RunContext:
 
     executor: Executor
     catalog: Catalog
-    stamp: Provenance
+    provenance: Provenance
     listener: Listener
     folder: Path
     depth: str = "run"

@@ -63,7 +63,7 @@ def run(
             kept += impossible
         for index, (group, replicate) in enumerate(todo, start=position):
             if fingerprint:
-                context.stamp = dataclasses.replace(context.stamp, fingerprint=fingerprint(group))
+                context.provenance = dataclasses.replace(context.provenance, fingerprint=fingerprint(group))
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, estimate.remaining())
             began = context.clock()
@@ -119,11 +119,9 @@ def _impossible(schedule: Schedule, context: RunContext, done: Collection[Record
     for skip in schedule.skips:
         case = skip.case
         if case.id not in stored:
-            member = CaseState(
-                case, schedule.implementations[case.implementation], baseline=False, started=""
-            )
-            member.settle("unsupported", skip.reason)
+            state = CaseState(case, schedule.implementations[case.implementation], baseline=False, started="")
+            state.settle("unsupported", skip.reason)
             records.append(
-                record_of(member, context.stamp, "host" if case.device == "cpu" else case.device, 0)
+                record_of(state, context.provenance, "host" if case.device == "cpu" else case.device, 0)
             )
     return records

@@ -21,83 +21,83 @@ FREE_SECONDS = 0.05  # of a turn that readings need not explain: messages, wakin
 LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm caches
 
 
-def sample(sitting: GroupContext, members: Sequence[CaseState]) -> None:
+def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
     """Read the clock. A member that dies keeps its status, and the others go on without it."""
-    for member in members:
-        _ready(sitting, member)
-    stopping = Stopping(sitting.group.baselines, sitting.settings.precision, sitting.settings.budget_s)
-    shuffle = random.Random(f"{sitting.settings.seed} {sitting.group.key} {sitting.replicate}")
-    by_id = {member.id: member for member in members}
-    disturbance = Interference(sitting.group.cases[0].device, sitting.context.clock)
+    for state in states:
+        _ready(context, state)
+    stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)
+    shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
+    by_id = {state.id: state for state in states}
+    interference = Interference(context.group.cases[0].device, context.run.clock)
     round_ = 0
-    while turns := stopping.active([member.id for member in members if member.living]):
-        disturbance.look()
+    while turns := stopping.active([state.id for state in states if state.living]):
+        interference.look()
         shuffle.shuffle(turns)
         for case in turns:
-            _turn(sitting, stopping, by_id[case], round_)
+            _turn(context, stopping, by_id[case], round_)
         round_ += 1
-    warnings = disturbance.warnings() if round_ else []
-    for member in members:
-        member.warnings += warnings
-        _distrust(sitting, member)
-        if member.living:
-            member.stopped = stopping.stopped(member.id)
-            median = statistics.median(member.samples)
-            sitting.context.prediction.note(member.case, median, member.work)
+    warnings = interference.warnings() if round_ else []
+    for state in states:
+        state.warnings += warnings
+        _distrust(context, state)
+        if state.living:
+            state.stopped = stopping.stopped(state.id)
+            median = statistics.median(state.samples)
+            context.run.prediction.note(state.case, median, state.work)
 
 
-def _distrust(sitting: GroupContext, member: CaseState) -> None:
+def _distrust(context: GroupContext, state: CaseState) -> None:
     """Drop readings that the runner's own clock contradicts: an implementation may forge its process's.
 
     What a turn takes beside its readings is an untimed call, no longer than a reading, and some
     milliseconds; where most of the time is something else, the readings are not of these calls.
     """
-    if not member.living:
+    if not state.living:
         return
-    rounds = {round_ for round_, _ in member.readings}
-    read_s = sum(seconds for _, seconds in member.readings) * member.inner
-    if member.unexplained_s > 2 * read_s + FREE_SECONDS * len(rounds):
-        took, claimed = format_seconds(member.unexplained_s + read_s), format_seconds(read_s)
+    rounds = {round_ for round_, _ in state.readings}
+    read_s = sum(seconds for _, seconds in state.readings) * state.inner
+    if state.unexplained_s > 2 * read_s + FREE_SECONDS * len(rounds):
+        took, claimed = format_seconds(state.unexplained_s + read_s), format_seconds(read_s)
         reason = f"its process read {claimed} where {took} passed here; leave time.perf_counter alone"
-        sitting.settle(member, "crashed", reason)
+        context.settle(state, "crashed", reason)
 
 
-def leave(sitting: GroupContext, member: CaseState) -> None:
+def leave(context: GroupContext, state: CaseState) -> None:
     """The case is measured: name what it left running, and end it."""
-    answer = sitting.ask(member, "turns", "finish")
+    answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
     left = [*answer.get("threads", ()), *answer.get("processes", ())]
-    member.warnings += [f'it left "{name}" running; end it before returning' for name in left]
-    member.settle("ok")
-    median = format_seconds(statistics.median(member.samples))
-    sitting.context.listener.case_state(member.id, f"ok {median}")
+    state.warnings += [f'it left "{name}" running; end it before returning' for name in left]
+    state.settle("ok")
+    median = format_seconds(statistics.median(state.samples))
+    context.run.listener.case_state(state.id, f"ok {median}")
 
 
-def _ready(sitting: GroupContext, member: CaseState) -> None:
+def _ready(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
-    member.inner = max(1, math.ceil(READING_SECONDS / max(member.call_s, 1e-7)))
-    sets = SETS if member.needs_bytes(SETS) <= sitting.settings.memory_bytes else 1
-    answer = sitting.ask(member, "inputs", "ready", sets=sets, cotangents=member.case.mode != "fwd")
+    state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
+    sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
+    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
     if answer is not None:
-        member.method, member.cache = answer["method"], answer["cache"]
-        if sets == 1 and member.cache == "rotated":
-            member.cache = "warm"
+        state.method, state.cache = answer["method"], answer["cache"]
+        if sets == 1 and state.cache == "rotated":
+            state.cache = "warm"
 
 
-def _turn(sitting: GroupContext, stopping: Stopping, member: CaseState, round_: int) -> None:
-    readings = READINGS if member.call_s * member.inner <= SHORT_READING_SECONDS else 1
-    warm = member.call_s <= LONG_CALL_SECONDS
-    spent, clock = sitting.context.spent, sitting.context.clock
-    sitting.context.listener.case_state(member.id, f"round {round_ + 1}")
+def _turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
+    readings = READINGS if state.call_s * state.inner <= SHORT_READING_SECONDS else 1
+    warm = state.call_s <= LONG_CALL_SECONDS
+    spent, clock = context.run.spent, context.run.clock
+    context.run.listener.case_state(state.id, f"round {round_ + 1}")
     start = clock()
-    answer = sitting.ask(member, "turns", "sample", readings=readings, inner=member.inner, warm=warm)
-    unexplained = clock() - start - sum(answer["samples_s"] if answer else ()) * member.inner
+    answer = context.ask(state, "turns", "sample", readings=readings, inner=state.inner, warm=warm)
+    unexplained = clock() - start - sum(answer["samples_s"] if answer else ()) * state.inner
     if answer is None:
-        stopping.drop(member.id)
+        stopping.drop(state.id)
         return
     spent["turns"] -= answer["seconds"]
     spent["samples"] += answer["seconds"]
-    member.unexplained_s += unexplained
-    member.readings += [(round_, seconds) for seconds in answer["samples_s"]]
-    stopping.feed(member.id, round_, answer["samples_s"], answer["seconds"])
+    state.unexplained_s += unexplained
+    state.readings += [(round_, seconds) for seconds in answer["samples_s"]]
+    stopping.feed(state.id, round_, answer["samples_s"], answer["seconds"])

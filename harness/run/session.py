@@ -58,7 +58,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             folder, done = take_up(request, ways, listener)
         else:
             folder = new_folder(request)
-        stamp = Provenance(
+        provenance = Provenance(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
             environment=folder.write_environment(facts["environment"]),
@@ -69,7 +69,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             RunContext(
                 executor,
                 request.catalog,
-                stamp,
+                provenance,
                 listener,
                 executor.folder,
                 depth=request.depth,

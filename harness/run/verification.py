@@ -18,116 +18,116 @@ SETS = 2  # sets of inputs that samples rotate over
 class Verifier:
     """The desk of a group. When it fails, that says nothing about the implementations."""
 
-    def __init__(self, sitting: GroupContext) -> None:
-        self.sitting = sitting
+    def __init__(self, context: GroupContext) -> None:
+        self.context = context
         self.desk: Worker | None = None
 
     def open(self) -> None:
         """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
-        sitting = self.sitting
-        first = sitting.living()[0]
-        family = sitting.context.catalog.family(first.case.family)
-        sitting.context.listener.case_state(first.id, "inputs and reference")
+        context = self.context
+        first = context.living()[0]
+        family = context.run.catalog.family(first.case.family)
+        context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            with sitting.spending("startup"):
-                self.desk = sitting.spawn("desk", family.desk, first)
+            with context.spending("startup"):
+                self.desk = context.spawn("desk", family.desk, first)
             self._ask("inputs", "inputs", sets=SETS)
         except (Unsupported, Ended) as end:
-            self._undecided(sitting.living(), f"the inputs of family {family.name}", end)
+            self._undecided(context.living(), f"the inputs of family {family.name}", end)
             return
-        for semantics in dict.fromkeys(member.info.semantics for member in sitting.living()):
-            concerned = [member for member in sitting.living() if member.info.semantics == semantics]
+        for semantics in dict.fromkeys(state.info.semantics for state in context.living()):
+            concerned = [state for state in context.living() if state.info.semantics == semantics]
             try:
                 self._ask("contract", "reference", semantics=semantics, sets=SETS)
             except (Unsupported, Ended) as end:
                 self._undecided(concerned, f"the reference {semantics} of family {family.name}", end)
 
-    def check(self, member: CaseState) -> None:
+    def check(self, state: CaseState) -> None:
         """Call it once and hold the answer to its contract; only then may it be timed."""
-        sitting = self.sitting
-        sitting.context.listener.case_state(member.id, "contract")
-        answer = sitting.ask(member, "contract", "check", cotangent=_cotangent(member))
+        context = self.context
+        context.run.listener.case_state(state.id, "contract")
+        answer = context.ask(state, "contract", "check", cotangent=_cotangent(state))
         if answer is None:
             return
-        member.call_s, member.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
-        member.recompiled = answer["recompiled"]
-        reason = self._verdict(member, answer)
+        state.call_s, state.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
+        state.recompiled = answer["recompiled"]
+        reason = self._verdict(state, answer)
         if reason is None:
             return
-        self._examine(member)
+        self._examine(state)
         if reason:
-            why = f"{reason}; expected: {member.expectation}" if member.expected else reason
-            sitting.settle(member, "incorrect", why)
-        elif member.expected:
-            why = f"expected to be incorrect ({member.expectation}), but its contract passed"
-            sitting.settle(member, "ok", why)
+            why = f"{reason}; expected: {state.expectation}" if state.expected else reason
+            context.settle(state, "incorrect", why)
+        elif state.expected:
+            why = f"expected to be incorrect ({state.expectation}), but its contract passed"
+            context.settle(state, "ok", why)
 
-    def _examine(self, member: CaseState) -> None:
+    def _examine(self, state: CaseState) -> None:
         """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
-        sitting = self.sitting
-        only = sitting.context.checks_of(member.id)
+        context = self.context
+        only = context.run.checks_of(state.id)
         if only == []:
             return
-        sitting.context.listener.case_state(member.id, "checks")
-        answer = sitting.ask(member, "contract", "examine", only=only, cotangent=_cotangent(member))
+        context.run.listener.case_state(state.id, "checks")
+        answer = context.ask(state, "contract", "examine", only=only, cotangent=_cotangent(state))
         if answer is not None:
-            member.checks = tuple(Checked(**one) for one in answer["checks"])
+            state.checks = tuple(Checked(**one) for one in answer["checks"])
 
-    def recheck(self, member: CaseState) -> None:
+    def recheck(self, state: CaseState) -> None:
         """Judge a last call, on storage that held other values before."""
         if self.desk is None:
-            member.warnings.append("its answer was not checked again after sampling: the judge had died")
+            state.warnings.append("its answer was not checked again after sampling: the judge had died")
             return
-        self.sitting.context.listener.case_state(member.id, "check again")
-        answer = self.sitting.ask(member, "contract", "recheck", cotangent=_cotangent(member))
-        reason = self._verdict(member, answer) if answer else None
+        self.context.run.listener.case_state(state.id, "check again")
+        answer = self.context.ask(state, "contract", "recheck", cotangent=_cotangent(state))
+        reason = self._verdict(state, answer) if answer else None
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed after"
-            self.sitting.settle(member, "incorrect", f"{why} ({reason})")
+            self.context.settle(state, "incorrect", f"{why} ({reason})")
 
     def close(self) -> None:
         if self.desk is not None:
             self.desk.close()
             self.desk = None
 
-    def _verdict(self, member: CaseState, answer: Mapping[str, Any]) -> str | None:
+    def _verdict(self, state: CaseState, answer: Mapping[str, Any]) -> str | None:
         """Why a result fails its contract, "" when it holds; None when nothing can be said."""
         try:
-            verdict = self._ask("contract", "judge", semantics=member.info.semantics, result=answer["result"])
+            verdict = self._ask("contract", "judge", semantics=state.info.semantics, result=answer["result"])
         except (Unsupported, Ended) as end:
-            member.correctness = None
-            self._undecided([member], "the verdict on its result", end)
+            state.correctness = None
+            self._undecided([state], "the verdict on its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
         reason = "" if correctness.passed else verdict["reason"] or "its contract failed"
         if answer["changed"]:
             correctness = replace(correctness, passed=False)
             reason = f'it changes its input "{answer["changed"]}", which the next call gets'
-        member.correctness = correctness
+        state.correctness = correctness
         return reason
 
     def _ask(self, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         if self.desk is None:
             raise Ended("crashed", "the process that judges this group had died")
-        with self.sitting.spending(activity):
+        with self.context.spending(activity):
             try:
-                return self.desk.ask(verb, self.sitting.settings.timeout_s, **arguments)
+                return self.desk.ask(verb, self.context.settings.timeout_s, **arguments)
             except Ended as end:
                 if not end.alive:
                     self.close()
                 raise
 
-    def _undecided(self, members: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
+    def _undecided(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
         """Nothing can be said of these members; the desk's own oom or timeout is none of theirs."""
-        for member in members:
+        for state in states:
             if isinstance(end, Unsupported):
-                self.sitting.settle(member, "unsupported", str(end))
+                self.context.settle(state, "unsupported", str(end))
             elif end.status == "crashed":
-                self.sitting.settle(member, "crashed", f"{what} cannot be computed: {end.reason}")
+                self.context.settle(state, "crashed", f"{what} cannot be computed: {end.reason}")
             else:
                 why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
-                self.sitting.settle(member, "skipped", why)
+                self.context.settle(state, "skipped", why)
 
 
-def _cotangent(member: CaseState) -> str | None:
-    return None if member.case.mode == "fwd" else f"cotangent-{member.info.semantics}"
+def _cotangent(state: CaseState) -> str | None:
+    return None if state.case.mode == "fwd" else f"cotangent-{state.info.semantics}"

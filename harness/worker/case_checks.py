@@ -32,32 +32,32 @@ class Examined(Protocol):
     def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any: ...
 
 
-def run_checks(bench: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
+def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
     """A plain dict per check that concerns the case; one that raises has failed, and says how."""
-    meant = bench.implementation
+    meant = worker.implementation
     wanted = [
         check
-        for check in bench.family.checks
-        if (only is None or f"{bench.family.name}/{check.name}" in only)
-        and check.concerns(meant.semantics, bench.job.mode, bench.names, bench.workload, name=meant.name)
+        for check in worker.family.checks
+        if (only is None or f"{worker.family.name}/{check.name}" in only)
+        and check.concerns(meant.semantics, worker.job.mode, worker.names, worker.workload, name=meant.name)
     ]
     if not wanted:
         return []
-    inputs = dict(array_files.read(bench.folder / "set0", only=bench.names))
+    inputs = dict(array_files.read(worker.folder / "set0", only=worker.names))
     trial = Trial(
-        workload=bench.workload,
+        workload=worker.workload,
         inputs=inputs,
-        result=bench.answer(inputs, cotangent),
-        call=lambda changed: bench.answer({**inputs, **changed}, cotangent),
-        solve=bench.solve,
-        static=bench.prepared.static,
-        mode=bench.job.mode,
-        options=bench.job.options,
+        result=worker.answer(inputs, cotangent),
+        call=lambda changed: worker.answer({**inputs, **changed}, cotangent),
+        solve=worker.solve,
+        static=worker.prepared.static,
+        mode=worker.job.mode,
+        options=worker.job.options,
     )
-    known = meant.fails(bench.workload, bench.job.options)
+    known = meant.fails(worker.workload, worker.job.options)
     verdicts = ((check, _judge(check, trial)) for check in wanted)
     return [
-        _told(bench.family.name, check, verdict, known.get(check.name))
+        _told(worker.family.name, check, verdict, known.get(check.name))
         for check, verdict in verdicts
         if verdict is not None
     ]

@@ -16,25 +16,25 @@ class SideWorker:
 
     def __init__(self, _: Job) -> None:
         self.cores = os.sched_getaffinity(os.getppid())  # this process is pinned already
-        self.benches: dict[str, CaseWorker] = {}
+        self.workers: dict[str, CaseWorker] = {}
         self.latest: CaseWorker | None = None
 
     def do_hold(self, case: str, job: Mapping[str, Any]) -> dict[str, Any]:
         """Take a case in; nothing of it is loaded yet."""
-        self.benches[case] = CaseWorker(Job(**job))
+        self.workers[case] = CaseWorker(Job(**job))
         return {}
 
     def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:
         """What the case's bench answers to what it is asked."""
-        bench = self.benches[case]
-        if self.latest is not bench and hasattr(bench, "prepared"):
-            bench.enter()
-        self.latest = bench
-        return getattr(bench, f"do_{asks}")(**arguments)
+        worker = self.workers[case]
+        if self.latest is not worker and hasattr(worker, "prepared"):
+            worker.enter()
+        self.latest = worker
+        return getattr(worker, f"do_{asks}")(**arguments)
 
     def do_drop(self, case: str) -> dict[str, Any]:
         """Let go of a case and of what it holds."""
-        dropped = self.benches.pop(case)
+        dropped = self.workers.pop(case)
         if self.latest is dropped:
             self.latest = None
         return {}

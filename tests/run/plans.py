@@ -88,9 +88,9 @@ def schedule(
 def context(
     executor: FakeExecutor, folder: Path, *, depth: str = "run", listener: Heard | None = None
 ) -> RunContext:
-    stamp = Provenance("20261120T113000Z-1a2b3c4", "sha256:f", "sha256:e", 0)
+    provenance = Provenance("20261120T113000Z-1a2b3c4", "sha256:f", "sha256:e", 0)
     return RunContext(
-        executor, catalog(), stamp, listener or Heard(), folder, depth=depth, clock=executor.clock
+        executor, catalog(), provenance, listener or Heard(), folder, depth=depth, clock=executor.clock
     )
 
 

@@ -69,14 +69,14 @@ class Regime:
 
 def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
     """Measure and store. MachineError when no case could be measured."""
-    with plan_of(asked, None, self_check=True) as question, ExitStack() as stack:
+    with plan_of(asked, None, self_check=True) as plan, ExitStack() as stack:
         stack.enter_context(device_lock("cpu", " ".join(["seqsweep", *sys.argv[1:]])))
-        cases = chosen(question)
+        cases = chosen(plan)
         found: list[Regime] = []
         for name, count in REGIMES.items():
             progress.message(f"{name}:")
             with load_generators(count):
-                found.append(_regime(name, question, cases, progress))
+                found.append(_regime(name, plan, cases, progress))
             known = {one.case for one in found[-1].spreads}  # the same ones in every regime
             cases = {case: theirs for case, theirs in cases.items() if case.id in known}
     if not any(regime.spreads for regime in found):
@@ -84,7 +84,7 @@ def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
     stored.write(
         asked.results,
         {
-            "machine": identity(question.schedule.suites[0].settings.threads),
+            "machine": identity(plan.schedule.suites[0].settings.threads),
             "measured": datetime.now(UTC).isoformat(timespec="seconds"),
             "regimes": [regime.to_json() for regime in found],
         },
@@ -92,10 +92,10 @@ def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
     return found
 
 
-def chosen(question: GatePlan) -> dict[Case, Case]:
+def chosen(plan: GatePlan) -> dict[Case, Case]:
     """The shortest length of some implementations, forward: noise is worst where calls are short."""
     shortest: dict[str, Case] = {}
-    for case in question.opponents:
+    for case in plan.opponents:
         known = shortest.get(case.series)
         if case.mode == "fwd" and (known is None or case.seq < known.seq):
             shortest[case.series] = case
@@ -105,13 +105,13 @@ def chosen(question: GatePlan) -> dict[Case, Case]:
     return {case: case for found in families.values() for case in found[-PER_FAMILY:]}
 
 
-def _regime(name: str, question: GatePlan, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:
+def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:
     tally = Tally.of([case.id for case in cases])
     started = progress.clock()
-    with set_up(question.schedule, cases, question.sides, progress) as (table, duels):
-        contest = GateLoop(table, duels, tally, progress, Unkept(), REGIME_SECONDS, pair_effect)
-        contest.run()
-        calls = {duel.id: duel.candidate.call_s for duel in duels}
+    with set_up(plan.schedule, cases, plan.sides, progress) as (shared, paired_cases):
+        loop = GateLoop(shared, paired_cases, tally, progress, Unkept(), REGIME_SECONDS, pair_effect)
+        loop.run()
+        calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
     took = (progress.clock() - started) / tally.wanted
     return Regime(name, tuple(tally.spreads(calls)), took)
 

@@ -59,23 +59,23 @@ def base_of(
     else:
         commits, says = chosen_commits(candidate.catalog, wanted, rest or None)
         with checked_out(commits, scratch) as trees:
-            moving = BaseImports(candidate.catalog, trees)
+            imports = BaseImports(candidate.catalog, trees)
             config = moved(config_path, trees)
             yield Base(
-                _committed(moving, candidate, plugins, scratch, says),
+                _committed(imports, candidate, plugins, scratch, says),
                 config if config and config.is_file() else None,
-                moving.plugins(plugins),
+                imports.plugins(plugins),
             )
 
 
 def _committed(
-    moving: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
+    imports: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
 ) -> Side:
-    path = moving.path(scratch)
-    found = _read(says, path, moving.plugins(plugins), candidate.interpreter, moving.absent())
-    trees = {str(repo): str(tree) for repo, tree in moving.trees.items()}
+    path = imports.path(scratch)
+    found = _read(says, path, imports.plugins(plugins), candidate.interpreter, imports.absent())
+    trees = {str(repo): str(tree) for repo, tree in imports.trees.items()}
     side = Side("base", says, found, candidate.interpreter, path, trees)
-    if misplaced := moving.misplaced(side):
+    if misplaced := imports.misplaced(side):
         name, file = misplaced
         raise SideError(
             f"{name} of the base, {says}, loads from {file} instead of its worktree; "

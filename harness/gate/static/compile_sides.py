@@ -48,15 +48,15 @@ def compile_sides(
             stack.callback(processes[name].close)
         executor = BySide(processes)
         folder = processes[CANDIDATE].folder
-        context = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
+        run = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
         for index, group in enumerate(schedule.groups):
-            sitting, halves = open_group(group, opponents, sides, context)
-            if not halves:
+            context, both_sides = open_group(group, opponents, sides, run)
+            if not both_sides:
                 continue
-            listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in halves], None)
-            records = GroupRun(sitting).run()
+            listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
+            records = GroupRun(context).run()
             listener.group_finished(records, None)
-            found |= {pair[CANDIDATE].id: pair for pair in halves}
+            found |= {pair[CANDIDATE].id: pair for pair in both_sides}
     return found
 
 

@@ -47,73 +47,73 @@ class BaselineMachine:
 def run_static(asked: Asked, against: str | None, progress: GateProgress) -> GateOutcome:
     """Compile and judge both sides; without history the candidate alone, against the file."""
     with ExitStack() as stack:
-        question, missing = _question(asked, against, stack)
-        threads = question.schedule.suites[0].settings.threads
+        plan, missing = _plan(asked, against, stack)
+        threads = plan.schedule.suites[0].settings.threads
         machine = BaselineMachine.here(threads)
         path = path_of(asked.results, HOST, machine.versions)
         baseline = read(path)
-        if baseline is None and BASE not in question.sides:
+        if baseline is None and BASE not in plan.sides:
             raise UsageError(
                 f"{missing}; without history a gate compares with {path}, which does not exist: "
                 f"{UPDATE} writes it"
             )
-        progress.total = len(question.schedule.groups)
-        members = compile_sides(question.schedule, question.opponents, question.sides, progress)
+        progress.total = len(plan.schedule.groups)
+        states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
-    pairs = _pairs(question, members)
-    found = judge(pairs, question.accept) if BASE in question.sides else {}
+    pairs = _pairs(plan, states)
+    found = judge(pairs, plan.accept) if BASE in plan.sides else {}
     stale: list[str] = []
     if baseline is None:
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     else:
         candidates = {case.id: own for case, (_, own) in pairs.items()}
         alike = baseline.planned_alike(machine.processor, threads)
-        kept = compare_with_file(baseline, candidates, question.accept, same_processor=alike)
+        kept = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
         found = {case: _worse(found.get(case), finding) for case, finding in kept.items()}
-        stale = sorted(_gone(baseline, question) - {*question.vanished})
-    cases, left_out = _verdicts(question, found)
+        stale = sorted(_gone(baseline, plan) - {*plan.vanished})
+    cases, left_out = _verdicts(plan, found)
     return GateOutcome(
         kind=STATIC,
-        base=_against(question, baseline is not None, str(path)),
+        base=_against(plan, baseline is not None, str(path)),
         cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
-        left_out={**question.left_out, **left_out},
-        notes=(*question.notes, *notes),
-        slowdown=question.deltas,
+        left_out={**plan.left_out, **left_out},
+        notes=(*plan.notes, *notes),
+        slowdown=plan.deltas,
     )
 
 
 def update(asked: Asked, progress: GateProgress) -> tuple[str, list[str], list[str]]:
     """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
-    with plan_of_candidate(asked) as question:
-        threads = question.schedule.suites[0].settings.threads
+    with plan_of_candidate(asked) as plan:
+        threads = plan.schedule.suites[0].settings.threads
         machine = BaselineMachine.here(threads)
-        progress.total = len(question.schedule.groups)
-        members = compile_sides(question.schedule, question.opponents, question.sides, progress)
+        progress.total = len(plan.schedule.groups)
+        states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
     path = path_of(asked.results, HOST, machine.versions)
-    figures = {case: own for case, (_, own) in _pairs(question, members).items()}
+    figures = {case: own for case, (_, own) in _pairs(plan, states).items()}
     good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
     bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
     old = read(path)
-    gone = _gone(old, question) if old else set[str]()
+    gone = _gone(old, plan) if old else set[str]()
     new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, good), gone)
     write(path, new)
     return str(path), diff(old, new), bad
 
 
-def _gone(baseline: Baseline, question: GatePlan) -> set[str]:
+def _gone(baseline: Baseline, plan: GatePlan) -> set[str]:
     """The file's cases whose implementation is no longer registered in a family that is asked for."""
-    families = {case.family for case in question.opponents}
-    known = question.catalog.implementations
+    families = {case.family for case in plan.opponents}
+    known = plan.catalog.implementations
     return {
         case
         for case in baseline.cases
-        if question.named(case)
+        if plan.named(case)
         and case.split("/", 1)[0] in families
         and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
     }
 
 
-def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[GatePlan, str]:
+def _plan(asked: Asked, against: str | None, stack: ExitStack) -> tuple[GatePlan, str]:
     """The question, and why it has no base where it has none."""
     try:
         return stack.enter_context(plan_of(asked, against)), ""
@@ -122,27 +122,27 @@ def _question(asked: Asked, against: str | None, stack: ExitStack) -> tuple[Gate
 
 
 def _pairs(
-    question: GatePlan, members: Mapping[str, Mapping[str, CaseState]]
+    plan: GatePlan, states: Mapping[str, Mapping[str, CaseState]]
 ) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
     return {
         case: (
-            _exact(members[case.id][BASE]) if BASE in members[case.id] else None,
-            _exact(members[case.id][CANDIDATE]),
+            _exact(states[case.id][BASE]) if BASE in states[case.id] else None,
+            _exact(states[case.id][CANDIDATE]),
         )
-        for case in question.opponents
-        if case.id in members
+        for case in plan.opponents
+        if case.id in states
     }
 
 
-def _exact(member: CaseState) -> StaticFigures:
+def _exact(state: CaseState) -> StaticFigures:
     return StaticFigures.of(
-        member.static,
-        member.correctness,
-        framework=member.info.framework,
-        status=member.status or "crashed",
-        reason=member.reason,
-        expected=member.expected,
-        compiles=member.recompiled,
+        state.static,
+        state.correctness,
+        framework=state.info.framework,
+        status=state.status or "crashed",
+        reason=state.reason,
+        expected=state.expected,
+        compiles=state.recompiled,
     )
 
 
@@ -159,17 +159,17 @@ def _worse(live: StaticVerdict | None, kept: StaticVerdict) -> StaticVerdict:
 
 
 def _verdicts(
-    question: GatePlan, found: Mapping[str, StaticVerdict]
+    plan: GatePlan, found: Mapping[str, StaticVerdict]
 ) -> tuple[tuple[CaseVerdict, ...], dict[str, str]]:
     cases: list[CaseVerdict] = []
     left_out: dict[str, str] = {}
-    for case in question.opponents:
+    for case in plan.opponents:
         finding = found.get(case.id)
         if finding is None or finding.verdict is None:
             left_out[case.id] = finding.reason if finding else "its group did not run"
             continue
-        info = question.catalog.implementation(case.implementation)
-        reason = question.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
+        info = plan.catalog.implementation(case.implementation)
+        reason = plan.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
         cases.append(
             CaseVerdict(
                 case.id,
@@ -180,9 +180,9 @@ def _verdicts(
                 line=info.line,
             )
         )
-    return (*cases, *gone(question)), left_out
+    return (*cases, *gone(plan)), left_out
 
 
-def _against(question: GatePlan, has_file: bool, path: str) -> str:
-    sides = [question.base] if question.base else []
+def _against(plan: GatePlan, has_file: bool, path: str) -> str:
+    sides = [plan.base] if plan.base else []
     return " and ".join([*sides, *([path] if has_file else [])])

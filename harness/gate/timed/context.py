@@ -20,44 +20,44 @@ from harness.sweep.settings import Settings
 class Lost(Exception):  # noqa: N818 - the pair is played again without the case
     """A case's process has ended: what the others have read in this pair is worth nothing."""
 
-    def __init__(self, duel: PairedCase) -> None:
-        super().__init__(duel.id)
-        self.duel = duel
+    def __init__(self, paired: PairedCase) -> None:
+        super().__init__(paired.id)
+        self.paired = paired
 
 
 @dataclass
 class GateContext:
     """What all pairs of a gate share. `seats` is the context's executor."""
 
-    context: RunContext
-    seats: GateExecutor
+    run: RunContext
+    executor: GateExecutor
     opener: Opener
     sides: dict[str, Side]
     settings: Settings
     device: str = "cpu"
     budget_s: float = math.inf  # of the whole gate
-    judges: dict[int, Verifier] = field(default_factory=dict[int, Verifier])  # by their sitting's identity
+    verifiers: dict[int, Verifier] = field(default_factory=dict[int, Verifier])  # by their sitting's identity
 
-    def judge(self, sitting: GroupContext) -> Verifier:
-        if id(sitting) not in self.judges:
-            judge = self.judges[id(sitting)] = Verifier(sitting)
-            judge.open()
-        return self.judges[id(sitting)]
+    def verifier(self, context: GroupContext) -> Verifier:
+        if id(context) not in self.verifiers:
+            verifier = self.verifiers[id(context)] = Verifier(context)
+            verifier.open()
+        return self.verifiers[id(context)]
 
-    def dismiss_judges(self) -> None:
-        for judge in self.judges.values():
-            judge.close()
-        self.judges.clear()
+    def close_verifiers(self) -> None:
+        for verifier in self.verifiers.values():
+            verifier.close()
+        self.verifiers.clear()
 
-    def ask(self, duel: PairedCase, half: CaseState, activity: str, verb: str, **arguments: Any) -> Any:
+    def ask(self, paired: PairedCase, state: CaseState, activity: str, verb: str, **arguments: Any) -> Any:
         """Ask one side; None when that decided the duel. Lost when the side's process is gone."""
-        answer = duel.sitting.ask(half, activity, verb, **arguments)
-        self.look(duel, half)
+        answer = paired.context.ask(state, activity, verb, **arguments)
+        self.look(paired, state)
         return answer
 
-    def look(self, duel: PairedCase, half: CaseState) -> None:
+    def look(self, paired: PairedCase, state: CaseState) -> None:
         """Raise Lost, with the duel decided, when the process that was asked about it has ended."""
-        if self.seats.arms[half.side or ""].dead:
-            whose = "the candidate" if half is duel.candidate else "the base"
-            duel.settle(INVALID, f"{whose} ended its process: {half.reason}")
-            raise Lost(duel)
+        if self.executor.processes[state.side or ""].dead:
+            whose = "the candidate" if state is paired.candidate else "the base"
+            paired.settle(INVALID, f"{whose} ended its process: {state.reason}")
+            raise Lost(paired)

@@ -54,9 +54,9 @@ class GateLoop:
     `demoting`: a case that is the same program on both sides is only advice.
     """
 
-    table: GateContext
-    duels: Sequence[PairedCase]
-    ledger: Decider
+    shared: GateContext
+    paired_cases: Sequence[PairedCase]
+    sequential_test: Decider
     watcher: Watcher
     sink: RoundsSink
     budget_s: float
@@ -68,17 +68,17 @@ class GateLoop:
 
     def run(self) -> None:
         """Play until all is decided, or nothing that is left can be afforded."""
-        clock = self.table.context.clock
+        clock = self.shared.run.clock
         self.deadline = clock() + self.budget_s
-        self.table.budget_s = self.budget_s
+        self.shared.budget_s = self.budget_s
         number = self.first
-        disturbance = Interference(self.table.device)
+        interference = Interference(self.shared.device)
         try:
             while waiting := self._waiting():
                 once = self._once(waiting)
                 before, apart = clock(), self._spent(once)
-                self.watcher.pair_started(number, [duel.id for duel in waiting], self._left(waiting))
-                disturbance.look()
+                self.watcher.pair_started(number, [paired.id for paired in waiting], self._left(waiting))
+                interference.look()
                 rounds = self._pair(number, waiting)
                 self.watcher.pair_finished(number, rounds)
                 self.took_s = max(0.0, clock() - before - (self._spent(once) - apart))
@@ -86,83 +86,85 @@ class GateLoop:
                     return  # nothing more fits the budget
                 number += 1
         finally:
-            self.table.dismiss_judges()
-            self.disturbances += disturbance.warnings()
+            self.shared.close_verifiers()
+            self.disturbances += interference.warnings()
 
     def _waiting(self) -> list[PairedCase]:
         """Those that are open and can still be decided: first those that have begun, then another set."""
-        undecided = self.ledger.undecided()
-        found = [duel for duel in self.duels if duel.living and duel.id in undecided]
-        begun = self._affordable([duel for duel in found if duel.judged])
-        return begun or self._affordable([duel for duel in found if not duel.judged])
+        undecided = self.sequential_test.undecided()
+        found = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
+        begun = self._affordable([paired for paired in found if paired.verified])
+        return begun or self._affordable([paired for paired in found if not paired.verified])
 
-    def _choice(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+    def _choice(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Those of `duels` that the budget is for; what it has to do for the others is not theirs."""
-        return [duel for duel in self._waiting() if duel in duels]
+        return [paired for paired in self._waiting() if paired in paired_cases]
 
     def _pair(self, number: int, waiting: Sequence[PairedCase]) -> list[Rounds]:
         """One pair per set of cases that can be alive together."""
-        played: list[Rounds] = []
+        collected: list[Rounds] = []
         queue = list(waiting)
         while queue:
             try:
-                rounds, later = Pair(self.table, number, self._choice).play(queue)
+                rounds, later = Pair(self.shared, number, self._choice).play(queue)
             except Lost:
                 self._settle()
-                queue = [duel for duel in queue if duel.living]
+                queue = [paired for paired in queue if paired.living]
                 continue
             self._settle()
             self.sink.append(number, rounds)
             for found in rounds:
-                self.ledger.feed(found.case, self.effect(found.log_ratios))
-            played += rounds
+                self.sequential_test.feed(found.case, self.effect(found.log_ratios))
+            collected += rounds
             if not rounds and len(later) == len(queue):
                 break
             queue = self._choice(later)
-        self.table.dismiss_judges()
-        return played
+        self.shared.close_verifiers()
+        return collected
 
     def _settle(self) -> None:
         """Tell the ledger what needs no time, or hangs on none."""
-        for duel in self.duels:
-            if not duel.living:
-                self.ledger.drop(duel.id)
-            elif self.demoting and duel.same_program:
-                self.ledger.advise(duel.id)
+        for paired in self.paired_cases:
+            if not paired.living:
+                self.sequential_test.drop(paired.id)
+            elif self.demoting and paired.same_program:
+                self.sequential_test.advise(paired.id)
 
-    def _affordable(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+    def _affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Those that can reach their next look within the budget, the cheapest first; in their own order."""
-        left = self.deadline - self.table.context.clock()
+        left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
         spent, pairs = 0.0, 0
-        for duel in sorted(duels, key=lambda duel: duel.cost_s * self.ledger.missing(duel.id)):
-            missing = self.ledger.missing(duel.id)
-            costs, longest = duel.cost_s * missing, max(pairs, missing)
+        for paired in sorted(
+            paired_cases, key=lambda paired: paired.cost_s * self.sequential_test.missing(paired.id)
+        ):
+            missing = self.sequential_test.missing(paired.id)
+            costs, longest = paired.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
                 continue  # a dearer one may need fewer pairs
             spent, pairs = spent + costs, longest
-            chosen.add(duel.id)
-        return [duel for duel in duels if duel.id in chosen]
+            chosen.add(paired.id)
+        return [paired for paired in paired_cases if paired.id in chosen]
 
-    def _left(self, duels: Sequence[PairedCase]) -> float | None:
+    def _left(self, paired_cases: Sequence[PairedCase]) -> float | None:
         """Seconds until all are at their next look; None before anything is known of them."""
         if not self.took_s:
             return None
-        pairs = max(self.ledger.missing(duel.id) for duel in duels)
-        rounds = sum(duel.cost_s * self.ledger.missing(duel.id) for duel in duels)
-        return min(self.deadline - self.table.context.clock(), pairs * self.took_s + rounds)
+        pairs = max(self.sequential_test.missing(paired.id) for paired in paired_cases)
+        rounds = sum(paired.cost_s * self.sequential_test.missing(paired.id) for paired in paired_cases)
+        return min(self.deadline - self.shared.run.clock(), pairs * self.took_s + rounds)
 
     @staticmethod
-    def _once(duels: Sequence[PairedCase]) -> tuple[str, ...]:
+    def _once(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
         """What is no pair's as such: judging, rounds, which each case takes by itself, and figures.
 
         Those come with the first compilation, one side after the other: it says little of the next.
         """
-        known = all(half.compiled for duel in duels for half in duel.halves.values())
+        known = all(state.compiled for paired in paired_cases for state in paired.sides.values())
         return ("contract", "turns") if known else ("contract", "turns", "compile")
 
     def _spent(self, activities: Collection[str]) -> float:
-        return sum(self.table.context.spent[activity] for activity in activities)
+        return sum(self.shared.run.spent[activity] for activity in activities)
 
 
 class Effect(Protocol):

@@ -24,7 +24,10 @@ from harness.run.processes.executor import Ended
 from harness.run.verification import SETS
 
 PADDING_BYTES = 4096
-SEATING, JUDGING = 0.15, 0.4  # of the budget may pass until the last new case is compiled, and judged
+COMPILE_SHARE, VERIFY_SHARE = (
+    0.15,
+    0.4,
+)  # of the budget may pass until the last new case is compiled, and judged
 FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs, 5 rounds and a warm one, 4 readings, 2 sides
 
 Choice = Callable[[Sequence[PairedCase]], Sequence[PairedCase]]
@@ -35,88 +38,96 @@ class Pair:
     their own: their memory, or the time that is left, did not allow them to join these.
     """
 
-    def __init__(self, table: GateContext, number: int, choose: Choice) -> None:
-        self.table, self.number, self.choose = table, number, choose
-        self.random = random.Random(f"{table.settings.seed} pair {number}")
+    def __init__(self, shared: GateContext, number: int, choose: Choice) -> None:
+        self.shared, self.number, self.choose = shared, number, choose
+        self.random = random.Random(f"{shared.settings.seed} pair {number}")
 
-    def play(self, duels: Sequence[PairedCase]) -> tuple[list[Rounds], list[PairedCase]]:
+    def play(self, paired_cases: Sequence[PairedCase]) -> tuple[list[Rounds], list[PairedCase]]:
         order = BOTH if self.number % 2 else tuple(reversed(BOTH))
-        frameworks = sorted({half.info.framework for duel in duels for half in duel.halves.values()})
-        tracing = not all(half.compiled for duel in duels for half in duel.halves.values())
-        table = self.table
-        self.started = table.context.clock()
-        arms: dict[str, SideProcess] = {}
+        frameworks = sorted(
+            {state.info.framework for paired in paired_cases for state in paired.sides.values()}
+        )
+        tracing = not all(state.compiled for paired in paired_cases for state in paired.sides.values())
+        shared = self.shared
+        self.started = shared.run.clock()
+        processes: dict[str, SideProcess] = {}
         try:
             for name in order:
-                side, padding = table.sides[name], self.random.randrange(PADDING_BYTES)
-                worker = table.opener.open(side, frameworks, table.settings, padding, tracing=tracing)
-                arms[name] = SideProcess(side, worker)
-            table.seats.arms = arms
-            seated = self._seat(duels)
-            joined, waiting = self._fitting([duel for duel in seated if duel.living])
-            waiting += [duel for duel in duels if duel.living and duel not in seated]
+                side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
+                worker = shared.opener.open(side, frameworks, shared.settings, padding, tracing=tracing)
+                processes[name] = SideProcess(side, worker)
+            shared.executor.processes = processes
+            placed = self._compile(paired_cases)
+            joined, waiting = self._fitting([paired for paired in placed if paired.living])
+            waiting += [paired for paired in paired_cases if paired.living and paired not in placed]
             chosen = self.choose(self._correct(joined))
-            waiting += [duel for duel in joined if duel.living and duel not in chosen]
-            for duel in chosen:
-                self._ready(duel)
-            for arm in arms.values():
-                self._release(arm)
-            return PairSampler(table, self.random).play([duel for duel in chosen if duel.living]), waiting
+            waiting += [paired for paired in joined if paired.living and paired not in chosen]
+            for paired in chosen:
+                self._ready(paired)
+            for process in processes.values():
+                self._release(process)
+            return PairSampler(shared, self.random).play(
+                [paired for paired in chosen if paired.living]
+            ), waiting
         finally:
-            for duel in duels:
-                for half in duel.halves.values():
-                    half.worker = None  # its process ends as a whole
-            for arm in arms.values():
-                arm.close()
+            for paired in paired_cases:
+                for state in paired.sides.values():
+                    state.worker = None  # its process ends as a whole
+            for process in processes.values():
+                process.close()
 
-    def _release(self, arm: SideProcess) -> None:
+    def _release(self, process: SideProcess) -> None:
         try:
-            arm.ask("release", self.table.settings.timeout_s)
+            process.ask("release", self.shared.settings.timeout_s)
         except Ended as end:  # between its cases: it is none's fault, and there is no going on
-            text = f"a process of the {arm.side.name} ({arm.side.says}) cannot go on: {end.reason}"
+            text = f"a process of the {process.side.name} ({process.side.says}) cannot go on: {end.reason}"
             raise SideError(text) from None
 
     def _late(self, share: float) -> bool:
         """Whether this pair has taken more than a share of the gate's budget."""
-        return self.table.context.clock() - self.started > share * self.table.budget_s
+        return self.shared.run.clock() - self.started > share * self.shared.budget_s
 
-    def _seat(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+    def _compile(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Compile every case on both sides; the first time with its figures, which may decide it.
 
         When that has taken its share of the budget, new cases wait.
         """
-        for duel in duels:
-            duel.resolve()  # the judge of its group may have failed meanwhile
-        known = [duel for duel in duels if duel.living and duel.candidate.compiled and duel.base.compiled]
-        seated = list(known)
-        for duel in duels:
-            if seated and self._late(SEATING):
+        for paired in paired_cases:
+            paired.resolve()  # the judge of its group may have failed meanwhile
+        known = [
+            paired
+            for paired in paired_cases
+            if paired.living and paired.candidate.compiled and paired.base.compiled
+        ]
+        placed = list(known)
+        for paired in paired_cases:
+            if placed and self._late(COMPILE_SHARE):
                 break
-            if duel.living and duel not in known:
-                seated.append(duel)
-                for half in duel.halves.values():
-                    compile_case(duel.sitting, half)
-                    self.table.look(duel, half)
-                duel.resolve()
-        self._seat_again(known)
-        return [duel for duel in duels if duel in seated]
+            if paired.living and paired not in known:
+                placed.append(paired)
+                for state in paired.sides.values():
+                    compile_case(paired.context, state)
+                    self.shared.look(paired, state)
+                paired.resolve()
+        self._compile_again(known)
+        return [paired for paired in paired_cases if paired in placed]
 
-    def _seat_again(self, duels: Sequence[PairedCase]) -> None:
+    def _compile_again(self, paired_cases: Sequence[PairedCase]) -> None:
         """Compile what has been compiled before: its figures are known, and both sides do so at once."""
-        for duel in duels:
-            for half in duel.halves.values():
-                self._take_seat(duel, half)
-            duel.resolve()
+        for paired in paired_cases:
+            for state in paired.sides.values():
+                self._hold(paired, state)
+            paired.resolve()
         stopped = Event()
 
         def compile_all(side: str) -> PairedCase | None:
             """The duel, if any, at which this side's process ended."""
-            for duel in duels:
+            for paired in paired_cases:
                 if stopped.is_set():
                     break
-                duel.sitting.ask(duel.halves[side], "compile", "prepare", trace_s=0.0)
-                if self.table.seats.arms[side].dead:
-                    return duel
+                paired.context.ask(paired.sides[side], "compile", "prepare", trace_s=0.0)
+                if self.shared.executor.processes[side].dead:
+                    return paired
             return None
 
         with ThreadPoolExecutor(len(BOTH)) as both:
@@ -127,88 +138,90 @@ class Pair:
                 raise
         for side, last in zip(BOTH, ended, strict=True):
             if last is not None:
-                self.table.look(last, last.halves[side])
-        for duel in duels:
-            duel.resolve()
+                self.shared.look(last, last.sides[side])
+        for paired in paired_cases:
+            paired.resolve()
 
-    def _take_seat(self, duel: PairedCase, half: CaseState) -> None:
+    def _hold(self, paired: PairedCase, state: CaseState) -> None:
         try:
-            half.worker = duel.sitting.spawn("case", half.info.framework, half)
+            state.worker = paired.context.spawn("case", state.info.framework, state)
         except Unsupported as refusal:
-            duel.sitting.settle(half, "unsupported", str(refusal))
+            paired.context.settle(state, "unsupported", str(refusal))
         except Ended as end:
-            duel.sitting.settle(half, end.status, end.reason)
-        self.table.look(duel, half)
+            paired.context.settle(state, end.status, end.reason)
+        self.shared.look(paired, state)
 
-    def _fitting(self, duels: Sequence[PairedCase]) -> tuple[list[PairedCase], list[PairedCase]]:
+    def _fitting(self, paired_cases: Sequence[PairedCase]) -> tuple[list[PairedCase], list[PairedCase]]:
         """(those whose memory fits together, on both sides; the rest)."""
-        limit, planned = self.table.settings.memory_bytes, 0
+        limit, planned = self.shared.settings.memory_bytes, 0
         joined: list[PairedCase] = []
         waiting: list[PairedCase] = []
-        for duel in duels:
-            needs = sum(half.needs_bytes(SETS) for half in duel.halves.values())
+        for paired in paired_cases:
+            needs = sum(state.needs_bytes(SETS) for state in paired.sides.values())
             if needs > limit:
-                duel.settle(
+                paired.settle(
                     NOT_ENOUGH,
                     f"both sides together plan {format_bytes(needs)}; the limit is {format_bytes(limit)}: "
                     "raise --memory",
                 )
             elif planned + needs > limit:
-                waiting.append(duel)
+                waiting.append(paired)
             else:
                 planned += needs
-                joined.append(duel)
+                joined.append(paired)
         return joined, waiting
 
-    def _correct(self, duels: Sequence[PairedCase]) -> list[PairedCase]:
+    def _correct(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Those whose answers meet their contracts on both sides; judged once, before any clock is read.
 
         When judging has taken its share of the budget, the rest wait.
         """
-        judged = [duel for duel in duels if duel.judged]
-        for duel in duels:
-            if duel.judged:
+        verified = [paired for paired in paired_cases if paired.verified]
+        for paired in paired_cases:
+            if paired.verified:
                 continue
-            if judged and self._late(JUDGING):
+            if verified and self._late(VERIFY_SHARE):
                 break
-            if self._too_long(duel):
+            if self._too_long(paired):
                 continue
-            judge = self.table.judge(duel.sitting)
-            for half in duel.halves.values():
-                judge.check(half)
-                self.table.look(duel, half)
-            duel.judged = True
-            duel.resolve()
-            if duel.living:
-                duel.set_inner()
-            judged.append(duel)
-            prediction = self.table.context.prediction
-            prediction.note(duel.candidate.case, duel.candidate.call_s, duel.candidate.work)
-        return [duel for duel in duels if duel in judged and duel.living]
+            verifier = self.shared.verifier(paired.context)
+            for state in paired.sides.values():
+                verifier.check(state)
+                self.shared.look(paired, state)
+            paired.verified = True
+            paired.resolve()
+            if paired.living:
+                paired.set_inner()
+            verified.append(paired)
+            prediction = self.shared.run.prediction
+            prediction.note(paired.candidate.case, paired.candidate.call_s, paired.candidate.work)
+        return [paired for paired in paired_cases if paired in verified and paired.living]
 
-    def _too_long(self, duel: PairedCase) -> bool:
+    def _too_long(self, paired: PairedCase) -> bool:
         """Whether its shorter lengths already say that the first look at it is beyond the budget."""
-        case, work = duel.candidate.case, duel.candidate.work
-        predicted = self.table.context.prediction.call(case, work)
-        if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.table.budget_s:
+        case, work = paired.candidate.case, paired.candidate.work
+        predicted = self.shared.run.prediction.call(case, work)
+        if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.shared.budget_s:
             return False
         call, whole = (
             format_seconds(seconds, 2)
             for seconds in (predicted.seconds, predicted.seconds * FIRST_LOOK_CALLS)
         )
-        duel.settle(
+        paired.settle(
             NOT_ENOUGH,
             f"predicted {call} a call (exponent {predicted.exponent:.2f}, from {predicted.basis}), "
             f"{whole} for the fewest pairs: raise --budget, or leave it out with --cases",
         )
         return True
 
-    def _ready(self, duel: PairedCase) -> None:
-        for half in duel.halves.values():
-            cotangents = half.case.mode != "fwd"
-            answer = self.table.ask(duel, half, "inputs", "ready", sets=SETS, cotangents=cotangents)
-            half.method = answer["method"] if answer else half.method
-        duel.resolve()
-        if duel.living and duel.candidate.method != duel.base.method:
-            mine, theirs = duel.candidate.method, duel.base.method
-            duel.settle(INVALID, f"timed by {mine}, the base by {theirs}: different clocks are not compared")
+    def _ready(self, paired: PairedCase) -> None:
+        for state in paired.sides.values():
+            cotangents = state.case.mode != "fwd"
+            answer = self.shared.ask(paired, state, "inputs", "ready", sets=SETS, cotangents=cotangents)
+            state.method = answer["method"] if answer else state.method
+        paired.resolve()
+        if paired.living and paired.candidate.method != paired.base.method:
+            mine, theirs = paired.candidate.method, paired.base.method
+            paired.settle(
+                INVALID, f"timed by {mine}, the base by {theirs}: different clocks are not compared"
+            )

@@ -29,11 +29,11 @@ class PairedCase:
     far its contract has been looked at.
     """
 
-    halves: Mapping[str, CaseState]
-    sitting: GroupContext
+    sides: Mapping[str, CaseState]
+    context: GroupContext
     inner: int = 1
-    judged: bool = False
-    judged_again: bool = False
+    verified: bool = False
+    verified_again: bool = False
     verdict: str | None = None
     reason: str = ""
 
@@ -43,11 +43,11 @@ class PairedCase:
 
     @property
     def candidate(self) -> CaseState:
-        return self.halves[CANDIDATE]
+        return self.sides[CANDIDATE]
 
     @property
     def base(self) -> CaseState:
-        return self.halves[BASE]
+        return self.sides[BASE]
 
     @property
     def living(self) -> bool:
@@ -65,7 +65,7 @@ class PairedCase:
 
     @property
     def reading_s(self) -> float:
-        return max(half.call_s for half in self.halves.values()) * self.inner
+        return max(state.call_s for state in self.sides.values()) * self.inner
 
     @property
     def rounds(self) -> int:
@@ -75,24 +75,24 @@ class PairedCase:
     @property
     def cost_s(self) -> float:
         """What its rounds of one pair take, by what a call has taken."""
-        calls = sum(half.call_s for half in self.halves.values()) * self.inner
+        calls = sum(state.call_s for state in self.sides.values()) * self.inner
         return calls * READINGS * (self.rounds + 1)
 
     def set_inner(self) -> None:
         """Calls per reading, from how long the first ones took; a side on which they took nothing lies."""
-        for side, half in self.halves.items():
-            if not 0 < half.call_s < math.inf:
+        for side, state in self.sides.items():
+            if not 0 < state.call_s < math.inf:
                 self.settle(INVALID, NO_TIME.format(side))
                 return
-        fastest = min(half.call_s for half in self.halves.values())
+        fastest = min(state.call_s for state in self.sides.values())
         self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
 
     def settle(self, verdict: str, reason: str) -> None:
         """Decide it without a time, if nothing has yet; both sides let go of it."""
         if self.verdict is None:
             self.verdict, self.reason = verdict, reason
-        for half in self.halves.values():
-            half.end()
+        for state in self.sides.values():
+            state.end()
 
     def resolve(self) -> None:
         """Decide it where a side cannot be timed. A base that cannot is no fault of the candidate's."""

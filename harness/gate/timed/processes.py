@@ -56,50 +56,50 @@ class SideProcess:
 class HeldCase:
     """One case in an arm, as the stages of a group know a worker."""
 
-    def __init__(self, arm: SideProcess, key: str, job: Job, seconds: float) -> None:
-        self.arm, self.key, self.seconds = arm, key, seconds
-        arm.ask("hold", seconds, case=key, job=job.to_json())
+    def __init__(self, process: SideProcess, key: str, job: Job, seconds: float) -> None:
+        self.process, self.key, self.seconds = process, key, seconds
+        process.ask("hold", seconds, case=key, job=job.to_json())
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        return self.arm.ask("turn", seconds, case=self.key, asks=verb, **arguments)
+        return self.process.ask("turn", seconds, case=self.key, asks=verb, **arguments)
 
     def close(self) -> None:
         """Let go of the case; the process stays, for it holds others."""
-        if not self.arm.dead:
+        if not self.process.dead:
             with suppress(Ended):  # then the next question finds it dead
-                self.arm.ask("drop", self.seconds, case=self.key)
+                self.process.ask("drop", self.seconds, case=self.key)
 
 
 class GateExecutor:
     """The executor of a gate: a case gets a seat in the arm of its side, a desk a process of its own."""
 
-    def __init__(self, desks: Executor) -> None:
-        self.desks = desks
-        self.arms: Mapping[str, SideProcess] = {}
-        self.seats = 0
+    def __init__(self, references: Executor) -> None:
+        self.references = references
+        self.processes: Mapping[str, SideProcess] = {}
+        self.held = 0
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
         if job.role == "desk":
-            return self.desks.spawn(job, limit_bytes)
-        self.seats += 1
-        return HeldCase(self.arms[job.side or ""], str(self.seats), job, HOLD_SECONDS)
+            return self.references.spawn(job, limit_bytes)
+        self.held += 1
+        return HeldCase(self.processes[job.side or ""], str(self.held), job, HOLD_SECONDS)
 
     def close(self) -> None:
-        self.desks.close()
+        self.references.close()
 
 
 class SideProcesses:
     """The real opener."""
 
-    def __init__(self, folder: Path, device: str, watch: MemoryMonitor) -> None:
-        self.folder, self.device, self.watch = folder, device, watch
+    def __init__(self, folder: Path, device: str, monitor: MemoryMonitor) -> None:
+        self.folder, self.device, self.monitor = folder, device, monitor
         self.count = 0
 
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
     ) -> Worker:
         self.count += 1
-        self.watch.limit_bytes = settings.memory_bytes
+        self.monitor.limit_bytes = settings.memory_bytes
         folder = self.folder / f"{side.name}-{self.count}"  # the process takes it away when it ends
         try:
             folder.mkdir()
@@ -115,20 +115,20 @@ class SideProcesses:
         except OSError as error:
             raise SideError(f"the {side.name} ({side.says}) does not start: {error.strerror}") from None
         log = Log(folder / "worker.log")
-        return InterpreterWorker(side, server, self.watch, log, _job(side, folder, frameworks, settings))
+        return InterpreterWorker(side, server, self.monitor, log, _job(side, folder, frameworks, settings))
 
 
 class InterpreterWorker:
     """An interpreter executed for one side and one pair; its only worker starts at the first question."""
 
-    def __init__(self, side: Side, server: Server, watch: MemoryMonitor, log: Log, job: Job) -> None:
-        self.side, self.server, self.watch, self.log, self.job = side, server, watch, log, job
+    def __init__(self, side: Side, server: Server, monitor: MemoryMonitor, log: Log, job: Job) -> None:
+        self.side, self.server, self.monitor, self.log, self.job = side, server, monitor, log, job
         self.process: Process | None = None
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if self.process is None:
             try:
-                self.process = Process(self.server, self.job, self.watch, self.log)
+                self.process = Process(self.server, self.job, self.monitor, self.log)
             except (MachineError, Unsupported, Ended, OSError) as error:
                 text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
                 raise SideError(text) from None

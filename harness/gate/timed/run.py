@@ -41,72 +41,80 @@ def looks(max_pairs: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*range(FIRST_LOOK, max_pairs + 1, 2), max_pairs]))
 
 
-def run_timed(asked: Asked, asking: GateOptions, progress: GateProgress) -> tuple[GateOutcome, GateFolder]:
+def run_timed(asked: Asked, options: GateOptions, progress: GateProgress) -> tuple[GateOutcome, GateFolder]:
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
-        question = stack.enter_context(plan_of(asked, asking.against, self_check=asking.self_check))
-        refuse_below(asked, min(question.deltas.values()), question.schedule.suites[0].settings.threads)
-        request = request_of(question, asking, states(question))
-        for device in sorted({case.device for case in question.opponents}):
+        plan = stack.enter_context(plan_of(asked, options.against, self_check=options.self_check))
+        refuse_below(asked, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
+        request = request_of(plan, options, states(plan))
+        for device in sorted({case.device for case in plan.opponents}):
             stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
-        folder = newest(asked.results, request) if asking.resume else _new(asked, request)
+        folder = newest(asked.results, request) if options.resume else _new(asked, request)
         progress.kept = folder.path
         kept = RoundsWriter(folder, folder.pairs())
-        paired = {case: theirs for case, theirs in question.opponents.items() if theirs is not None}
+        with_counterpart = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
         started = progress.clock()
         empty = TimedResult((), SequentialTest({}))
         try:
-            played = _contest(question, asking, paired, kept, progress) if paired else empty
+            result = _loop(plan, options, with_counterpart, kept, progress) if with_counterpart else empty
         except SeqsweepError:
             folder.discard_empty()
             raise
-        duels, ledger = played.duels, played.ledger
+        paired_cases, sequential_test = result.paired_cases, result.sequential_test
         outcome = GateOutcome(
             kind=TIME,
-            base=question.base,
-            cases=verdicts(question, played, kept, asking),
-            left_out={**question.left_out, **left_out(duels)},
-            notes=(*question.notes, *played.disturbances),
-            slowdown=question.deltas,
-            self_check=asking.self_check,
-            inconclusive=asking.inconclusive,
+            base=plan.base,
+            cases=verdicts(plan, result, kept, options),
+            left_out={**plan.left_out, **left_out(paired_cases)},
+            notes=(*plan.notes, *result.disturbances),
+            slowdown=plan.deltas,
+            self_check=options.self_check,
+            inconclusive=options.inconclusive,
             wall_s=progress.clock() - started,
         )
-        outcome = replace(outcome, cases=isolated(outcome.cases, list(question.opponents)))
-        evidence = {duel.id: evidence_of(duel, ledger, kept, question) for duel in duels}
+        outcome = replace(outcome, cases=isolated(outcome.cases, list(plan.opponents)))
+        evidence = {paired.id: evidence_of(paired, sequential_test, kept, plan) for paired in paired_cases}
         folder.write_header({**folder.header, "outcome": outcome.to_json(), "evidence": evidence})
         return outcome, folder
 
 
-def _contest(
-    question: GatePlan,
-    asking: GateOptions,
-    paired: Mapping[Any, Any],
+def _loop(
+    plan: GatePlan,
+    options: GateOptions,
+    with_counterpart: Mapping[Any, Any],
     kept: RoundsWriter,
     progress: GateProgress,
 ) -> TimedResult:
-    steps = looks(asking.max_pairs)
-    with set_up(question.schedule, paired, question.sides, progress) as (table, duels):
-        margins = {d.id: Margin(question.delta(d.candidate.case), looks=steps) for d in duels}
-        ledger = SequentialTest(margins)
+    steps = looks(options.max_pairs)
+    with set_up(plan.schedule, with_counterpart, plan.sides, progress) as (shared, paired_cases):
+        margins = {d.id: Margin(plan.delta(d.candidate.case), looks=steps) for d in paired_cases}
+        sequential_test = SequentialTest(margins)
         for line in kept.lines:
-            ledger.feed(line["case"], line["effect"])
+            sequential_test.feed(line["case"], line["effect"])
         first = 1 + max((line["pair"] for line in kept.lines), default=0)
-        contest = GateLoop(
-            table, duels, ledger, progress, kept, asking.budget_s, pair_effect, first, question.demoting
+        loop = GateLoop(
+            shared,
+            paired_cases,
+            sequential_test,
+            progress,
+            kept,
+            options.budget_s,
+            pair_effect,
+            first,
+            plan.demoting,
         )
-        contest.run()
-        return TimedResult(tuple(duels), ledger, tuple(contest.disturbances))
+        loop.run()
+        return TimedResult(tuple(paired_cases), sequential_test, tuple(loop.disturbances))
 
 
-def states(question: GatePlan) -> dict[str, str]:
+def states(plan: GatePlan) -> dict[str, str]:
     """What stands in each repository that holds an implementation: it may import or read its neighbours."""
-    names = {case.implementation for case in question.opponents}
-    folders = {Path(question.catalog.implementation(name).file).parent for name in names}
+    names = {case.implementation for case in plan.opponents}
+    folders = {Path(plan.catalog.implementation(name).file).parent for name in names}
     return {str(repo): state(repo) for repo in {toplevel(folder) for folder in folders} if repo}
 
 
-def request_of(question: GatePlan, asking: GateOptions, trees: Mapping[str, str]) -> str:
+def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -> str:
     """Equal for gates whose pairs may be put together: the same cases of the same code, the same margins."""
     sides = {
         name: {
@@ -114,15 +122,15 @@ def request_of(question: GatePlan, asking: GateOptions, trees: Mapping[str, str]
             "interpreter": side.interpreter,
             "sources": {info.id: info.hash for info in side.catalog.implementations.values()},
         }
-        for name, side in question.sides.items()
+        for name, side in plan.sides.items()
     }
     what = {
         "sides": sides,
-        "cases": sorted(case.id for case in question.opponents),
-        "deltas": dict(question.deltas),
-        "self_check": asking.self_check,
+        "cases": sorted(case.id for case in plan.opponents),
+        "deltas": dict(plan.deltas),
+        "self_check": options.self_check,
         "trees": dict(trees),
-        "settings": [asdict(suite.settings) for suite in question.schedule.suites],
+        "settings": [asdict(suite.settings) for suite in plan.schedule.suites],
     }
     return f"sha256:{hashlib.sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS)).hexdigest()}"
 

@@ -44,83 +44,85 @@ Turns = tuple[str, str]  # of a case, on a side
 class PairSampler:
     """Reads the clock for cases that are in place on both sides."""
 
-    def __init__(self, table: GateContext, order: random.Random) -> None:
-        self.table, self.random = table, order
+    def __init__(self, shared: GateContext, order: random.Random) -> None:
+        self.shared, self.random = shared, order
         self.read: dict[Turns, list[float]] = defaultdict(list)  # seconds of a turn's readings
         self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
-    def play(self, duels: Sequence[PairedCase]) -> list[Rounds]:
-        for duel in duels:
-            self._warm(duel)
+    def play(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
+        for paired in paired_cases:
+            self._warm(paired)
         readings: dict[tuple[str, str], list[list[float]]] = {}
-        for round_ in range(max((duel.rounds for duel in duels), default=0)):
-            for duel in duels:
-                if duel.living and round_ < duel.rounds:
+        for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
+            for paired in paired_cases:
+                if paired.living and round_ < paired.rounds:
                     for side in self.random.sample(BOTH, len(BOTH)):
-                        readings.setdefault((duel.id, side), []).append(self._turn(duel, side))
-        for duel in duels:
-            if duel.living:
-                self._doubt_clock(duel)
-            if duel.living and not duel.judged_again:
-                self._judge_again(duel)
-        played = [duel for duel in duels if duel.living]
-        found = [_rounds(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in played]
-        for duel, rounds in zip(played, found, strict=True):
-            duel.candidate.call_s, duel.base.call_s = rounds.levels_s
+                        readings.setdefault((paired.id, side), []).append(self._turn(paired, side))
+        for paired in paired_cases:
+            if paired.living:
+                self._doubt_clock(paired)
+            if paired.living and not paired.verified_again:
+                self._verify_again(paired)
+        timed = [paired for paired in paired_cases if paired.living]
+        found = [_rounds(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in timed]
+        for paired, rounds in zip(timed, found, strict=True):
+            paired.candidate.call_s, paired.base.call_s = rounds.levels_s
         return found
 
-    def _warm(self, duel: PairedCase) -> None:
+    def _warm(self, paired: PairedCase) -> None:
         best = dict.fromkeys(BOTH, math.inf)
         for _ in range(WARM_BATCHES):
-            latest = {side: min(self._turn(duel, side, warm=True), default=0.0) for side in BOTH}
+            latest = {side: min(self._turn(paired, side, warm=True), default=0.0) for side in BOTH}
             settled = all(latest[side] >= SETTLED * best[side] for side in BOTH)
-            if not duel.living or settled or duel.reading_s > WARM_SECONDS:
+            if not paired.living or settled or paired.reading_s > WARM_SECONDS:
                 break
             best = {side: min(best[side], latest[side]) for side in BOTH}
         for side in BOTH:  # waking up for the first time is no rule
-            self.read.pop((duel.id, side), None)
-            self.hidden.pop((duel.id, side), None)
+            self.read.pop((paired.id, side), None)
+            self.hidden.pop((paired.id, side), None)
 
-    def _turn(self, duel: PairedCase, side: str, *, warm: bool = False) -> list[float]:
+    def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
         """One turn's readings, in seconds per call; none when that decided the duel."""
-        half, clock, inner = duel.halves[side], self.table.context.clock, duel.inner
-        if not duel.living:
+        state, clock, inner = paired.sides[side], self.shared.run.clock, paired.inner
+        if not paired.living:
             return []
         start = clock()
-        answer = self.table.ask(duel, half, "turns", "sample", readings=READINGS, inner=inner, warm=False)
+        answer = self.shared.ask(paired, state, "turns", "sample", readings=READINGS, inner=inner, warm=False)
         if answer is None:
-            duel.resolve()
+            paired.resolve()
             return []
         samples = answer["samples_s"]
-        self.read[duel.id, side].append(sum(samples) * inner)
-        self.hidden[duel.id, side].append(clock() - start - sum(samples) * inner)
+        self.read[paired.id, side].append(sum(samples) * inner)
+        self.hidden[paired.id, side].append(clock() - start - sum(samples) * inner)
         if not all(math.isfinite(seconds) and seconds > 0 for seconds in samples):
-            duel.settle(INVALID, NO_TIME.format(side))
+            paired.settle(INVALID, NO_TIME.format(side))
         elif answer["compiled"] and not warm:
-            duel.settle(INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed")
+            paired.settle(
+                INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed"
+            )
         return samples
 
-    def _doubt_clock(self, duel: PairedCase) -> None:
+    def _doubt_clock(self, paired: PairedCase) -> None:
         """Compare the readings with the runner's own clock: an implementation may forge its process's.
 
         What a turn takes beside its readings, messages and waking, is much the same on both sides.
         """
-        hidden = {side: statistics.median(self.hidden[duel.id, side]) for side in BOTH}
+        hidden = {side: statistics.median(self.hidden[paired.id, side]) for side in BOTH}
         for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
-            read_s = statistics.median(self.read[duel.id, side])
+            read_s = statistics.median(self.read[paired.id, side])
             if hidden[side] > hidden[other] + max(hidden[other], HIDDEN_SECONDS) + read_s / 4:
                 claimed, took = format_seconds(read_s), format_seconds(hidden[side] + read_s)
                 why = f"the {side} read {claimed} where {took} passed here; leave time.perf_counter alone"
-                duel.settle(INVALID, why)
+                paired.settle(INVALID, why)
 
-    def _judge_again(self, duel: PairedCase) -> None:
+    def _verify_again(self, paired: PairedCase) -> None:
         """Judge a last call, on storage that held other values before."""
-        judge = self.table.judge(duel.sitting)
-        for half in duel.halves.values():
-            judge.recheck(half)
-            self.table.look(duel, half)
-        duel.judged_again = True
-        duel.resolve()
+        verifier = self.shared.verifier(paired.context)
+        for state in paired.sides.values():
+            verifier.recheck(state)
+            self.shared.look(paired, state)
+        paired.verified_again = True
+        paired.resolve()
 
 
 def _rounds(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:

@@ -47,22 +47,20 @@ class SequentialTest:
         self.advisory = set(advisory)
 
     def undecided(self) -> set[str]:
-        return {case for case, standing in self.cases.items() if standing.verdict is None}
+        return {case for case, state in self.cases.items() if state.verdict is None}
 
     def missing(self, case: str) -> int:
         """Pairs until the next look at a case."""
-        standing = self.cases[case]
-        count = len(standing.effects)
-        return next((look - count for look in standing.margin.looks if look > count), 1)
+        state = self.cases[case]
+        count = len(state.effects)
+        return next((look - count for look in state.margin.looks if look > count), 1)
 
     def advise(self, case: str) -> None:
         """From here on a case is advisory; a look that it has behind it was the one it needs."""
         self.advisory.add(case)
-        standing = self.cases.get(case)
-        if standing is not None and len(standing.first) >= min(standing.margin.looks):
-            standing.verdict = (
-                standing.verdict or standing.suspicion or judge(standing.first, standing.margin)
-            )
+        state = self.cases.get(case)
+        if state is not None and len(state.first) >= min(state.margin.looks):
+            state.verdict = state.verdict or state.suspicion or judge(state.first, state.margin)
 
     def drop(self, case: str) -> None:
         """The case is decided without its time."""
@@ -72,42 +70,42 @@ class SequentialTest:
         """One more pair of a case; ValueError for an effect that is no number."""
         if not math.isfinite(effect):
             raise ValueError(f"{case}: a pair's effect is no number; the pair must be measured again")
-        standing = self.cases.get(case)
-        if standing is None or standing.verdict is not None:
+        state = self.cases.get(case)
+        if state is None or state.verdict is not None:
             return
-        standing.effects.append(effect)
-        if len(standing.effects) in standing.margin.looks:
-            self._look(case, standing)
+        state.effects.append(effect)
+        if len(state.effects) in state.margin.looks:
+            self._look(case, state)
 
-    def _look(self, case: str, standing: TestState) -> None:
-        found = judge(standing.effects, standing.margin)
-        last = found.pairs >= max(standing.margin.looks)
-        if standing.fresh is not None and standing.suspicion is not None:
-            self._confirm(case, standing, found, last=last)
+    def _look(self, case: str, state: TestState) -> None:
+        found = judge(state.effects, state.margin)
+        last = found.pairs >= max(state.margin.looks)
+        if state.fresh is not None and state.suspicion is not None:
+            self._confirm(case, state, found, last=last)
         elif found.verdict == REGRESSED and case not in self.advisory:
-            standing.suspicion, standing.fresh = found, []
+            state.suspicion, state.fresh = found, []
         elif found.verdict != NOT_ENOUGH or last or case in self.advisory:
-            standing.verdict = found
+            state.verdict = found
 
-    def _confirm(self, case: str, standing: TestState, found: Decision, *, last: bool) -> None:
-        suspicion = standing.suspicion
+    def _confirm(self, case: str, state: TestState, found: Decision, *, last: bool) -> None:
+        suspicion = state.suspicion
         if suspicion is None or (found.verdict == NOT_ENOUGH and not last):
             return
         if found.verdict == REGRESSED and not self._survives(case):
             if not last:
                 return
-            standing.unconfirmed = f"does not survive Holm's procedure over {len(self.cases)} cases"
+            state.unconfirmed = f"does not survive Holm's procedure over {len(self.cases)} cases"
             found = Decision(NOT_ENOUGH, found.effect, found.low, found.high, found.pairs)
         elif found.verdict != REGRESSED:
-            standing.unconfirmed = f"{suspicion.pairs} pairs said regressed, fresh ones do not"
-        standing.verdict = confirmed(suspicion, found)
+            state.unconfirmed = f"{suspicion.pairs} pairs said regressed, fresh ones do not"
+        state.verdict = confirmed(suspicion, found)
 
     def _survives(self, case: str) -> bool:
         """Whether Holm's procedure over the whole gate rejects "not slower than Δ/2" for a case."""
         p_values = {
-            name: exceeding(standing.effects, standing.margin)
-            if standing.verdict is None or standing.verdict.verdict == REGRESSED
+            name: exceeding(state.effects, state.margin)
+            if state.verdict is None or state.verdict.verdict == REGRESSED
             else 1.0
-            for name, standing in self.cases.items()
+            for name, state in self.cases.items()
         }
         return case in holm(p_values, HOLM_LEVEL)

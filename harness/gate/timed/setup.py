@@ -31,24 +31,24 @@ def set_up(
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
     """Everything that a contest needs; all of it ends with the block."""
     catalog = sides[CANDIDATE].catalog
-    desks = Processes(sorted({catalog.family(case.family).desk for case in opponents}), "cpu")
+    references = Processes(sorted({catalog.family(case.family).desk for case in opponents}), "cpu")
     device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
-    seats = GateExecutor(desks)
-    context = RunContext(seats, catalog, PROVENANCE, listener, desks.folder)
-    duels: list[PairedCase] = []
+    executor = GateExecutor(references)
+    run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
+    paired_cases: list[PairedCase] = []
     try:
         for group in schedule.groups:
-            sitting, halves = open_group(group, opponents, sides, context)
-            duels += [PairedCase(pair, sitting) for pair in halves]
-        ranks = _ranks([duel.candidate.case for duel in duels])
-        duels.sort(key=lambda duel: ranks[duel.id])
-        settings = duels[0].sitting.settings
-        opener = SideProcesses(desks.folder, device, desks.watch)
-        yield GateContext(context, seats, opener, dict(sides), settings, device), duels
+            context, both_sides = open_group(group, opponents, sides, run)
+            paired_cases += [PairedCase(pair, context) for pair in both_sides]
+        ranks = _ranks([paired.candidate.case for paired in paired_cases])
+        paired_cases.sort(key=lambda paired: ranks[paired.id])
+        settings = paired_cases[0].context.settings
+        opener = SideProcesses(references.folder, device, references.monitor)
+        yield GateContext(run, executor, opener, dict(sides), settings, device), paired_cases
     finally:
-        for duel in duels:
-            duel.sitting.close()
-        desks.close()
+        for paired in paired_cases:
+            paired.context.close()
+        references.close()
 
 
 def _ranks(cases: Sequence[Case]) -> dict[str, int]:
@@ -61,20 +61,20 @@ def _ranks(cases: Sequence[Case]) -> dict[str, int]:
 
 
 def open_group(
-    group: Group, opponents: Opponents, sides: Mapping[str, Side], context: RunContext
+    group: Group, opponents: Opponents, sides: Mapping[str, Side], run: RunContext
 ) -> tuple[GroupContext, list[dict[str, CaseState]]]:
     """A group's cases that have an opponent, one dict of both sides' members each."""
     pairs: list[dict[str, CaseState]] = []
     for case in group.cases:
         if case in opponents:
             theirs = opponents[case]
-            pair = {CANDIDATE: _member(case, sides[CANDIDATE])}
-            pairs.append(pair if theirs is None else {**pair, BASE: _member(theirs, sides[BASE])})
-    members = [pair[side] for side in BOTH for pair in pairs if side in pair]  # the candidate draws inputs
-    return GroupContext(group, context, 0, members), pairs
+            pair = {CANDIDATE: _state(case, sides[CANDIDATE])}
+            pairs.append(pair if theirs is None else {**pair, BASE: _state(theirs, sides[BASE])})
+    states = [pair[side] for side in BOTH for pair in pairs if side in pair]  # the candidate draws inputs
+    return GroupContext(group, run, 0, states), pairs
 
 
-def _member(case: Case, side: Side) -> CaseState:
+def _state(case: Case, side: Side) -> CaseState:
     info: ImplementationInfo = side.catalog.implementation(case.implementation)
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return CaseState(case, info, baseline=False, started=started, side=side.name, within=side.within(info))

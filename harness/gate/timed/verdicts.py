@@ -25,8 +25,8 @@ MEANT = "slower, which is accepted"
 
 @dataclass(frozen=True)
 class TimedResult:
-    duels: tuple[PairedCase, ...]
-    ledger: SequentialTest
+    paired_cases: tuple[PairedCase, ...]
+    sequential_test: SequentialTest
     disturbances: tuple[str, ...] = ()
 
 
@@ -47,41 +47,41 @@ class RoundsWriter:
 
 
 def verdicts(
-    question: GatePlan, played: TimedResult, kept: RoundsWriter, asking: GateOptions
+    plan: GatePlan, result: TimedResult, kept: RoundsWriter, options: GateOptions
 ) -> tuple[CaseVerdict, ...]:
-    by_id = {duel.id: duel for duel in played.duels}
+    by_id = {paired.id: paired for paired in result.paired_cases}
     found: list[CaseVerdict] = []
-    for case in question.opponents:
-        info = question.catalog.implementation(case.implementation)
+    for case in plan.opponents:
+        info = plan.catalog.implementation(case.implementation)
         place: dict[str, Any] = {"file": info.file, "line": info.line}
-        if case.id in question.new:
-            found.append(CaseVerdict(case.id, NEW, question.new[case.id], **place))
+        if case.id in plan.new:
+            found.append(CaseVerdict(case.id, NEW, plan.new[case.id], **place))
             continue
-        duel = by_id[case.id]
-        if duel.verdict == LEFT_OUT:
+        paired = by_id[case.id]
+        if paired.verdict == LEFT_OUT:
             continue
-        if duel.verdict is not None:
-            found.append(CaseVerdict(case.id, duel.verdict, duel.reason, **place))
+        if paired.verdict is not None:
+            found.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
             continue
-        said = _timed(duel, played.ledger.cases[case.id], question, asking)
+        said = _timed(paired, result.sequential_test.cases[case.id], plan, options)
         tail = _tail(kept.of(case.id)) if said.verdict != REGRESSED else []
         found.append(replace(said, notes=(*said.notes, *tail), **place))
-    return (*found, *gone(question))
+    return (*found, *gone(plan))
 
 
-def _timed(duel: PairedCase, standing: TestState, question: GatePlan, asking: GateOptions) -> CaseVerdict:
-    said = standing.latest
-    verdict, reason = said.verdict, explain(standing, asking)
+def _timed(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOptions) -> CaseVerdict:
+    said = state.latest
+    verdict, reason = said.verdict, explain(state, options)
     notes: list[str] = []
-    if duel.same_program and question.demoting:
+    if paired.same_program and plan.demoting:
         if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
         verdict, reason = UNCHANGED, SAME
-    elif verdict == REGRESSED and (why := question.accept(duel.id, "time")):
+    elif verdict == REGRESSED and (why := plan.accept(paired.id, "time")):
         notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
         verdict, reason = UNCHANGED, MEANT
     return CaseVerdict(
-        duel.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
+        paired.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
     )
 
 
@@ -93,26 +93,26 @@ def _tail(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
 
 
-def explain(standing: TestState, asking: GateOptions) -> str:
+def explain(state: TestState, options: GateOptions) -> str:
     """Why a case has the verdict that its pairs give it."""
-    said, delta = standing.latest, standing.margin.slowdown
+    said, delta = state.latest, state.margin.slowdown
     half = f"{50 * delta:g} %"
     if said.verdict == REGRESSED:
-        if standing.suspicion is None or standing.fresh is None:  # advisory: nobody asked for fresh pairs
+        if state.suspicion is None or state.fresh is None:  # advisory: nobody asked for fresh pairs
             return f"more than {half} slower on {said.pairs} pairs"
-        before = standing.suspicion.pairs
+        before = state.suspicion.pairs
         return f"more than {half} slower on {before} pairs, and again on {said.pairs} fresh ones"
     if said.verdict == IMPROVED:
         return f"more than {half} faster on {said.pairs} pairs"
     if said.verdict == UNCHANGED:
         return f"a slowdown of {100 * delta:g} % is excluded"
-    if standing.unconfirmed:
-        return f"not confirmed: {standing.unconfirmed}"
-    count = len(standing.effects)
-    if standing.verdict is None:
-        stage = "fresh pairs to confirm a suspicion" if standing.suspicion else "pairs"
+    if state.unconfirmed:
+        return f"not confirmed: {state.unconfirmed}"
+    count = len(state.effects)
+    if state.verdict is None:
+        stage = "fresh pairs to confirm a suspicion" if state.suspicion else "pairs"
         return (
-            f"the budget of {format_seconds(asking.budget_s, 2)} was spent after {count} {stage}: "
+            f"the budget of {format_seconds(options.budget_s, 2)} was spent after {count} {stage}: "
             "raise --budget, or name fewer cases with --cases"
         )
     return f"{count} pairs leave it open: raise --max-pairs, or measure on a quieter machine"
@@ -135,33 +135,33 @@ def isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVe
     return tuple(replace(case, notes=(*case.notes, note)) if case.case in lone else case for case in cases)
 
 
-def left_out(duels: Sequence[PairedCase]) -> dict[str, str]:
-    return {duel.id: duel.reason for duel in duels if duel.verdict == LEFT_OUT}
+def left_out(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
+    return {paired.id: paired.reason for paired in paired_cases if paired.verdict == LEFT_OUT}
 
 
 def evidence_of(
-    duel: PairedCase, ledger: SequentialTest, kept: RoundsWriter, question: GatePlan
+    paired: PairedCase, sequential_test: SequentialTest, kept: RoundsWriter, plan: GatePlan
 ) -> dict[str, Any]:
     """What --explain shows of a case beside its verdict."""
-    standing = ledger.cases.get(duel.id)
-    lines = kept.of(duel.id)
+    state = sequential_test.cases.get(paired.id)
+    lines = kept.of(paired.id)
     return {
-        "series": duel.candidate.case.series,
-        "seq": duel.candidate.case.seq,
-        "slowdown": question.delta(duel.candidate.case),
-        "first": standing.first if standing else [],
-        "fresh": (standing.fresh or []) if standing else [],
+        "series": paired.candidate.case.series,
+        "seq": paired.candidate.case.seq,
+        "slowdown": plan.delta(paired.candidate.case),
+        "first": state.first if state else [],
+        "fresh": (state.fresh or []) if state else [],
         "rounds": [line["log_ratios"] for line in lines],
         "levels_s": [line["levels_s"] for line in lines],
-        "static": [f"{name}: {_figures(duel, name)}" for name in (CANDIDATE, BASE)],
-        "same_program": duel.same_program if duel.candidate.static.program else None,
+        "static": [f"{name}: {_figures(paired, name)}" for name in (CANDIDATE, BASE)],
+        "same_program": paired.same_program if paired.candidate.static.program else None,
     }
 
 
-def _figures(duel: PairedCase, name: str) -> str:
+def _figures(paired: PairedCase, name: str) -> str:
     from harness.core.static_figures import EXACT_FIGURES, WORDS
 
-    static = duel.halves[name].static
+    static = paired.sides[name].static
     known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
     said = (
         f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"

@@ -31,14 +31,14 @@ LAYERS = ("core", "catalog", "xla", "worker")  # that read the figures
 CPU = ("model name", "flags", "Features")
 
 
-def key(ask: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
+def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
     """By name, as plain data: code, case, target, packages, flags; of the host its processor, too."""
-    info = catalog.implementation(ask.case.implementation)
-    wanted = target(ask.target)
+    info = catalog.implementation(request.case.implementation)
+    wanted = target(request.target)
     own = {"processor": _processor(), "threads": settings.threads} if wanted.kind == HOST else {}
     return {
-        "case": ask.case.id,
-        "target": ask.target,
+        "case": request.case.id,
+        "target": request.target,
         "device": str(wanted.accelerator),
         "source": info.hash,
         "code": source_hash.digest(Path(info.file)),

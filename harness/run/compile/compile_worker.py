@@ -16,7 +16,7 @@ TRACE_SECONDS = 30.0  # a trace over fake tensors that takes longer is abandoned
 TURNS = 5  # a compiler's time for one case, in a case's own turns: f32 products on a TPU take half a minute
 COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is stopped
 LASTING_BYTES = 5 << 28  # one that keeps more between cases makes room for a new one
-LANE_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # the one that works, and those that wait
+WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # the one that works, and those that wait
 FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this machine; shorten the sequence"
 OWN = "impls."  # modules whose import changes nothing for others
 
@@ -31,22 +31,22 @@ class CompileWorker:
         self.working: Process | None = None
         self.stopped = False
 
-    def compile(self, ask: CompileRequest, settings: Settings) -> CompileResult:
+    def compile(self, request: CompileRequest, settings: Settings) -> CompileResult:
         """MachineError when no process can be started; all else that may happen is an answer."""
-        info = self.catalog.implementation(ask.case.implementation)
-        kind = target(ask.target).kind
+        info = self.catalog.implementation(request.case.implementation)
+        kind = target(request.target).kind
         if kind != HOST and info.framework != "jax":
-            why = f"{info.framework} has no compiler for {ask.target}; its figures are the host's"
+            why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
             return CompileResult.failed("unsupported", why)
         try:
-            return self._here(ask, settings) if kind == HOST else self._elsewhere(ask, settings, kind)
+            return self._here(request, settings) if kind == HOST else self._elsewhere(request, settings, kind)
         except Unsupported as refusal:
             return CompileResult.failed("unsupported", str(refusal))
         except Ended as end:
             return CompileResult.failed(end.status, FULL if end.status == "oom" else end.reason)
 
-    def _here(self, ask: CompileRequest, settings: Settings) -> CompileResult:
-        worker = self._spawn(ask, settings, "case")
+    def _here(self, request: CompileRequest, settings: Settings) -> CompileResult:
+        worker = self._spawn(request, settings, "case")
         if isinstance(worker, CompileResult):
             return worker
         self.working = worker
@@ -57,32 +57,32 @@ class CompileWorker:
             self.working = None
             worker.close()
 
-    def _elsewhere(self, ask: CompileRequest, settings: Settings, kind: str) -> CompileResult:
+    def _elsewhere(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
         """What fails in a process that has compiled others before is tried again in one that has not.
 
         Code from elsewhere gets a process of its own: importing it may change what is compiled next.
         """
-        own = self.catalog.implementation(ask.case.implementation).module.startswith(OWN)
+        own = self.catalog.implementation(request.case.implementation).module.startswith(OWN)
         used = self.compilers.pop(kind, None) if own else None
         if used is not None:
             try:
-                return self._compiled(used, ask, settings, kind)
+                return self._compiled(used, request, settings, kind)
             except Ended as end:
                 if end.status == "timeout" or self.stopped:
                     raise
-        fresh = self._spawn(ask, settings, "target")
+        fresh = self._spawn(request, settings, "target")
         if isinstance(fresh, CompileResult):
             return fresh
-        return self._compiled(fresh, ask, settings, kind if own else None)
+        return self._compiled(fresh, request, settings, kind if own else None)
 
     def _compiled(
-        self, worker: Process, ask: CompileRequest, settings: Settings, lasts_for: str | None
+        self, worker: Process, request: CompileRequest, settings: Settings, lasts_for: str | None
     ) -> CompileResult:
         """`lasts_for`: the kind of target that the process may go on to compile for afterwards."""
         self.working, lasts = worker, False
         try:
-            job = self._job(ask, settings, "target")
-            told = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=ask.target)
+            job = self._job(request, settings, "target")
+            told = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=request.target)
             lasts = told["resident_bytes"] < LASTING_BYTES and not told["spent"]
         except Unsupported:
             lasts = True
@@ -95,17 +95,17 @@ class CompileWorker:
                 worker.close()
         return CompileResult.of(told)
 
-    def _spawn(self, ask: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
+    def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
         """A process; or the answer where its framework cannot be imported now."""
         if self.processes is None:
             self.processes = Processes([], "cpu")
         try:
-            return self.processes.spawn(self._job(ask, settings, role), LANE_BYTES)
+            return self.processes.spawn(self._job(request, settings, role), WORKER_BYTES)
         except Unsupported as missing:
             return CompileResult.failed("unsupported", str(missing), passing=True)
 
-    def _job(self, ask: CompileRequest, settings: Settings, role: str) -> Job:
-        case = ask.case
+    def _job(self, request: CompileRequest, settings: Settings, role: str) -> Job:
+        case = request.case
         info = self.catalog.implementation(case.implementation)
         return Job(
             role=role,

@@ -43,10 +43,10 @@ class MaxSeqSearch:
                 for name, answer in answers.get(case.id, {}).items():
                     self.tell(CompileRequest(case, name), answer)
 
-    def tell(self, ask: CompileRequest, answer: CompileResult) -> None:
-        search = self.searches.setdefault((ask.case.series, ask.target), Search())
+    def tell(self, request: CompileRequest, answer: CompileResult) -> None:
+        search = self.searches.setdefault((request.case.series, request.target), Search())
         why = answer.reason or next(iter(answer.static.unavailable.values()), None)
-        search.tell(ask.case.seq, fits=answer.static.fits, why=why)
+        search.tell(request.case.seq, fits=answer.static.fits, why=why)
 
     def asks(self) -> list[tuple[CompileRequest, Group]]:
         """The next length of every series that is still open."""

@@ -28,7 +28,7 @@ Told = tuple[CompileRequest, CompileResult] | BaseException
 class Compiling(Protocol):
     """What a pool needs of a :class:`CompileWorker`."""
 
-    def compile(self, ask: CompileRequest, settings: Settings) -> CompileResult: ...
+    def compile(self, request: CompileRequest, settings: Settings) -> CompileResult: ...
 
     def interrupt(self) -> None: ...
 
@@ -38,22 +38,24 @@ class Compiling(Protocol):
 class Pool:
     """Lanes, one per core where memory allows, started with the first ask; who is ready answers first."""
 
-    def __init__(self, catalog: Catalog, results: Path, lanes: Sequence[Compiling] | None = None) -> None:
+    def __init__(self, catalog: Catalog, results: Path, workers: Sequence[Compiling] | None = None) -> None:
         self.catalog, self.kept = catalog, CompileCache(results)
         self.asked: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
         self.answered: SimpleQueue[Told] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.lanes: list[Compiling] = list(lanes or (CompileWorker(catalog) for _ in range(count)))
-        self.threads = [threading.Thread(target=self._serve, args=[lane], daemon=True) for lane in self.lanes]
+        self.workers: list[Compiling] = list(workers or (CompileWorker(catalog) for _ in range(count)))
+        self.threads = [
+            threading.Thread(target=self._serve, args=[worker], daemon=True) for worker in self.workers
+        ]
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.stopping = False
         self.busy_s = 0.0
 
-    def ask(self, ask: CompileRequest, settings: Settings) -> None:
+    def ask(self, request: CompileRequest, settings: Settings) -> None:
         for thread in self.threads:
             if thread.ident is None:
                 thread.start()
-        self.asked.put((ask, settings))
+        self.asked.put((request, settings))
 
     def next(self) -> tuple[CompileRequest, CompileResult]:
         """The next answer; MachineError when nothing can be compiled here."""
@@ -69,31 +71,31 @@ class Pool:
         self.stopping = True
         for _ in self.threads:
             self.asked.put(None)
-        for thread, lane in zip(self.threads, self.lanes, strict=True):
+        for thread, worker in zip(self.threads, self.workers, strict=True):
             while thread.is_alive():
                 thread.join(WAIT_SECONDS)
-                lane.interrupt()
-            lane.close()
+                worker.interrupt()
+            worker.close()
 
-    def _serve(self, lane: Compiling) -> None:
+    def _serve(self, worker: Compiling) -> None:
         while (todo := self.asked.get()) is not None and not self.stopping:
             try:
-                self.answered.put((todo[0], self._answer(lane, *todo)))
+                self.answered.put((todo[0], self._answer(worker, *todo)))
             except BaseException as error:  # the thread that waits raises it
                 self.answered.put(error)
 
-    def _answer(self, lane: Compiling, ask: CompileRequest, settings: Settings) -> CompileResult:
-        kind = target(ask.target).kind
+    def _answer(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
+        kind = target(request.target).kind
         missing = absent(kind) if kind != HOST else None
         if missing:
             return CompileResult.failed("unsupported", missing)
-        entry = key(ask, self.catalog, settings)
+        entry = key(request, self.catalog, settings)
         answer = self._kept(entry)
         if answer is None:
-            answer = self._compiled(lane, ask, settings)
+            answer = self._compiled(worker, request, settings)
             if answer.repeatable:
                 self.kept.put(entry, answer.to_json())
-        return answer.judged(ask.target, settings.memory_bytes)
+        return answer.judged(request.target, settings.memory_bytes)
 
     def _kept(self, entry: Mapping[str, Any]) -> CompileResult | None:
         kept = self.kept.get(entry)
@@ -101,23 +103,23 @@ class Pool:
             return CompileResult.from_json(kept) if kept else None
         return None
 
-    def _compiled(self, lane: Compiling, ask: CompileRequest, settings: Settings) -> CompileResult:
-        series = (ask.case.series, ask.target)
+    def _compiled(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
+        series = (request.case.series, request.target)
         shorter = self.slow.get(series)
-        if shorter is not None and shorter < ask.case.seq:
+        if shorter is not None and shorter < request.case.seq:
             return CompileResult.failed(
                 "skipped", f"inferred: {format_count(shorter)} took too long to compile"
             )
         start = time.monotonic()
-        answer = lane.compile(ask, settings)
+        answer = worker.compile(request, settings)
         self.busy_s += time.monotonic() - start
         if answer.status == "timeout":
-            self.slow[series] = min(ask.case.seq, self.slow.get(series, ask.case.seq))
+            self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))
         return answer
 
 
 def compile_all(
-    asks: Sequence[CompileRequest],
+    requests: Sequence[CompileRequest],
     catalog: Catalog,
     *,
     results: Path,
@@ -125,16 +127,16 @@ def compile_all(
     told: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
 ) -> dict[CompileRequest, CompileResult]:
     """Every answer; `told` hears of each as it comes. What comes out again is kept below `results`."""
-    wanted = list(dict.fromkeys(asks))
+    wanted = list(dict.fromkeys(requests))
     found: dict[CompileRequest, CompileResult] = {}
     pool = Pool(catalog, results)
     try:
-        for ask in wanted:
-            pool.ask(ask, settings)
+        for request in wanted:
+            pool.ask(request, settings)
         for _ in wanted:
-            ask, answer = pool.next()
-            found[ask] = answer
-            told(ask, answer)
+            request, answer = pool.next()
+            found[request] = answer
+            told(request, answer)
     finally:
         pool.close()
-    return {ask: found[ask] for ask in wanted}
+    return {request: found[request] for request in wanted}

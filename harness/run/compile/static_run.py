@@ -45,13 +45,13 @@ def static_run(
         facts = FingerprintProbe("cpu", settings.threads).wait()
         folder = new_folder(request)
         folder.update_info(targets=list(targets))
-        stamp = Provenance(
+        provenance = Provenance(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
             environment=folder.write_environment(facts["environment"]),
             seed=settings.seed,
         )
-        return _StaticRun(request, targets, listener, pool, folder, stamp).run(longest=longest)
+        return _StaticRun(request, targets, listener, pool, folder, provenance).run(longest=longest)
 
 
 class _StaticRun:
@@ -62,10 +62,10 @@ class _StaticRun:
         listener: Listener,
         pool: Pool,
         folder: RunFolder,
-        stamp: Provenance,
+        provenance: Provenance,
     ) -> None:
         self.request, self.targets, self.listener = request, targets, listener
-        self.pool, self.folder, self.stamp = pool, folder, stamp
+        self.pool, self.folder, self.provenance = pool, folder, provenance
         self.groups = {case.id: (at, g) for at, g in enumerate(request.schedule.groups) for case in g.cases}
         self.answers: dict[str, dict[str, CompileResult]] = {}
         self.written: list[Record] = []
@@ -96,37 +96,37 @@ class _StaticRun:
         self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
         return Done(self.folder, RunOutcome(tuple(self.written), interrupted, overhead))
 
-    def _ask(self, ask: CompileRequest, group: Group) -> None:
+    def _ask(self, request: CompileRequest, group: Group) -> None:
         self.asked += 1
-        self.pool.ask(ask, group.settings)
+        self.pool.ask(request, group.settings)
 
     def _hear(self, take: Callable[[CompileRequest, CompileResult], None]) -> None:
         """Take answers until none is waited for."""
         while self.told < self.asked:
-            ask, answer = self.pool.next()
+            request, answer = self.pool.next()
             self.told += 1
             self.cached += answer.cached
             self.compiled += not answer.cached and answer.status != "unsupported"
-            take(ask, answer)
+            take(request, answer)
 
     def _longest(self) -> list[Fit]:
         search = MaxSeqSearch(self.request.schedule, self.answers)
-        while asks := search.asks():
-            lengths = sorted({ask.case.seq for ask, _ in asks})
+        while requests := search.asks():
+            lengths = sorted({request.case.seq for request, _ in requests})
             shown = ", ".join(map(format_count, lengths))
             self.listener.message(f"the largest length that fits: trying {shown}")
-            for ask, group in asks:
-                self._ask(ask, group)
+            for request, group in requests:
+                self._ask(request, group)
             self._hear(search.tell)
         return search.found()
 
-    def _take(self, ask: CompileRequest, answer: CompileResult) -> None:
-        at, group = self.groups[ask.case.id]
-        self.answers.setdefault(ask.case.id, {})[ask.target] = answer
+    def _take(self, request: CompileRequest, answer: CompileResult) -> None:
+        at, group = self.groups[request.case.id]
+        self.answers.setdefault(request.case.id, {})[request.target] = answer
         if at != self.shown:
             self.shown = at
             self.listener.group_started(at, group.key, [case.id for case in group.cases], self._remaining())
-        self.listener.case_state(ask.case.id, f"{ask.target}: {answer.reason or 'compiled'}")
+        self.listener.case_state(request.case.id, f"{request.target}: {answer.reason or 'compiled'}")
         if all(len(self.answers.get(case.id, ())) == len(self.targets) for case in group.cases):
             records = self._write([self._record(case) for case in group.cases])
             self.listener.group_finished(records, self._remaining())
@@ -170,7 +170,7 @@ class _StaticRun:
         info = self.request.catalog.implementation(case.implementation)
         _, group = self.groups.get(case.id, (0, None))
         return Record(
-            run=self.stamp.run,
+            run=self.provenance.run,
             case=case.id,
             family=case.family,
             implementation=case.implementation,
@@ -181,7 +181,7 @@ class _StaticRun:
             mode=case.mode,
             seq=case.seq,
             workload=dict(case.workload),
-            seed=self.stamp.seed,
+            seed=self.provenance.seed,
             status=status,
             reason=reason,
             expected=expected,
@@ -190,8 +190,8 @@ class _StaticRun:
             static=static,
             cost=cost or Cost(),
             source=info.hash,
-            fingerprint=self.stamp.fingerprint,
-            environment=self.stamp.environment,
+            fingerprint=self.provenance.fingerprint,
+            environment=self.provenance.environment,
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
 
@@ -202,7 +202,7 @@ class _StaticRun:
     def _account(self) -> dict[str, Any]:
         """`compile_s` is the time that the lanes spent compiling, per lane; refusals are neither count."""
         wall = time.monotonic() - self.start
-        compiling = min(wall, self.pool.busy_s / len(self.pool.lanes))
+        compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
         return {
             "wall_s": round(wall, 3),
             "work_s": round(compiling, 3),

@@ -88,16 +88,16 @@ class MemoryMonitor:
 
 def _private(pid: int) -> int:
     """Resident bytes that no file backs, of a process and what it has started."""
-    sizes = [_sizes(member) for member in _family(pid)]
+    sizes = [_sizes(state) for state in _family(pid)]
     return sum(resident - shared for _, resident, shared in sizes)
 
 
 def _family(pid: int) -> list[int]:
     """A process and all below it; the kernel's lists of children cost a hundredth of a scan of /proc."""
     family = [pid]
-    for member in family:  # grows on the way
+    for state in family:  # grows on the way
         with suppress(OSError):  # it has ended
-            tasks = Path(f"/proc/{member}/task").iterdir()
+            tasks = Path(f"/proc/{state}/task").iterdir()
             family += [int(child) for task in tasks for child in (task / "children").read_text().split()]
     return family
 

@@ -31,14 +31,14 @@ DEATH_SECONDS = 1.0  # how long a server may take to say how a worker died
 class Process:
     """A worker in its own process group; see :class:`harness.run.processes.executor.Worker`."""
 
-    def __init__(self, server: Server, job: Job, watch: MemoryMonitor, log: Log) -> None:
-        self.server, self.watch, self.log = server, watch, log
+    def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
+        self.server, self.monitor, self.log = server, monitor, log
         self.open = True
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
         if job.role != "desk":  # a desk's memory is the harness's own
-            watch.add(self.pid, job.memory_bytes)
+            monitor.add(self.pid, job.memory_bytes)
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if not self.open:
@@ -77,12 +77,12 @@ class Process:
         """The next message; None when the process is gone. Ended when it must be killed first."""
         while not select.select([self.end], [], [], POLL_SECONDS)[0]:
             self.log.cut()
-            over = self.watch.look(self.pid)
+            over = self.monitor.look(self.pid)
             if over:
                 self.close()
                 raise Ended("oom", over)
             if time.monotonic() > deadline:
-                near = self.watch.near_limit(self.pid) or self.watch.growing(self.pid)
+                near = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
                 self.close()
                 if near:
                     raise Ended("oom", f"no answer within {seconds:.0f} s, {near}; raise --memory")
@@ -90,7 +90,7 @@ class Process:
         return protocol.receive(self.end)[0]
 
     def _died(self) -> Ended:
-        near = self.watch.near_limit(self.pid)
+        near = self.monitor.near_limit(self.pid)
         deadline = time.monotonic() + DEATH_SECONDS
         while self.server.alive() and time.monotonic() < deadline:
             self.server.drain()
@@ -98,7 +98,7 @@ class Process:
                 break
             time.sleep(0.005)
         self.server.drain()
-        killed = self.watch.kernel_killed()
+        killed = self.monitor.kernel_killed()
         status, reason = explain(self.server.exits.get(self.pid), self.log.tail(), near, killed=killed)
         self.close()
         return Ended(status, reason)
@@ -116,7 +116,7 @@ class Process:
     def close(self) -> None:
         if self.open:
             self.open = False
-            self.watch.remove(self.pid)
+            self.monitor.remove(self.pid)
             self._signal(signal.SIGKILL)
             self.end.close()
             self.log.remove()
@@ -139,20 +139,20 @@ class Processes:
         self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
         self.device = device
         self.interpreter, self.path = interpreter, path
-        self.watch = MemoryMonitor()
+        self.monitor = MemoryMonitor()
         self.count = 0
         self.servers: dict[str, Server] = {}
         for name in frameworks:
             self._start(name)
 
     def spawn(self, job: Job, limit_bytes: int) -> Process:
-        self.watch.limit_bytes = limit_bytes
+        self.monitor.limit_bytes = limit_bytes
         self.count += 1
         try:
             server = self.servers.get(job.framework)
             if server is None or not (server.alive() or server.missing):
                 server = self._start(job.framework)
-            return Process(server, job, self.watch, Log(self.folder / f"worker-{self.count}.log"))
+            return Process(server, job, self.monitor, Log(self.folder / f"worker-{self.count}.log"))
         except OSError as error:
             raise MachineError(
                 f"no process can be started below {self.folder} ({error.strerror}); free space or processes"

@@ -171,15 +171,15 @@ def figures(
 ) -> Static:
     """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    ledger = TraceTotals(patience, Fakes(mode), survey)
+    totals = TraceTotals(patience, Fakes(mode), survey)
     start = time.perf_counter()
     try:
         with mode:
             inputs = fake_inputs()
-            with ledger:
-                ledger.hold(inputs)
+            with totals:
+                totals.hold(inputs)
                 call = bind(inputs, None)
-                before = ledger.begin()
+                before = totals.begin()
                 result = call()
     except Stopped as stop:
         return Static.none(str(stop))
@@ -192,18 +192,18 @@ def figures(
     alias = sum(size for key, size in returned.items() if key in given)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
-    flops = ledger.flops
+    flops = totals.flops
     if not flops:
         unavailable["flops"] = "no matrix product or attention kernel to count"
     return Static(
         argument_bytes=before,
         output_bytes=output,
-        temp_bytes=max(0, ledger.peak - before - (output - alias)),
+        temp_bytes=max(0, totals.peak - before - (output - alias)),
         alias_bytes=alias,
-        peak_bytes=ledger.peak,
+        peak_bytes=totals.peak,
         flops=flops or None,
         flops_source="matmul_only" if flops else None,
-        program=f"sha256:{ledger.digest.hexdigest()}",
+        program=f"sha256:{totals.digest.hexdigest()}",
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
     )

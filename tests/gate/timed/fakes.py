@@ -25,21 +25,21 @@ class Quiet:
         return lambda *_: None
 
 
-class FakeArm:
+class FakeProcess:
     """The process of a side. Names in `world.asked` are `side:implementation`."""
 
     def __init__(self, world, side):
         self.world, self.side = world, side.name
         self.held, self.living = {}, True
-        world.arms.append(self)
+        world.processes.append(self)
 
     def ask(self, verb, seconds, *, case="", asks="", job=None, **arguments):
         with self.world.turn:  # both sides are asked from threads of their own
-            assert self in self.world.arms, "asked after its end"
+            assert self in self.world.processes, "asked after its end"
             if not self.living:
                 raise Ended("crashed", "its process has been ended")
-            self.world.arm_verbs.append((self.side, verb))
-            if scripted := self.world.arm_acts.get((self.side, verb)):
+            self.world.process_verbs.append((self.side, verb))
+            if scripted := self.world.process_acts.get((self.side, verb)):
                 raise scripted
             if verb == "hold":
                 self.held[case] = self.world.worker(self.side, Job(**job))
@@ -57,8 +57,8 @@ class FakeArm:
             raise
 
     def close(self):
-        if self in self.world.arms:
-            self.world.arms.remove(self)
+        if self in self.world.processes:
+            self.world.processes.remove(self)
         for worker in self.held.values():
             worker.close()
 
@@ -84,25 +84,25 @@ class World:
         self.executor = FakeExecutor(wrong=wrong)
         self.clock, self.asked = self.executor.clock, self.executor.asked
         self.turn = Lock()
-        self.arms, self.arm_verbs, self.arm_acts, self.opened, self.opening = [], [], {}, [], {}
-        context = RunContext(
+        self.processes, self.process_verbs, self.process_acts, self.opened, self.opening = [], [], {}, [], {}
+        run = RunContext(
             GateExecutor(self.executor), catalog(), PROVENANCE, Quiet(), folder, clock=self.clock
         )
         sides = {name: Side(name, says, catalog()) for name, says in ((CANDIDATE, "mine"), (BASE, "git:1a2"))}
-        self.duels = []
+        self.paired_cases = []
         for seq in seqs:
             one = group(names, seq, settings=settings)
-            sitting, halves = open_group(one, {case: case for case in one.cases}, sides, context)
-            self.duels += [PairedCase(pair, sitting) for pair in halves]
-        self.table = GateContext(context, context.executor, self, sides, settings)
-        self.ledger = SequentialTest({duel.id: Margin() for duel in self.duels})
+            context, both_sides = open_group(one, {case: case for case in one.cases}, sides, run)
+            self.paired_cases += [PairedCase(pair, context) for pair in both_sides]
+        self.shared = GateContext(run, run.executor, self, sides, settings)
+        self.sequential_test = SequentialTest({paired.id: Margin() for paired in self.paired_cases})
         self.lines = []
 
     def open(self, side, frameworks, settings, padding, *, tracing):
         self.opened.append(side.name)
         if scripted := self.opening.get(side.name):
             raise scripted
-        return FakeArm(self, side)
+        return FakeProcess(self, side)
 
     def worker(self, side, job):
         name = job.implementation.split("/")[1]
@@ -113,17 +113,19 @@ class World:
 
     def pair(self, number=1):
         """(rounds, those that wait) of one pair with every case."""
-        return Pair(self.table, number, lambda duels: duels).play(self.duels)
+        return Pair(self.shared, number, lambda paired_cases: paired_cases).play(self.paired_cases)
 
     def rounds(self, number=1):
         """The log ratios of one pair, by implementation."""
         return {found.case.split("/")[1].split("@")[0]: found for found in self.pair(number)[0]}
 
-    def contest(self, budget_s=1e6, **more):
+    def loop(self, budget_s=1e6, **more):
         """Played to its end; `lines` are what was written: (pair, case) each."""
-        contest = GateLoop(self.table, self.duels, self.ledger, self, self, budget_s, pair_effect, **more)
-        contest.run()
-        return contest
+        loop = GateLoop(
+            self.shared, self.paired_cases, self.sequential_test, self, self, budget_s, pair_effect, **more
+        )
+        loop.run()
+        return loop
 
     def pair_started(self, number, cases, left_s):
         pass
@@ -134,13 +136,15 @@ class World:
     def append(self, number, rounds):
         self.lines += [(number, found.case) for found in rounds]
 
-    def duel(self, name="scatter", seq=1024):
-        return next(d for d in self.duels if d.id.startswith(f"mask/{name}@") and d.candidate.case.seq == seq)
+    def paired(self, name="scatter", seq=1024):
+        return next(
+            d for d in self.paired_cases if d.id.startswith(f"mask/{name}@") and d.candidate.case.seq == seq
+        )
 
     def verbs(self, side, name="scatter"):
         return self.executor.verbs(f"{side}:{name}")
 
-    def judged(self, result):
+    def verified(self, result):
         """How often a result was held to its contract."""
         return [said for *_, verb, said in self.asked if verb == "judge" and said["result"] == result]
 

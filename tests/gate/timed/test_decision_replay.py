@@ -56,8 +56,8 @@ def test_one_percent_is_no_regression():
 
 
 def covers(values, truth, level=0.90):
-    half = student_t((1 + level) / 2, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return abs(statistics.fmean(values) - truth) <= half
+    state = student_t((1 + level) / 2, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return abs(statistics.fmean(values) - truth) <= state
 
 
 def coverage(unit) -> float:

@@ -14,11 +14,11 @@ from tests.run.fakes import MIB, Act, at
 from tests.run.plans import SETTINGS
 
 
-def replay(ledger, effects):
+def replay(sequential_test, effects):
     """Feed what a gate has measured, case by case."""
     for case, found in effects.items():
         for effect in found:
-            ledger.feed(case, effect)
+            sequential_test.feed(case, effect)
 
 
 BOTH = ("scatter", "threshold")
@@ -40,38 +40,38 @@ def _undisturbed(monkeypatch):
     monkeypatch.setattr(loop, "Interference", Undisturbed)
 
 
-def standing(world, name="scatter"):
-    return world.ledger.cases[world.duel(name).id]
+def state(world, name="scatter"):
+    return world.sequential_test.cases[world.paired(name).id]
 
 
 def test_each_case_is_played_until_it_is_decided(tmp_path):
     acts = {"scatter": Act(seconds=1.2e-3), "plain": Act(seconds=0.8e-3)}
     world = World(tmp_path, acts, names=("scatter", "threshold", "plain"))
-    played = world.contest()
-    verdicts = {name: standing(world, name).latest.verdict for name in ("scatter", "threshold", "plain")}
+    result = world.loop()
+    verdicts = {name: state(world, name).latest.verdict for name in ("scatter", "threshold", "plain")}
     assert verdicts == {"scatter": REGRESSED, "threshold": UNCHANGED, "plain": IMPROVED}
-    assert standing(world).latest.effect == pytest.approx(math.log(1.2))
+    assert state(world).latest.effect == pytest.approx(math.log(1.2))
     assert world.pairs_of("scatter") == [1, 2, 3, 4, 5, 6, 7, 8]  # four more confirm it
     assert world.pairs_of("threshold") == world.pairs_of("plain") == [1, 2, 3, 4]
     assert world.opened == ["candidate", "base", "base", "candidate"] * 4
-    assert played.disturbances == ["steal"]
-    assert not world.arms
+    assert result.disturbances == ["steal"]
+    assert not world.processes
     assert world.executor.living == []
 
 
 def test_pairs_count_on_from_where_an_earlier_gate_stopped(tmp_path):
     world = World(tmp_path)
-    case = world.duel().id
-    replay(world.ledger, {case: [0.0, 0.0, 0.0]})
-    world.contest(first=4)
+    case = world.paired().id
+    replay(world.sequential_test, {case: [0.0, 0.0, 0.0]})
+    world.loop(first=4)
     assert world.lines == [(4, case)]
     assert world.opened == ["base", "candidate"]  # the fourth
 
 
 def test_nothing_is_played_of_what_an_earlier_gate_has_decided(tmp_path):
     world = World(tmp_path)
-    replay(world.ledger, {world.duel().id: [0.0] * 4})
-    world.contest(first=5)
+    replay(world.sequential_test, {world.paired().id: [0.0] * 4})
+    world.loop(first=5)
     assert world.opened == []
 
 
@@ -80,21 +80,21 @@ def test_nothing_is_played_of_what_an_earlier_gate_has_decided(tmp_path):
 def test_a_death_costs_the_others_nothing_but_the_pair(tmp_path, side, verb):
     act = {"scatter": Act(verbs={verb: Ended("crashed", "killed by SIGSEGV")})}
     world = World(tmp_path, **{side: act}, names=BOTH)
-    world.contest()
-    assert world.duel().verdict == INVALID
-    assert standing(world, "threshold").verdict.verdict == UNCHANGED
+    world.loop()
+    assert world.paired().verdict == INVALID
+    assert state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("scatter") == []
     assert world.pairs_of("threshold") == [1, 2, 3, 4]
     assert world.opened[:4] == ["candidate", "base"] * 2  # the first pair once more
-    assert [len(world.judged(result)) for result in JUDGED] == [1, 1, 1, 1]
-    assert set(world.ledger.cases) == {world.duel("threshold").id}
+    assert [len(world.verified(result)) for result in JUDGED] == [1, 1, 1, 1]
+    assert set(world.sequential_test.cases) == {world.paired("threshold").id}
 
 
 def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
     act = {"scatter": Act(verbs={"ready": at(3, Ended("timeout", "no answer within 60 s"))})}
     world = World(tmp_path, act, names=BOTH)
-    world.contest()
-    assert world.duel().verdict == INVALID
+    world.loop()
+    assert world.paired().verdict == INVALID
     assert world.pairs_of("scatter") == [1, 2]
     assert world.pairs_of("threshold") == [1, 2, 3, 4]
 
@@ -102,17 +102,17 @@ def test_a_death_in_a_later_pair_keeps_the_pairs_before(tmp_path):
 def test_when_all_die_it_ends(tmp_path):
     act = Act(verbs={"check": Ended("crashed", "killed by SIGSEGV")})
     world = World(tmp_path, {"scatter": act, "threshold": act}, names=BOTH)
-    world.contest()
-    assert [duel.verdict for duel in world.duels] == [INVALID, INVALID]
+    world.loop()
+    assert [paired.verdict for paired in world.paired_cases] == [INVALID, INVALID]
     assert world.lines == []
-    assert not world.arms
+    assert not world.processes
 
 
 def test_judging_and_judging_again_happen_once_per_case(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=1.2e-3)}, names=BOTH)
-    world.contest()
-    assert [len(world.judged(result)) for result in JUDGED] == [1, 1, 1, 1]
-    assert len(world.judged("candidate:scatter/1")) == len(world.judged("candidate:scatter/2")) == 1
+    world.loop()
+    assert [len(world.verified(result)) for result in JUDGED] == [1, 1, 1, 1]
+    assert len(world.verified("candidate:scatter/1")) == len(world.verified("candidate:scatter/2")) == 1
     assert world.executor.verbs("desk").count("inputs") == 1
 
 
@@ -122,20 +122,20 @@ def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
         names=("scatter", "threshold", "plain"),
         settings=replace(SETTINGS, memory_bytes=5 * MIB),
     )
-    world.contest()
+    world.loop()
     assert world.opened == ["candidate", "base", "base", "candidate"] * 4
     for name, pairs in {"scatter": [1, 2, 3, 4], "threshold": [1, 2, 3, 4], "plain": [5, 6, 7, 8]}.items():
         assert world.pairs_of(name) == pairs
-        assert standing(world, name).verdict.verdict == UNCHANGED
+        assert state(world, name).verdict.verdict == UNCHANGED
 
 
 def test_the_budget_is_for_what_it_can_decide(tmp_path):
     slow = {"threshold": Act(seconds=1.0)}
     world = World(tmp_path, slow, slow, names=BOTH)
-    world.contest(budget_s=60.0)
-    assert standing(world).verdict.verdict == UNCHANGED
-    assert standing(world, "threshold").verdict is None
-    assert standing(world, "threshold").latest.verdict == NOT_ENOUGH
+    world.loop(budget_s=60.0)
+    assert state(world).verdict.verdict == UNCHANGED
+    assert state(world, "threshold").verdict is None
+    assert state(world, "threshold").latest.verdict == NOT_ENOUGH
     assert world.pairs_of("threshold") == []
     assert world.clock() < 60.0
 
@@ -143,8 +143,8 @@ def test_the_budget_is_for_what_it_can_decide(tmp_path):
 def test_a_dear_case_takes_nothing_from_cheaper_ones(tmp_path):
     acts = {"scatter": Act(seconds=0.21), "threshold": Act(seconds=0.21), "plain": Act(seconds=0.3)}
     world = World(tmp_path, acts, acts, names=("plain", "scatter", "threshold"))
-    world.contest(budget_s=115.0)  # plain alone would fit
-    assert standing(world).verdict.verdict == standing(world, "threshold").verdict.verdict == UNCHANGED
+    world.loop(budget_s=115.0)  # plain alone would fit
+    assert state(world).verdict.verdict == state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("plain") == []
     assert world.clock() < 115.0
 
@@ -152,22 +152,22 @@ def test_a_dear_case_takes_nothing_from_cheaper_ones(tmp_path):
 def test_nor_does_one_whose_judging_takes_most_of_it(tmp_path):
     slow = {"plain": Act(seconds=60.0)}
     world = World(tmp_path, slow, slow, names=("plain", *BOTH))
-    world.contest(budget_s=200.0)
-    assert standing(world).verdict.verdict == standing(world, "threshold").verdict.verdict == UNCHANGED
+    world.loop(budget_s=200.0)
+    assert state(world).verdict.verdict == state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("plain") == []
     assert world.verbs("candidate", "plain").count("check") == 1
 
 
 def test_a_dearer_case_may_need_fewer_pairs(tmp_path):
     world = World(tmp_path, {"scatter": Act(seconds=0.2)}, {"scatter": Act(seconds=0.2)}, names=BOTH)
-    one = world.contest(budget_s=0.0)
+    one = world.loop(budget_s=0.0)
     for name in BOTH:
-        world.duel(name).judged = True
-        for half in world.duel(name).halves.values():
-            half.call_s = 0.1 if name == "scatter" else 1e-3
-    replay(world.ledger, {world.duel().id: [0.0] * 3})
+        world.paired(name).verified = True
+        for state in world.paired(name).sides.values():
+            state.call_s = 0.1 if name == "scatter" else 1e-3
+    replay(world.sequential_test, {world.paired().id: [0.0] * 3})
     one.deadline, one.took_s = world.clock() + 30.0, 10.0
-    assert one._affordable(world.duels) == [world.duel()]
+    assert one._affordable(world.paired_cases) == [world.paired()]
 
 
 def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):
@@ -184,28 +184,28 @@ def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):
 
     for acts in world.acts.values():
         acts |= {name: dear_at_first() for name in ("scatter", "threshold", "plain")}
-    world.contest(budget_s=120.0)
-    assert world.ledger.undecided() == set()
+    world.loop(budget_s=120.0)
+    assert world.sequential_test.undecided() == set()
     assert world.clock() < 120.0
 
 
 def test_a_budget_of_almost_nothing_ends_after_one_pair(tmp_path):
     world = World(tmp_path, names=BOTH, seqs=(1024, 2048))
-    world.contest(budget_s=1e-6)
+    world.loop(budget_s=1e-6)
     assert world.opened == ["candidate", "base"]
     assert world.lines == []
-    assert {entry.latest.verdict for entry in world.ledger.cases.values()} == {NOT_ENOUGH}
-    assert not world.arms
+    assert {entry.latest.verdict for entry in world.sequential_test.cases.values()} == {NOT_ENOUGH}
+    assert not world.processes
 
 
 def test_the_same_program_is_advice_after_one_look(tmp_path):
     acts = {"scatter": Act(seconds=1.5e-3, verbs={"prepare": program("sha256:a")})}
     base = {"scatter": Act(verbs={"prepare": program("sha256:a")})}
     world = World(tmp_path / "one", acts, base)
-    world.contest(demoting=True)
+    world.loop(demoting=True)
     assert world.pairs_of("scatter") == [1, 2, 3, 4]
     again = World(tmp_path / "other", acts, base)
-    again.contest()
+    again.loop()
     assert again.pairs_of("scatter") == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
@@ -215,10 +215,10 @@ def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(tmp_pat
     number = {"prepare": 3, "check": 1, "sample": 50}[verb]
     world = World(tmp_path, {"scatter": Act(verbs={verb: at(number, raised)})}, names=BOTH)
     with pytest.raises(type(raised)):
-        world.contest()
+        world.loop()
     assert world.pairs_of("threshold") == {"prepare": [1, 2], "check": [], "sample": [1, 2]}[verb]
-    assert not world.arms
-    assert not world.table.judges
+    assert not world.processes
+    assert not world.shared.verifiers
 
 
 def test_a_full_disk_ends_it_before_the_ledger_knows(tmp_path, monkeypatch):
@@ -229,9 +229,9 @@ def test_a_full_disk_ends_it_before_the_ledger_knows(tmp_path, monkeypatch):
 
     monkeypatch.setattr(world, "append", full)
     with pytest.raises(MachineError, match="cannot be written"):
-        world.contest()
-    assert standing(world).first == []
-    assert not world.arms
+        world.loop()
+    assert state(world).first == []
+    assert not world.processes
 
 
 def test_a_watcher_is_told_what_is_open_and_how_long_yet(tmp_path, monkeypatch):
@@ -239,7 +239,7 @@ def test_a_watcher_is_told_what_is_open_and_how_long_yet(tmp_path, monkeypatch):
     monkeypatch.setattr(
         world, "pair_started", lambda number, cases, left_s: told.append((number, len(cases), left_s))
     )
-    world.contest(budget_s=1000.0)
+    world.loop(budget_s=1000.0)
     assert [entry[:2] for entry in told] == [(1, 2), (2, 2), (3, 2), (4, 2)]
     lefts = [left for *_, left in told]
     assert lefts[0] is None

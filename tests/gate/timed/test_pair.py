@@ -43,9 +43,9 @@ BROKEN = [
 def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, mine, theirs, verdict):
     world = World(tmp_path, raising(verb, mine or {}), raising(verb, theirs or {}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
-    assert world.duel().verdict == verdict
+    assert world.paired().verdict == verdict
     assert "sample" not in world.verbs("candidate") + world.verbs("base")
-    assert not world.arms
+    assert not world.processes
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, min
 def test_contract_before_clock(tmp_path, wrong, verdict):
     world = World(tmp_path, wrong=wrong)
     assert world.rounds() == {}
-    assert world.duel().verdict == verdict
+    assert world.paired().verdict == verdict
     assert "sample" not in world.verbs("candidate") + world.verbs("base")
 
 
@@ -67,16 +67,16 @@ def test_an_expected_failure_on_both_sides_is_left_out(tmp_path):
     act = {"scatter": Act(expected="the first text")}
     world = World(tmp_path, act, act, wrong=["candidate:scatter/1", "base:scatter/1"])
     assert world.rounds() == {}
-    assert world.duel().verdict == LEFT_OUT
-    assert world.duel().reason == "3 elements differ; expected: the first text"
+    assert world.paired().verdict == LEFT_OUT
+    assert world.paired().reason == "3 elements differ; expected: the first text"
 
 
 def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
     act = {"scatter": Act(expected="a claim")}
     world = World(tmp_path, act, act)
     assert world.rounds() == {}
-    assert world.duel().verdict == INCORRECT
-    assert world.duel().reason == "expected to be incorrect (a claim), but its contract passed"
+    assert world.paired().verdict == INCORRECT
+    assert world.paired().reason == "expected to be incorrect (a claim), but its contract passed"
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
 def test_what_is_planned_beyond_the_limit(tmp_path, mine, theirs, verdict):
     world = World(tmp_path, {"scatter": Act(planned=mine * MIB)}, {"scatter": Act(planned=theirs * MIB)})
     assert world.rounds() == {}
-    assert world.duel().verdict == verdict
+    assert world.paired().verdict == verdict
     assert "check" not in world.verbs("candidate") + world.verbs("base")
 
 
 def test_what_fits_alone_but_not_beside_its_opponent(tmp_path):
     world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=3 * MIB // 2))
     assert world.rounds() == {}
-    assert world.duel().verdict == NOT_ENOUGH
-    assert world.duel().reason == "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
+    assert world.paired().verdict == NOT_ENOUGH
+    assert world.paired().reason == "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
 
 
 def test_what_does_not_fit_beside_the_others_waits(tmp_path):
@@ -101,33 +101,35 @@ def test_what_does_not_fit_beside_the_others_waits(tmp_path):
         tmp_path, names=("scatter", "threshold", "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB)
     )
     rounds, waiting = world.pair()
-    assert [found.case for found in rounds] == [duel.id for duel in world.duels[:2]]
-    assert waiting == world.duels[2:]
+    assert [found.case for found in rounds] == [paired.id for paired in world.paired_cases[:2]]
+    assert waiting == world.paired_cases[2:]
     assert waiting[0].living
-    assert not waiting[0].judged
+    assert not waiting[0].verified
 
 
 def test_what_the_budget_is_not_for_waits(tmp_path):
     world = World(tmp_path, names=BOTH)
-    rounds, waiting = Pair(world.table, 1, lambda duels: duels[1:]).play(world.duels)
-    assert [found.case for found in rounds] == [world.duel("threshold").id]
-    assert waiting == [world.duel("scatter")]
-    assert waiting[0].judged
+    rounds, waiting = Pair(world.shared, 1, lambda paired_cases: paired_cases[1:]).play(world.paired_cases)
+    assert [found.case for found in rounds] == [world.paired("threshold").id]
+    assert waiting == [world.paired("scatter")]
+    assert waiting[0].verified
     assert waiting[0].living
 
 
 def test_different_clocks_are_not_compared(tmp_path):
     world = World(tmp_path, raising("ready", {"method": "cuda_events"}))
     assert world.rounds() == {}
-    assert world.duel().verdict == INVALID
-    assert world.duel().reason == "timed by cuda_events, the base by wall: different clocks are not compared"
+    assert world.paired().verdict == INVALID
+    assert (
+        world.paired().reason == "timed by cuda_events, the base by wall: different clocks are not compared"
+    )
 
 
 @pytest.mark.parametrize("wrong", [0.0, float("nan")])
 def test_a_first_call_that_claims_no_time(tmp_path, wrong):
     world = World(tmp_path, raising("check", {"seconds": wrong}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
-    assert world.duel().verdict == INVALID
+    assert world.paired().verdict == INVALID
 
 
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
@@ -136,10 +138,10 @@ def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side)
     world = World(tmp_path, **{side: raising(verb, Ended("crashed", "killed by SIGSEGV"))}, names=BOTH)
     with pytest.raises(Lost):
         world.pair()
-    assert world.duel().verdict == INVALID
-    assert world.duel().reason == f"the {side} ended its process: killed by SIGSEGV"
-    assert world.duel("threshold").living
-    assert not world.arms
+    assert world.paired().verdict == INVALID
+    assert world.paired().reason == f"the {side} ended its process: killed by SIGSEGV"
+    assert world.paired("threshold").living
+    assert not world.processes
 
 
 @pytest.mark.parametrize("side", ["candidate", "base"])
@@ -148,8 +150,8 @@ def test_so_is_one_that_ends_when_all_is_compiled_again(tmp_path, side):
     world.pair(1)
     with pytest.raises(Lost):
         world.pair(2)
-    assert world.duel().verdict == INVALID
-    assert world.duel("threshold").living
+    assert world.paired().verdict == INVALID
+    assert world.paired("threshold").living
 
 
 def test_the_second_pair_judges_nothing_and_asks_for_no_figures(tmp_path):
@@ -170,18 +172,18 @@ def test_the_side_that_starts_first_alternates(tmp_path):
     for number in (1, 2, 3):
         world.pair(number)
     assert world.opened == ["candidate", "base", "base", "candidate", "candidate", "base"]
-    released = [side for side, verb in world.arm_verbs if verb == "release"]
+    released = [side for side, verb in world.process_verbs if verb == "release"]
     assert released == world.opened
 
 
 def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
     act = {"scatter": Act(seconds=lambda seq: 1e-9 * seq**3, formula=1.0)}
     world = World(tmp_path, act, act, seqs=(128, 256, 512))
-    world.table.budget_s = 15.0
+    world.shared.budget_s = 15.0
     rounds, _ = world.pair()
-    assert [found.case for found in rounds] == [world.duel(seq=seq).id for seq in (128, 256)]
-    assert world.duel(seq=512).verdict == NOT_ENOUGH
-    assert world.duel(seq=512).reason == (
+    assert [found.case for found in rounds] == [world.paired(seq=seq).id for seq in (128, 256)]
+    assert world.paired(seq=512).verdict == NOT_ENOUGH
+    assert world.paired(seq=512).reason == (
         "predicted 134 ms a call (exponent 3.00, from shorter lengths), 26 s for the fewest pairs: "
         "raise --budget, or leave it out with --cases"
     )
@@ -191,8 +193,8 @@ def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
     world = World(tmp_path)
     world.executor.desk = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
     assert world.rounds() == {}
-    assert world.duel().verdict == NOT_ENOUGH
-    assert "the inputs of family mask cannot be computed" in world.duel().reason
+    assert world.paired().verdict == NOT_ENOUGH
+    assert "the inputs of family mask cannot be computed" in world.paired().reason
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), SideError("loaded from elsewhere")])
@@ -201,8 +203,8 @@ def test_whatever_stops_a_gate_ends_every_process(tmp_path, raised, verb, number
     world = World(tmp_path, None, raising(verb, at(number, raised)), names=BOTH)
     with pytest.raises(type(raised)):
         [world.pair(pair) for pair in (1, 2)]
-    assert not world.arms
-    assert all(half.worker is None for duel in world.duels for half in duel.halves.values())
+    assert not world.processes
+    assert all(state.worker is None for paired in world.paired_cases for state in paired.sides.values())
 
 
 def test_a_side_that_does_not_start_ends_the_other(tmp_path):
@@ -211,13 +213,13 @@ def test_a_side_that_does_not_start_ends_the_other(tmp_path):
     with pytest.raises(SideError, match="does not start"):
         world.pair()
     assert world.opened == ["candidate", "base"]
-    assert not world.arms
+    assert not world.processes
 
 
 def test_a_process_that_ends_between_its_cases_is_nobodys_fault(tmp_path):
     world = World(tmp_path)
-    world.arm_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
+    world.process_acts["base", "release"] = Ended("crashed", "killed by SIGSEGV")
     with pytest.raises(SideError, match=r"a process of the base \(git:1a2\) cannot go on: killed by SIGSEGV"):
         world.pair()
-    assert world.duel().living
-    assert not world.arms
+    assert world.paired().living
+    assert not world.processes

@@ -12,23 +12,23 @@ from harness.run.case_state import CaseState
 from tests.run.plans import case, catalog
 
 
-def member(side, name="scatter", program=None):
+def state(side, name="scatter", program=None):
     own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
     own.static = replace(Static.none("not counted"), program=program)
     own.call_s = 1e-3
     return own
 
 
-def duel(**changes):
-    return PairedCase({CANDIDATE: member(CANDIDATE, **changes), BASE: member(BASE, **changes)}, None)
+def paired(**changes):
+    return PairedCase({CANDIDATE: state(CANDIDATE, **changes), BASE: state(BASE, **changes)}, None)
 
 
 def settled(mine=None, theirs=None, *, expected=False):
-    made = duel()
-    for half, status in ((made.candidate, mine), (made.base, theirs)):
-        half.expected = expected
+    made = paired()
+    for state, status in ((made.candidate, mine), (made.base, theirs)):
+        state.expected = expected
         if status:
-            half.settle(status, f"{half.side} says why")
+            state.settle(status, f"{state.side} says why")
     made.resolve()
     return made
 
@@ -75,14 +75,14 @@ def test_a_failure_that_has_only_now_become_expected_vanishes():
 
 
 def test_the_first_verdict_stays():
-    made = duel()
+    made = paired()
     made.settle(INVALID, "it died")
     made.settle(REGRESSED, "later")
     assert (made.verdict, made.reason) == (INVALID, "it died")
 
 
 def test_both_sides_let_go():
-    made, closed = duel(), []
+    made, closed = paired(), []
 
     class Worker:
         def __init__(self, name):
@@ -91,8 +91,8 @@ def test_both_sides_let_go():
         def close(self):
             closed.append(self.name)
 
-    for half in made.halves.values():
-        half.worker = Worker(half.side)
+    for state in made.sides.values():
+        state.worker = Worker(state.side)
     made.settle(INVALID, "it died")
     assert closed == [CANDIDATE, BASE]
     assert made.candidate.worker is made.base.worker is None
@@ -102,7 +102,7 @@ def test_both_sides_let_go():
     ("fast", "slow", "inner"), [(1e-3, 2e-3, 1), (5e-4, 9.0, 1), (1e-4, 1.0, 5), (1e-9, 1.0, 5000)]
 )
 def test_the_faster_side_says_how_often_a_call_is_repeated(fast, slow, inner):
-    made = duel()
+    made = paired()
     made.candidate.call_s, made.base.call_s = slow, fast
     made.set_inner()
     assert made.inner == inner
@@ -110,7 +110,7 @@ def test_the_faster_side_says_how_often_a_call_is_repeated(fast, slow, inner):
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
 def test_a_first_call_that_took_no_time_is_a_lie(wrong):
-    made = duel()
+    made = paired()
     made.base.call_s = wrong
     made.set_inner()
     assert made.verdict == INVALID
@@ -119,18 +119,18 @@ def test_a_first_call_that_took_no_time_is_a_lie(wrong):
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(0.02, 20), (0.021, 10), (0.2, 10), (0.21, 5)])
 def test_rounds_and_what_they_cost(seconds, rounds):
-    made = duel()
+    made = paired()
     made.base.call_s = seconds
     assert made.rounds == rounds
     assert made.cost_s == pytest.approx((seconds + 1e-3) * 4 * (rounds + 1))
 
 
 def test_only_one_compiled_program_is_the_same_program():
-    assert duel(program="sha256:a").same_program
-    assert not duel(
+    assert paired(program="sha256:a").same_program
+    assert not paired(
         name="threshold", program="sha256:a"
     ).same_program  # between torch's calls there is Python
-    assert not duel().same_program  # unknown is not equal
-    other = duel(program="sha256:a")
+    assert not paired().same_program  # unknown is not equal
+    other = paired(program="sha256:a")
     other.base.static = replace(other.base.static, program="sha256:b")
     assert not other.same_program

@@ -40,18 +40,18 @@ def job():
     ("end", "dead"), [(Ended("crashed", "x"), True), (Ended("crashed", "x", alive=True), False)]
 )
 def test_an_arm_knows_when_its_process_is_gone(end, dead):
-    arm = SideProcess(SIDE, Scripted(end))
+    process = SideProcess(SIDE, Scripted(end))
     with pytest.raises(Ended):
-        arm.ask("turn", 1.0)
-    assert arm.dead is dead
+        process.ask("turn", 1.0)
+    assert process.dead is dead
 
 
 def test_a_death_is_not_forgotten():
-    arm = SideProcess(SIDE, Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
+    process = SideProcess(SIDE, Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
     for _ in range(2):
         with pytest.raises(Ended):
-            arm.ask("turn", 1.0)
-    assert arm.dead
+            process.ask("turn", 1.0)
+    assert process.dead
 
 
 def test_a_turn_holds_asks_and_drops_its_own_case():
@@ -77,9 +77,9 @@ def test_letting_go_in_a_dead_process_is_no_question():
 
 
 def test_a_process_that_dies_letting_go_is_found_by_the_next_question():
-    arm = SideProcess(SIDE, Scripted({}, Ended("crashed", "x")))
-    HeldCase(arm, "7", job(), 1.0).close()
-    assert arm.dead
+    process = SideProcess(SIDE, Scripted({}, Ended("crashed", "x")))
+    HeldCase(process, "7", job(), 1.0).close()
+    assert process.dead
 
 
 def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
@@ -89,22 +89,22 @@ def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
 
 
 def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
-    desks = FakeExecutor()
-    seats = GateExecutor(desks)
+    references = FakeExecutor()
+    executor = GateExecutor(references)
     workers = {"candidate": Scripted(), "base": Scripted()}
-    seats.arms = {name: SideProcess(SIDE, worker) for name, worker in workers.items()}
+    executor.processes = {name: SideProcess(SIDE, worker) for name, worker in workers.items()}
     world = World(tmp_path)
-    world.table.context.executor = seats
-    sitting, halves = world.duel().sitting, world.duel().halves
-    for half in halves.values():
-        sitting.spawn("case", "jax", half)
-    sitting.spawn("desk", "numpy", halves["candidate"])
+    world.shared.run.executor = executor
+    context, both_sides = world.paired().context, world.paired().sides
+    for state in both_sides.values():
+        context.spawn("case", "jax", state)
+    context.spawn("desk", "numpy", both_sides["candidate"])
     assert [len(worker.asked) for worker in workers.values()] == [1, 1]
     held = {worker.asked[0][1]["case"] for worker in workers.values()}
     assert len(held) == 2
-    assert [one.role for one, _ in desks.jobs] == ["desk"]
-    seats.close()
-    assert desks.closed
+    assert [one.role for one, _ in references.jobs] == ["desk"]
+    executor.close()
+    assert references.closed
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(tmp_pat
             self.closed += 1
 
     server = Server()
-    arm = InterpreterWorker(SIDE, server, MemoryMonitor(), Log(tmp_path / "log"), job())
+    process = InterpreterWorker(SIDE, server, MemoryMonitor(), Log(tmp_path / "log"), job())
     with pytest.raises(SideError) as caught:
-        arm.ask("hold", 1.0)
+        process.ask("hold", 1.0)
     assert str(caught.value) == f"the base (git:1a2) does not load: {said}"
-    arm.close()
+    process.close()
     assert server.closed == 1
 
 
@@ -143,8 +143,8 @@ def test_an_interpreter_that_was_never_asked_is_closed_all_the_same(tmp_path):
 
 def test_a_scripted_world_answers_like_an_arm(tmp_path):
     world = World(tmp_path, {"scatter": Act(verbs={"check": Ended("crashed", "SIGSEGV")})})
-    arm = SideProcess(SIDE, world.open(SIDE, [], SETTINGS, 0, tracing=True))
-    assert arm.ask("release", 1.0) == {}
-    arm.close()
-    assert arm.dead
-    assert not world.arms
+    process = SideProcess(SIDE, world.open(SIDE, [], SETTINGS, 0, tracing=True))
+    assert process.ask("release", 1.0) == {}
+    process.close()
+    assert process.dead
+    assert not world.processes

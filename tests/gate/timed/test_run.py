@@ -32,11 +32,11 @@ from harness.sweep.margins import Accept
 from tests.run.plans import SETTINGS, case, catalog, schedule
 
 
-def replay(ledger, effects):
+def replay(sequential_test, effects):
     """Feed what a gate has measured, case by case."""
     for name, found in effects.items():
         for effect in found:
-            ledger.feed(name, effect)
+            sequential_test.feed(name, effect)
 
 
 ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
@@ -61,10 +61,12 @@ def test_it_looks_at_four_and_then_at_every_second_and_the_last(most, found):
 
 
 def ledger_of(*effects, advisory=False, steps=(4, 6, 8, 10, 12), name="scatter"):
-    ledger = SequentialTest({case(name).id: Margin(looks=steps)}, [case(name).id] if advisory else [])
+    sequential_test = SequentialTest(
+        {case(name).id: Margin(looks=steps)}, [case(name).id] if advisory else []
+    )
     for effect in effects:
-        ledger.feed(case(name).id, effect)
-    return ledger
+        sequential_test.feed(case(name).id, effect)
+    return sequential_test
 
 
 MORE = "raise --budget, or name fewer cases with --cases"
@@ -91,8 +93,8 @@ def test_every_verdict_has_its_reason(effects, how, reason):
 
 
 def test_a_half_percent_is_written_as_such():
-    replay(ledger := SequentialTest({"a": Margin(0.01)}), {"a": FAST})
-    assert explain(ledger.cases["a"], ASKING) == "more than 0.5 % faster on 4 pairs"
+    replay(sequential_test := SequentialTest({"a": Margin(0.01)}), {"a": FAST})
+    assert explain(sequential_test.cases["a"], ASKING) == "more than 0.5 % faster on 4 pairs"
 
 
 def verdicts(said):
@@ -131,7 +133,7 @@ def test_neighbours_are_of_the_same_series_only():
     assert not any(one.notes for one in isolated(cases, order))
 
 
-def duel(name="scatter", program=None):
+def paired(name="scatter", program=None):
     sides = {}
     for side in (CANDIDATE, BASE):
         own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
@@ -140,7 +142,7 @@ def duel(name="scatter", program=None):
     return PairedCase(sides, None)
 
 
-def question(*names, **more):
+def gate_plan(*names, **more):
     sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
     opponents = {case(name): case(name) for name in names or ("scatter",)}
     plan = schedule(names or ("scatter",), (1024,))
@@ -152,23 +154,23 @@ def kept(tmp_path):
     return RoundsWriter(GateFolder.create(tmp_path, "one", {}))
 
 
-def composed(kept, duels, ledger, asked, asking=ASKING):
+def composed(kept, paired_cases, sequential_test, asked, options=ASKING):
     return {
         one.case.split("@")[0]: one
-        for one in module.verdicts(asked, TimedResult(tuple(duels), ledger), kept, asking)
+        for one in module.verdicts(asked, TimedResult(tuple(paired_cases), sequential_test), kept, options)
     }
 
 
 def test_a_verdict_stands_with_its_interval_and_its_place(kept):
-    found = composed(kept, [duel()], ledger_of(*SLOW, *SLOW), question())["mask/scatter"]
+    found = composed(kept, [paired()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
     assert found.effect == pytest.approx(0.1)
     assert found.low < found.effect < found.high
 
 
 def test_no_budget_makes_a_verdict_between_looks(kept):
-    ledger = ledger_of(*SLOW, 0.1, steps=(6,))
-    found = composed(kept, [duel()], ledger, question())["mask/scatter"]
+    sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
+    found = composed(kept, [paired()], sequential_test, gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.reason[:32]) == (
         NOT_ENOUGH,
         5,
@@ -177,8 +179,8 @@ def test_no_budget_makes_a_verdict_between_looks(kept):
 
 
 def test_the_same_program_is_unchanged_whatever_the_clock_says(kept):
-    one = duel(program="sha256:a")
-    found = composed(kept, [one], ledger_of(*SLOW, advisory=True), question())["mask/scatter"]
+    one = paired(program="sha256:a")
+    found = composed(kept, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
     assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
     assert found.notes == (
         "advisory: by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)",
@@ -186,8 +188,8 @@ def test_the_same_program_is_unchanged_whatever_the_clock_says(kept):
 
 
 def test_a_self_check_takes_the_clock_at_its_word(kept):
-    one = duel(program="sha256:a")
-    found = composed(kept, [one], ledger_of(*SLOW, *SLOW), question(self_check=True))["mask/scatter"]
+    one = paired(program="sha256:a")
+    found = composed(kept, [one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
     assert found.verdict == REGRESSED
 
 
@@ -196,17 +198,17 @@ def test_a_self_check_takes_the_clock_at_its_word(kept):
 )
 def test_an_accepted_time_is_unchanged_and_says_why(kept, figure, verdict):
     accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
-    found = composed(kept, [duel()], ledger_of(*SLOW, *SLOW), question(accepts=accepts))["mask/scatter"]
+    found = composed(kept, [paired()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
     said = REASONS[0][2]
     told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
     assert (found.verdict, found.reason, found.notes) == (verdict, *told)
 
 
 def test_what_was_not_timed_has_its_own_word(kept):
-    wrong, left = duel("scatter"), duel("threshold")
+    wrong, left = paired("scatter"), paired("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
-    asked = question(
+    asked = gate_plan(
         "scatter",
         "threshold",
         "plain",
@@ -225,7 +227,7 @@ def test_what_was_not_timed_has_its_own_word(kept):
 def test_a_long_tail_is_told_and_decides_nothing(kept):
     for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
         kept.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
-    found = composed(kept, [duel()], ledger_of(*SAME), question())["mask/scatter"]
+    found = composed(kept, [paired()], ledger_of(*SAME), gate_plan())["mask/scatter"]
     assert (found.verdict, found.notes) == (
         UNCHANGED,
         ("advisory: the slowest tenth of its calls takes 50 % longer",),
@@ -241,14 +243,14 @@ def test_pairs_are_kept_with_their_effects_and_read_again(kept):
 
 
 def test_pairs_are_put_together_only_of_one_request():
-    asked = question()
+    asked = gate_plan()
     own = request_of(asked, ASKING, TREES)
-    assert request_of(question(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True), TREES) == own
+    assert request_of(gate_plan(), replace(ASKING, budget_s=9.0, max_pairs=24, resume=True), TREES) == own
     changed = replace(asked.sides[BASE], catalog=catalog(scatter="sha256:other"))
     others = [
         request_of(replace(asked, sides={**asked.sides, BASE: changed}), ASKING, TREES),
         request_of(replace(asked, deltas={"mask": 0.1}), ASKING, TREES),
-        request_of(question("scatter", "plain"), ASKING, TREES),
+        request_of(gate_plan("scatter", "plain"), ASKING, TREES),
         request_of(
             replace(asked, schedule=schedule(("scatter",), (1024,), settings=replace(SETTINGS, threads=2))),
             ASKING,

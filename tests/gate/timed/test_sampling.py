@@ -90,8 +90,8 @@ def test_a_time_that_is_not_positive_is_no_time(tmp_path, wrong, side):
     act = {"scatter": Act(verbs={"sample": {"samples_s": [1e-3] * (READINGS - 1) + [wrong]}})}
     world = World(tmp_path, **{side: act})
     assert world.rounds() == {}
-    assert world.duel().verdict == INVALID
-    assert world.duel().reason == f"the {side} read a time that is not positive; leave the clock alone"
+    assert world.paired().verdict == INVALID
+    assert world.paired().reason == f"the {side} read a time that is not positive; leave the clock alone"
 
 
 @pytest.mark.parametrize("side", ["candidate", "base"])
@@ -99,8 +99,8 @@ def test_a_forged_clock_is_seen_on_the_runners(tmp_path, side):
     honest, forged = slower(0.05), slower(0.05, verbs={"sample": {"samples_s": [1e-3] * READINGS}})
     world = World(tmp_path, **{"candidate": honest, "base": honest, side: forged})
     assert world.rounds() == {}
-    assert world.duel().verdict == INVALID
-    assert world.duel().reason == (
+    assert world.paired().verdict == INVALID
+    assert world.paired().reason == (
         f"the {side} read 4.00 ms where 200 ms passed here; leave time.perf_counter alone"
     )
 
@@ -109,7 +109,7 @@ def test_what_both_sides_take_beside_their_readings_is_no_forgery(tmp_path):
     world = World(tmp_path, slower(2e-3))
     world.clock.tick = 0.2  # whatever is asked, the runner's clock has gone on
     assert world.rounds()["scatter"].log_ratios == (math.log(2),) * 20
-    assert world.duel().living
+    assert world.paired().living
 
 
 @pytest.mark.parametrize(("beside", "living"), [(0.002, True), (0.004, False)])
@@ -122,14 +122,14 @@ def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, liv
 
     world.acts["candidate"] |= slower(1e-3, verbs={"sample": sample})
     world.rounds()
-    assert world.duel().living is living
+    assert world.paired().living is living
 
 
 def test_compiling_in_a_timed_turn_is_invalid(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"sample": {"compiled": 1}}))
     assert world.rounds() == {}
-    assert world.duel().verdict == INVALID
-    assert world.duel().reason == (
+    assert world.paired().verdict == INVALID
+    assert world.paired().reason == (
         "the candidate compiles in timed code; keep shapes and static arguments fixed"
     )
 
@@ -154,23 +154,23 @@ def test_what_is_raised_between_readings(tmp_path, side, raised, verdict, reason
     act = {"scatter": Act(verbs={"sample": lambda _: next(calls, raised)})}
     world = World(tmp_path, **{side: act}, names=("scatter", "threshold"))
     assert set(world.rounds()) == {"threshold"}
-    assert (world.duel().verdict, world.duel().reason[: len(reason)]) == (verdict, reason)
+    assert (world.paired().verdict, world.paired().reason[: len(reason)]) == (verdict, reason)
 
 
 def test_answers_are_judged_again_after_the_clock(tmp_path):
     world = World(tmp_path, names=("scatter", "threshold"), wrong=["candidate:scatter/2"])
     assert set(world.rounds()) == {"threshold"}
-    assert world.duel().verdict == INCORRECT
-    assert world.duel().reason.startswith("its answer depends on earlier calls")
+    assert world.paired().verdict == INCORRECT
+    assert world.paired().reason.startswith("its answer depends on earlier calls")
 
 
 def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
     world = World(tmp_path, wrong=["base:scatter/2"])
     assert world.rounds() == {}
-    assert world.duel().verdict == NEW
+    assert world.paired().verdict == NEW
 
 
 def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"check": {"seconds": 0.5}}), slower(2e-3))
     world.pair()
-    assert (world.duel().candidate.call_s, world.duel().base.call_s) == (1e-3, 2e-3)
+    assert (world.paired().candidate.call_s, world.paired().base.call_s) == (1e-3, 2e-3)

@@ -13,11 +13,11 @@ from harness.gate.timed.decision import Margin, pair_effect
 from harness.gate.timed.sequential_test import SequentialTest
 
 
-def replay(ledger, effects):
+def replay(sequential_test, effects):
     """Feed what a gate has measured, case by case."""
     for case, found in effects.items():
         for effect in found:
-            ledger.feed(case, effect)
+            sequential_test.feed(case, effect)
 
 
 SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
@@ -29,35 +29,35 @@ def around(middle, count=4):
 
 
 def fed(*effects, **more):
-    ledger = SequentialTest({"a": Margin()}, **more)
-    replay(ledger, {"a": effects})
-    return ledger
+    sequential_test = SequentialTest({"a": Margin()}, **more)
+    replay(sequential_test, {"a": effects})
+    return sequential_test
 
 
-def verdict(ledger, case="a"):
-    found = ledger.cases[case].verdict
+def verdict(sequential_test, case="a"):
+    found = sequential_test.cases[case].verdict
     return found.verdict if found else None
 
 
-def state(ledger):
-    return ledger.cases, ledger.advisory, ledger.undecided()
+def state(sequential_test):
+    return sequential_test.cases, sequential_test.advisory, sequential_test.undecided()
 
 
 @pytest.mark.parametrize(("middle", "said"), [(SAME, UNCHANGED), (FAST, IMPROVED)])
 def test_a_clear_case_is_decided_at_the_first_look(middle, said):
     before = fed(*around(middle, 3))
     assert before.undecided() == {"a"}
-    ledger = fed(*around(middle))
-    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (said, 4)
-    assert ledger.undecided() == set()
+    sequential_test = fed(*around(middle))
+    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (said, 4)
+    assert sequential_test.undecided() == set()
 
 
 def test_it_looks_after_four_pairs_and_then_after_every_second():
-    ledger = SequentialTest({"a": Margin()})
+    sequential_test = SequentialTest({"a": Margin()})
     missing = []
     for effect in WIDE * 3:
-        missing.append(ledger.missing("a"))
-        ledger.feed("a", effect)
+        missing.append(sequential_test.missing("a"))
+        sequential_test.feed("a", effect)
     assert missing == [4, 3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
 
 
@@ -77,37 +77,37 @@ def test_a_budget_that_ends_between_looks_is_no_verdict():
 
 
 def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
-    ledger = fed(*around(SLOW))
-    assert verdict(ledger) is None
-    assert (ledger.cases["a"].suspicion.verdict, ledger.missing("a")) == (REGRESSED, 4)
-    replay(ledger, {"a": around(SLOW, 3)})
-    assert verdict(ledger) is None
-    ledger.feed("a", SLOW)
-    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (REGRESSED, 4)
-    assert ledger.cases["a"].first == around(SLOW)
+    sequential_test = fed(*around(SLOW))
+    assert verdict(sequential_test) is None
+    assert (sequential_test.cases["a"].suspicion.verdict, sequential_test.missing("a")) == (REGRESSED, 4)
+    replay(sequential_test, {"a": around(SLOW, 3)})
+    assert verdict(sequential_test) is None
+    sequential_test.feed("a", SLOW)
+    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (REGRESSED, 4)
+    assert sequential_test.cases["a"].first == around(SLOW)
 
 
 @pytest.mark.parametrize("middle", [SAME, FAST])
 def test_a_suspicion_that_fresh_pairs_do_not_share(middle):
-    ledger = fed(*around(SLOW), *around(middle))
-    assert verdict(ledger) == NOT_ENOUGH
-    assert ledger.cases["a"].verdict.pairs == 8
-    assert ledger.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
+    sequential_test = fed(*around(SLOW), *around(middle))
+    assert verdict(sequential_test) == NOT_ENOUGH
+    assert sequential_test.cases["a"].verdict.pairs == 8
+    assert sequential_test.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
 
 
 def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
-    ledger = fed(*around(SLOW), *(WIDE * 3)[:11])
-    assert ledger.undecided() == {"a"}
-    ledger.feed("a", WIDE[-1])
-    assert verdict(ledger) == NOT_ENOUGH
-    assert ledger.cases["a"].unconfirmed
+    sequential_test = fed(*around(SLOW), *(WIDE * 3)[:11])
+    assert sequential_test.undecided() == {"a"}
+    sequential_test.feed("a", WIDE[-1])
+    assert verdict(sequential_test) == NOT_ENOUGH
+    assert sequential_test.cases["a"].unconfirmed
 
 
 def test_an_unclear_case_ends_with_its_last_look():
-    ledger = fed(*(WIDE * 3)[:11])
-    assert ledger.undecided() == {"a"}
-    ledger.feed("a", WIDE[-1])
-    assert (verdict(ledger), ledger.cases["a"].verdict.pairs) == (NOT_ENOUGH, 12)
+    sequential_test = fed(*(WIDE * 3)[:11])
+    assert sequential_test.undecided() == {"a"}
+    sequential_test.feed("a", WIDE[-1])
+    assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (NOT_ENOUGH, 12)
 
 
 BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -0.003)]  # p = 0.004
@@ -119,82 +119,82 @@ def test_alone_a_modest_p_is_enough():
 
 def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
     many = {f"case {index}": Margin() for index in range(39)}
-    ledger = SequentialTest({**many, "a": Margin()})
-    replay(ledger, {"a": [*around(SLOW), *BARELY]})
-    assert ledger.undecided() == set(ledger.cases)
-    assert ledger.missing("a") == 2
-    assert ledger.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs say by themselves
+    sequential_test = SequentialTest({**many, "a": Margin()})
+    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    assert sequential_test.undecided() == set(sequential_test.cases)
+    assert sequential_test.missing("a") == 2
+    assert sequential_test.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs say by themselves
     odd = [math.log1p(0.025) + 0.01 + noise for noise in (0.02, -0.02) * 4]
-    replay(ledger, {"a": odd[:7]})
-    assert verdict(ledger) is None
-    ledger.feed("a", odd[7])
-    assert verdict(ledger) == NOT_ENOUGH
+    replay(sequential_test, {"a": odd[:7]})
+    assert verdict(sequential_test) is None
+    sequential_test.feed("a", odd[7])
+    assert verdict(sequential_test) == NOT_ENOUGH
 
 
 def test_at_the_last_look_it_says_why():
     many = {f"case {index}": Margin(looks=(4,)) for index in range(39)}
-    ledger = SequentialTest({**many, "a": Margin(looks=(4,))})
-    replay(ledger, {"a": [*around(SLOW), *BARELY]})
-    assert verdict(ledger) == NOT_ENOUGH
-    assert ledger.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
+    sequential_test = SequentialTest({**many, "a": Margin(looks=(4,))})
+    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    assert verdict(sequential_test) == NOT_ENOUGH
+    assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
 
 
 def test_more_pairs_may_yet_convince_among_forty():
     many = {f"case {index}": Margin() for index in range(39)}
-    ledger = SequentialTest({**many, "a": Margin()})
-    replay(ledger, {"a": [*around(SLOW), *BARELY, *BARELY[:2]]})
-    assert verdict(ledger) == REGRESSED
-    assert ledger.cases["a"].verdict.pairs == 6
+    sequential_test = SequentialTest({**many, "a": Margin()})
+    replay(sequential_test, {"a": [*around(SLOW), *BARELY, *BARELY[:2]]})
+    assert verdict(sequential_test) == REGRESSED
+    assert sequential_test.cases["a"].verdict.pairs == 6
 
 
 @pytest.mark.parametrize("effects", [around(SLOW), WIDE, around(SAME)])
 def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
-    ledger = fed(*effects, advisory=["a"])
-    assert ledger.undecided() == set()
-    assert ledger.cases["a"].verdict.pairs == 4
-    assert ledger.cases["a"].suspicion is None
+    sequential_test = fed(*effects, advisory=["a"])
+    assert sequential_test.undecided() == set()
+    assert sequential_test.cases["a"].verdict.pairs == 4
+    assert sequential_test.cases["a"].suspicion is None
 
 
 @pytest.mark.parametrize("effects", [[*around(SLOW), 0.1], [*WIDE, 0.0]])
 def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
-    ledger = fed(*effects)
-    assert ledger.undecided() == {"a"}
-    ledger.advise("a")
-    assert ledger.undecided() == set()
+    sequential_test = fed(*effects)
+    assert sequential_test.undecided() == {"a"}
+    sequential_test.advise("a")
+    assert sequential_test.undecided() == set()
 
 
 def test_one_found_advisory_before_its_look_waits_for_it():
-    ledger = fed(*around(SLOW, 3))
-    ledger.advise("a")
-    assert ledger.undecided() == {"a"}
-    ledger.feed("a", SLOW)
-    assert (verdict(ledger), ledger.cases["a"].fresh) == (REGRESSED, None)
+    sequential_test = fed(*around(SLOW, 3))
+    sequential_test.advise("a")
+    assert sequential_test.undecided() == {"a"}
+    sequential_test.feed("a", SLOW)
+    assert (verdict(sequential_test), sequential_test.cases["a"].fresh) == (REGRESSED, None)
 
 
 def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
-    ledger = SequentialTest({f"case {index}": Margin() for index in range(39)} | {"a": Margin()})
+    sequential_test = SequentialTest({f"case {index}": Margin() for index in range(39)} | {"a": Margin()})
     for index in range(39):
-        ledger.drop(f"case {index}")
-        ledger.drop(f"case {index}")
-    ledger.feed("case 0", SLOW)
-    replay(ledger, {"a": [*around(SLOW), *BARELY]})
-    assert verdict(ledger) == REGRESSED
-    assert set(ledger.cases) == {"a"}
+        sequential_test.drop(f"case {index}")
+        sequential_test.drop(f"case {index}")
+    sequential_test.feed("case 0", SLOW)
+    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    assert verdict(sequential_test) == REGRESSED
+    assert set(sequential_test.cases) == {"a"}
 
 
 def test_what_comes_after_a_verdict_changes_nothing():
-    ledger = fed(*around(SAME))
-    before = repr(ledger.cases)
-    replay(ledger, {"a": around(SLOW, 12)})
-    assert repr(ledger.cases) == before
+    sequential_test = fed(*around(SAME))
+    before = repr(sequential_test.cases)
+    replay(sequential_test, {"a": around(SLOW, 12)})
+    assert repr(sequential_test.cases) == before
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_what_is_no_number_is_refused_before_it_counts(wrong):
-    ledger = fed(0.0)
+    sequential_test = fed(0.0)
     with pytest.raises(ValueError, match="a: a pair's effect is no number"):
-        ledger.feed("a", wrong)
-    assert ledger.cases["a"].first == [0.0]
+        sequential_test.feed("a", wrong)
+    assert sequential_test.cases["a"].first == [0.0]
 
 
 @pytest.mark.parametrize("stop", range(17))
@@ -231,9 +231,12 @@ def shares(slowdown, seed=7):
     """How often each verdict falls, confirmation included, over draws of a case's pairs."""
     rng, shift, counts = random.Random(seed), math.log(slowdown), Counter()
     for draw in range(DRAWS):
-        ledger = SequentialTest({"a": Margin()})
-        replay(ledger, {"a": [effect + shift for effect in rng.sample(EFFECTS[draw % len(EFFECTS)], MOST)]})
-        counts[verdict(ledger)] += 1
+        sequential_test = SequentialTest({"a": Margin()})
+        replay(
+            sequential_test,
+            {"a": [effect + shift for effect in rng.sample(EFFECTS[draw % len(EFFECTS)], MOST)]},
+        )
+        counts[verdict(sequential_test)] += 1
     return {said: count / DRAWS for said, count in counts.items()}
 
 

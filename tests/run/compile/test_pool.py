@@ -13,8 +13,8 @@ def pool(catalog, tmp_path):
     """A pool of one lane over the same results, as often as it is called; all are closed at the end."""
     made = []
 
-    def make(lane):
-        made.append(Pool(catalog, tmp_path, [lane]))
+    def make(worker):
+        made.append(Pool(catalog, tmp_path, [worker]))
         return made[-1]
 
     yield make
@@ -29,10 +29,10 @@ def heard(pool, *asks, settings=SETTINGS):
 
 
 def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
-    lane = FakeLane()
-    first = heard(pool(lane), ask(), ask(2048))[1024, "host"]
-    again = heard(pool(lane), ask(), ask(2048))[1024, "host"]
-    assert len(lane.compiled) == 2
+    worker = FakeLane()
+    first = heard(pool(worker), ask(), ask(2048))[1024, "host"]
+    again = heard(pool(worker), ask(), ask(2048))[1024, "host"]
+    assert len(worker.compiled) == 2
     assert (first.cached, again.cached) == (False, True)
     assert again == dataclasses.replace(first, cached=True)
     assert (again.cost.flops, again.facts) == (7.0, {"approximation": "none"})
@@ -48,59 +48,59 @@ def test_what_was_compiled_once_is_not_compiled_again(pool, ask):
     ],
 )
 def test_whatever_an_answer_depends_on_is_in_its_key(pool, ask, monkeypatch, name, value):
-    lane = FakeLane()
-    heard(pool(lane), ask())
+    worker = FakeLane()
+    heard(pool(worker), ask())
     monkeypatch.setattr(cache_key, name, lambda: value)
-    heard(pool(lane), ask())
-    assert len(lane.compiled) == 2
+    heard(pool(worker), ask())
+    assert len(worker.compiled) == 2
 
 
 @pytest.mark.parametrize("name", ["XLA_FLAGS", "TPU_LIBRARY_PATH", "LIBTPU_INIT_ARGS", "JAX_ENABLE_X64"])
 def test_variables_that_change_programs_are_in_the_key(pool, ask, monkeypatch, name):
-    lane = FakeLane()
+    worker = FakeLane()
     monkeypatch.delenv(name, raising=False)
     cache_key._flags.cache_clear()
-    heard(pool(lane), ask())
+    heard(pool(worker), ask())
     monkeypatch.setenv(name, "something")
     cache_key._flags.cache_clear()
-    heard(pool(lane), ask())
+    heard(pool(worker), ask())
     monkeypatch.delenv(name)
     cache_key._flags.cache_clear()
-    assert heard(pool(lane), ask())[1024, "host"].cached
-    assert len(lane.compiled) == 2
+    assert heard(pool(worker), ask())[1024, "host"].cached
+    assert len(worker.compiled) == 2
 
 
 def test_a_framework_that_cannot_be_imported_now_is_asked_for_again(pool, ask):
     missing = CompileResult.failed("unsupported", "jax cannot be imported", passing=True)
     for _ in range(2):
-        lane = FakeLane({("mask/scatter", 1024, "host"): missing})
-        assert heard(pool(lane), ask())[1024, "host"].status == "unsupported"
-        assert len(lane.compiled) == 1
+        worker = FakeLane({("mask/scatter", 1024, "host"): missing})
+        assert heard(pool(worker), ask())[1024, "host"].status == "unsupported"
+        assert len(worker.compiled) == 1
 
 
 def test_what_json_cannot_hold_is_an_answer_and_is_not_kept(pool, ask):
     odd = dataclasses.replace(answer(), facts={"size": 1 << 70})
     for _ in range(2):
-        lane = FakeLane({("mask/scatter", 1024, "host"): odd})
-        assert heard(pool(lane), ask())[1024, "host"].status == "ok"
-        assert len(lane.compiled) == 1
+        worker = FakeLane({("mask/scatter", 1024, "host"): odd})
+        assert heard(pool(worker), ask())[1024, "host"].status == "ok"
+        assert len(worker.compiled) == 1
 
 
 def test_the_key_follows_code_that_a_variant_imports(pool, ask, monkeypatch):
-    lane = FakeLane()
-    heard(pool(lane), ask())
+    worker = FakeLane()
+    heard(pool(worker), ask())
     monkeypatch.setattr(source_hash, "digest", lambda path: f"changed {path.name}")
-    heard(pool(lane), ask())
-    assert len(lane.compiled) == 2
+    heard(pool(worker), ask())
+    assert len(worker.compiled) == 2
 
 
 def test_the_memory_limit_decides_what_fits_but_is_no_reason_to_compile_again(pool, ask):
-    lane = FakeLane()
-    roomy = heard(pool(lane), ask())[1024, "host"]
+    worker = FakeLane()
+    roomy = heard(pool(worker), ask())[1024, "host"]
     tight = dataclasses.replace(SETTINGS, memory_bytes=2 * MIB)
     assert roomy.static.fits is True
-    assert heard(pool(lane), ask(), settings=tight)[1024, "host"].static.fits is False
-    assert len(lane.compiled) == 1
+    assert heard(pool(worker), ask(), settings=tight)[1024, "host"].static.fits is False
+    assert len(worker.compiled) == 1
 
 
 def test_a_death_a_timeout_and_an_endless_trace_are_not_kept(pool, ask):
@@ -111,10 +111,10 @@ def test_a_death_a_timeout_and_an_endless_trace_are_not_kept(pool, ask):
         dataclasses.replace(answer(), static=CompileResult.failed("ok", why).static),
     ]
     for end in ends:
-        lane = FakeLane({("mask/scatter", 1024, "host"): end})
-        heard(pool(lane), ask())
-        heard(pool(lane), ask())
-        assert len(lane.compiled) == 2
+        worker = FakeLane({("mask/scatter", 1024, "host"): end})
+        heard(pool(worker), ask())
+        heard(pool(worker), ask())
+        assert len(worker.compiled) == 2
 
 
 def test_the_compilers_own_out_of_memory_is_kept(pool, ask, monkeypatch):
@@ -123,25 +123,25 @@ def test_the_compilers_own_out_of_memory_is_kept(pool, ask, monkeypatch):
         full, static=dataclasses.replace(CompileResult.failed("ok", "HBM").static, fits=False)
     )
     monkeypatch.setattr("harness.run.compile.pool.absent", lambda _: None)
-    lane = FakeLane({("mask/scatter", 1024, "tpu:v5p"): full})
+    worker = FakeLane({("mask/scatter", 1024, "tpu:v5p"): full})
     for cached in (False, True):
-        said = heard(pool(lane), ask(target="tpu:v5p"))[1024, "tpu:v5p"]
+        said = heard(pool(worker), ask(target="tpu:v5p"))[1024, "tpu:v5p"]
         assert (said.static.fits, said.cached) == (False, cached)
-    assert len(lane.compiled) == 1
+    assert len(worker.compiled) == 1
 
 
 def test_a_torn_entry_is_compiled_again(pool, ask, tmp_path):
-    lane = FakeLane()
-    heard(pool(lane), ask())
+    worker = FakeLane()
+    heard(pool(worker), ask())
     (entry,) = (tmp_path / "compiled").rglob("*.json")
     entry.write_bytes(entry.read_bytes()[:-20])
-    assert heard(pool(lane), ask())[1024, "host"].cached is False
-    assert heard(pool(lane), ask())[1024, "host"].cached is True
+    assert heard(pool(worker), ask())[1024, "host"].cached is False
+    assert heard(pool(worker), ask())[1024, "host"].cached is True
 
 
 def test_after_a_timeout_longer_lengths_are_skipped_and_shorter_ones_not(pool, ask):
-    lane = FakeLane({("mask/scatter", 2048, "host"): CompileResult.failed("timeout", "no answer")})
-    said = heard(pool(lane), ask(2048), ask(4096), ask(1024))
+    worker = FakeLane({("mask/scatter", 2048, "host"): CompileResult.failed("timeout", "no answer")})
+    said = heard(pool(worker), ask(2048), ask(4096), ask(1024))
     assert {seq: one.status for (seq, _), one in said.items()} == {
         2048: "timeout",
         4096: "skipped",
@@ -154,8 +154,8 @@ def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(poo
     monkeypatch.setattr(
         "harness.catalog.accelerators.COMPILERS", {"tpu": ("libtpu", ("no_such_module",)), "cuda": ("x", ())}
     )
-    lane = FakeLane()
-    said = heard(pool(lane), ask(target="tpu:v5p"), ask())
+    worker = FakeLane()
+    said = heard(pool(worker), ask(target="tpu:v5p"), ask())
     missing = said[1024, "tpu:v5p"]
     assert (missing.status, missing.reason) == (
         "unsupported",
@@ -163,16 +163,16 @@ def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(poo
     )
     assert missing.static.unavailable["temp_bytes"] == missing.reason
     assert said[1024, "host"].status == "ok"
-    assert lane.compiled == [("mask/scatter", 1024, "host")]
+    assert worker.compiled == [("mask/scatter", 1024, "host")]
 
 
 def test_what_stops_a_lane_reaches_the_user(pool, ask):
-    lane = FakeLane({("mask/scatter", 1024, "host"): MachineError("no process can be started")})
+    worker = FakeLane({("mask/scatter", 1024, "host"): MachineError("no process can be started")})
     with pytest.raises(MachineError, match="no process"):
-        heard(pool(lane), ask())
+        heard(pool(worker), ask())
 
 
 def test_closing_ends_the_lanes(catalog, tmp_path):
-    lanes = [FakeLane(), FakeLane()]
-    Pool(catalog, tmp_path, lanes).close()
-    assert all(lane.closed for lane in lanes)
+    workers = [FakeLane(), FakeLane()]
+    Pool(catalog, tmp_path, workers).close()
+    assert all(worker.closed for worker in workers)
