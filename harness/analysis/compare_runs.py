@@ -45,7 +45,7 @@ class Change:
 def within(records: Sequence[Record], of: str, to: str) -> list[Change]:
     """Every point of a run at which both implementations (labels, ids or names) stand."""
     cases = by_case(records).values()
-    left, right = _labelled(cases, of), _labelled(cases, to)
+    left, right = _records_by_group(cases, of), _records_by_group(cases, to)
     return [
         _change(mine, right[group], ratio(mine, right[group]))
         for group, mine in left.items()
@@ -77,7 +77,7 @@ def differing(left: Mapping[str, Any], right: Mapping[str, Any], prefix: str = "
     return found
 
 
-def _labelled(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
+def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
     """Group → the records of the implementation that `word` means there."""
     known: set[str] = set()
     found: dict[str, tuple[Record, ...]] = {}

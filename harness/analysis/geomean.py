@@ -59,7 +59,7 @@ def means(suite: SuiteRecords) -> list[Mean]:
             for label in suite.implementations
             if (panel, label) in series
         ]
-        result += _warned(panels)
+        result += _note_missing_lengths(panels)
     return result
 
 
@@ -128,7 +128,7 @@ def _half_width(effects: Sequence[Mapping[Process, float]]) -> tuple[float | Non
     return student_t((1 + LEVEL) / 2, count - 1) * statistics.stdev(by_process) / math.sqrt(count), None
 
 
-def _warned(panel: Sequence[Mean]) -> list[Mean]:
+def _note_missing_lengths(panel: Sequence[Mean]) -> list[Mean]:
     """The means of a panel, with a note on those that lack a length which another is over."""
     most = {length for found in panel if found.mean is not None for length in found.lengths}
     return [

@@ -77,7 +77,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
                 layers=described.get("layers"),
             )
         )
-    suites += _unnamed([r for case, rs in own.items() if case not in named for r in rs])
+    suites += _suites_by_family([r for case, rs in own.items() if case not in named for r in rs])
     return [replace(suite, targets=tuple(info.get("targets") or ())) for suite in suites]
 
 
@@ -85,7 +85,7 @@ def _labels(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label_of(record) for record in records))
 
 
-def _unnamed(records: Sequence[Record]) -> list[SuiteRecords]:
+def _suites_by_family(records: Sequence[Record]) -> list[SuiteRecords]:
     families = dict.fromkeys(record.family for record in records)
     suites: list[SuiteRecords] = []
     for family in families:

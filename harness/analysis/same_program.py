@@ -44,14 +44,14 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
             if figures is not None and figures.program:
                 groups.setdefault((own[0].seq, figures.program), []).append(own[0])
         found += [
-            SameProgram(suite.name, target, seq, program, tuple(r.case for r in alike), _named(alike))
+            SameProgram(suite.name, target, seq, program, tuple(r.case for r in alike), _label_alike(alike))
             for (seq, program), alike in groups.items()
             if len(alike) > 1
         ]
     return found
 
 
-def _named(alike: Sequence[Record]) -> str:
+def _label_alike(alike: Sequence[Record]) -> str:
     """`a = b`; `a[x 1 = x 2]` where only fields differ; `a = b [x 1 = x 2]` where these differ alike."""
     points = {record.case: _point(record) for record in alike}
     differing = [name for name in _names(points.values()) if len({p.get(name) for p in points.values()}) > 1]

@@ -78,7 +78,7 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
             times = {seq: time_of(records).value for seq, records in lengths.items()}
             failed = (records[0].status for records in own if records[0].status != "ok")
-            found.append(_fitted(blank, times, next(failed, "")))
+            found.append(_fit_power_law(blank, times, next(failed, "")))
             for target in targets(suite) or [HOST]:
                 for metric in FIGURES:
                     asked = replace(blank, metric=metric, target=target)
@@ -107,17 +107,17 @@ def _fitted_figure(
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
     known = {seq: figure for seq, figure in figures.items() if figure and seq not in partial}
     if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
-        return _fitted(blank, {}, "counted differently at different lengths")
+        return _fit_power_law(blank, {}, "counted differently at different lengths")
     why = "body only" if partial else "" if known else "not compiled"
     why = next((f.unavailable[metric] for f in known.values() if getattr(f, metric) is None), why)
-    found = _fitted(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, why)
+    found = _fit_power_law(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, why)
     if not partial or found.exponent is None:
         return found
     left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
     return replace(found, notes=(left_out, *found.notes))
 
 
-def _fitted(blank: Scaling, values: Mapping[int, float | None], why: str) -> Scaling:
+def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], why: str) -> Scaling:
     known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
     count = len(known)
     if count < 2:

@@ -74,15 +74,15 @@ def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
     Per round the median of each side and the logarithm of their quotient; per process the median
     of these over the rounds both sides have.
     """
-    return _exp(_compared(of, to, lambda mine, theirs: math.log(mine / theirs)))
+    return _exp(_compare_medians(of, to, lambda mine, theirs: math.log(mine / theirs)))
 
 
 def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     """Seconds that `of` takes less than `to` in so many calls, from the same rounds as :func:`ratio`."""
-    return _compared(of, to, lambda mine, theirs: layers * (theirs - mine))
+    return _compare_medians(of, to, lambda mine, theirs: layers * (theirs - mine))
 
 
-def _compared(
+def _compare_medians(
     of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
 ) -> Estimate:
     """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""

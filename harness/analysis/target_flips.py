@@ -40,14 +40,14 @@ def turnings(suite: SuiteRecords) -> list[TargetFlip]:
     cases = by_case(suite.records).values()
     bases = {own[0].as_case.group: own for own in cases if label_of(own[0]) == suite.baseline}
     return [
-        _turning(suite.name, own, bases[own[0].as_case.group], figure, compiled)
+        _flip(suite.name, own, bases[own[0].as_case.group], figure, compiled)
         for own in cases
         if label_of(own[0]) != suite.baseline and own[0].as_case.group in bases
         for figure in FIGURES
     ]
 
 
-def _turning(
+def _flip(
     suite: str, own: Sequence[Record], base: Sequence[Record], figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
     found: dict[str, list[str]] = {"less": [], "same": [], "more": []}

@@ -107,12 +107,12 @@ def memory_of(name: str) -> int | None:
 def absent(kind: str) -> str | None:
     """What is not installed that compiles for this kind of target, with the command that installs it."""
     package, modules = COMPILERS[kind]
-    if any(_installed(name) for name in modules):
+    if any(_is_installed(name) for name in modules):
         return None
     return f"{package} is not installed; pip install 'seqsweep[{kind}]'"
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:  # the package that it would lie in

@@ -84,12 +84,12 @@ def _pairs(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | 
         if _kind(left) != _kind(right):
             return refuse(f"{path} has dtype {left.dtype}; the reference is {_kind(right)}")
         pairs.append((path, left, right))
-    if pairs and not any(want.size == 0 or _judged(evidence, want).any() for _, _, want in pairs):
+    if pairs and not any(want.size == 0 or _judged_mask(evidence, want).any() for _, _, want in pairs):
         return refuse("rounding alone may decide every row, so nothing can be judged; use another seed")
     return pairs, None
 
 
-def _judged(evidence: Evidence, want: Any) -> Any:
+def _judged_mask(evidence: Evidence, want: Any) -> Any:
     """True where an element is judged, in the shape of `want`."""
     import numpy as np
 
@@ -128,7 +128,7 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
             return failed
         total, first = 0, ""
         for path, got, want in pairs:
-            different = ~_same(got, want) & _judged(evidence, want)
+            different = ~_same(got, want) & _judged_mask(evidence, want)
             count = int(np.count_nonzero(different))
             if count and not first:
                 index, place = _first(different, evidence)
@@ -189,7 +189,7 @@ def _deviation(
     """(relative RMS error, largest error as a share of the allowed one, reason when too large)."""
     import numpy as np
 
-    judged = _judged(evidence, want)
+    judged = _judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
     strange = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~_same(got, want)

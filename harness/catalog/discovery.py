@@ -184,12 +184,12 @@ def catalog_elsewhere(
     return everything
 
 
-def _own() -> dict[str, Any]:
+def _describe_own() -> dict[str, Any]:
     return {"builtin": builtin().to_json(), "installed": installed()}
 
 
 if __name__ == "__main__":
     sources = sys.argv[1:]
     child_process.answer(
-        lambda: describe_module(load(sources[0]), sources[0]).to_json() if sources else _own()
+        lambda: describe_module(load(sources[0]), sources[0]).to_json() if sources else _describe_own()
     )

@@ -33,12 +33,12 @@ def closure(path: Path) -> set[Path]:
         file = open_.pop()
         if file not in found:
             found.add(file)
-            open_ += _imported(file)
+            open_ += _imported_files(file)
     return found
 
 
 @cache
-def _imported(file: Path) -> tuple[Path, ...]:
+def _imported_files(file: Path) -> tuple[Path, ...]:
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
@@ -50,7 +50,7 @@ def _imported(file: Path) -> tuple[Path, ...]:
         parts = name.split(".")
         for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
             found += [hit for root in where if (hit := _file_of(root, parts[:length]))]
-    return tuple(hit for hit in found if not _known_otherwise(hit))
+    return tuple(hit for hit in found if not _is_hashed_elsewhere(hit))
 
 
 def _home(file: Path) -> Path:
@@ -58,7 +58,7 @@ def _home(file: Path) -> Path:
     return next(folder for folder in file.parents if not (folder / "__init__.py").is_file())
 
 
-def _known_otherwise(file: Path) -> bool:
+def _is_hashed_elsewhere(file: Path) -> bool:
     """The harness has a hash of its own and an installed package a version; the families have neither."""
     if PROJECT / "impls" in file.parents:
         return False

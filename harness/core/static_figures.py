@@ -25,7 +25,7 @@ def known(value: float | None) -> float | None:
 
 def change(figure: str, old: float | None, new: float | None) -> str:
     """`temp 4.00 MiB -> 8.00 MiB (2.00×)`; every digit where fewer would show no difference."""
-    left, right = _shown(figure, old), _shown(figure, new)
+    left, right = _format_figure(figure, old), _format_figure(figure, new)
     if old is None or new is None or left != right:
         ratio = f" ({format_ratio(new / old)})" if old and new is not None else ""
         return f"{WORDS[figure]} {left} -> {right}{ratio}"
@@ -33,7 +33,7 @@ def change(figure: str, old: float | None, new: float | None) -> str:
     return f"{WORDS[figure]} {old:.0f}{unit} -> {new:.0f}{unit} ({new - old:+.0f}{unit})"
 
 
-def _shown(figure: str, value: float | None) -> str:
+def _format_figure(figure: str, value: float | None) -> str:
     if value is None:
         return "unavailable"
     return format_big(value) if figure == "flops" else format_bytes(value)

@@ -8,7 +8,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.
 _QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z%]*)\s*")
 
 
-def _split(text: object, example: str) -> tuple[float, str]:
+def _split_number(text: object, example: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
@@ -20,7 +20,7 @@ def _split(text: object, example: str) -> tuple[float, str]:
 
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
-    number, prefix = _split(text, "4096 or 128Ki")
+    number, prefix = _split_number(text, "4096 or 128Ki")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
     count = number * _BINARY[prefix]
@@ -31,7 +31,7 @@ def parse_count(text: object) -> int:
 
 def parse_bytes(text: object) -> int:
     """An amount of memory in bytes: `18GiB`, `512MiB`, or plain bytes."""
-    number, unit = _split(text, "18GiB")
+    number, unit = _split_number(text, "18GiB")
     prefix = unit.removesuffix("B")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
@@ -40,7 +40,7 @@ def parse_bytes(text: object) -> int:
 
 def parse_seconds(text: object) -> float:
     """A duration in seconds: `4s`, `250ms`, `2m`, or a plain number of seconds."""
-    number, unit = _split(text, "4s or 250ms")
+    number, unit = _split_number(text, "4s or 250ms")
     if unit not in _SECONDS and unit:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use us, ms, s, m or h')
     return number * _SECONDS.get(unit, 1.0)
@@ -48,7 +48,7 @@ def parse_seconds(text: object) -> float:
 
 def parse_share(text: object) -> float:
     """A share: `5%` or `0.05`, between 0 and 1."""
-    number, unit = _split(text, "5%")
+    number, unit = _split_number(text, "5%")
     if unit not in {"", "%"}:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use %')
     share = number / 100 if unit else number

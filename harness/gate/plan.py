@@ -79,13 +79,13 @@ def schedule_of(asked: Asked) -> tuple[Schedule, Catalog, list[Case], list[str]]
         patterns += parts if apart and not whole else [text]
     ids = chosen(patterns, everything) if patterns else tuple(everything)
     kept = set(ids)
-    groups = (_part(group, kept) for group in schedule.groups)
+    groups = (_selected_group(group, kept) for group in schedule.groups)
     skips = tuple(skip for skip in schedule.skips if skip.case.id in kept)
     part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
     return part, catalog, [everything[name] for name in ids], patterns
 
 
-def _part(group: Group, kept: set[str]) -> Group:
+def _selected_group(group: Group, kept: set[str]) -> Group:
     return replace(group, cases=tuple(case for case in group.cases if case.id in kept))
 
 
@@ -124,7 +124,7 @@ def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> G
         locked_folder() as folder,
         base_of(against, candidate, config.path, asked.plugins(), folder, wanted=wanted) as base,
     ):
-        yield _beside(gate_plan, base, asked)
+        yield _with_base(gate_plan, base, asked)
 
 
 def _refuse_mixed(schedule: Schedule) -> None:
@@ -146,7 +146,7 @@ def plan_of_candidate(asked: Asked) -> Generator[GatePlan]:
         yield replace(gate_plan, sides=sides, opponents=dict.fromkeys(gate_plan.opponents))
 
 
-def _beside(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
+def _with_base(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
     candidate = gate_plan.sides[CANDIDATE]
     opponents: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
@@ -158,7 +158,7 @@ def _beside(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
             opponents[case], new[case.id] = None, found
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
-    vanished, notes = _vanished(base, asked, opponents, gate_plan)
+    vanished, notes = _vanished_cases(base, asked, opponents, gate_plan)
     return replace(
         gate_plan,
         sides={CANDIDATE: candidate, BASE: base.side},
@@ -169,7 +169,7 @@ def _beside(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
     )
 
 
-def _vanished(
+def _vanished_cases(
     base: Base,
     asked: Asked,
     opponents: Mapping[Case, Case | None],
@@ -184,7 +184,9 @@ def _vanished(
         if asked.flags.get("suites") and not suites:
             return (), ()
         overrides = asked.overrides(base.side.catalog, ())
-        schedule = plan(config, base.side.catalog, suites, replace(overrides, plugins=_brought(asked, base)))
+        schedule = plan(
+            config, base.side.catalog, suites, replace(overrides, plugins=_plugin_ids(asked, base))
+        )
     except UsageError as error:
         return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
@@ -193,7 +195,7 @@ def _vanished(
     return tuple(case for case in sorted(theirs) if gate_plan.named(case)), ()
 
 
-def _brought(asked: Asked, base: Base) -> tuple[str, ...]:
+def _plugin_ids(asked: Asked, base: Base) -> tuple[str, ...]:
     """The ids that --plugin files register at the base."""
     _, brought = asked.catalog()
     return tuple(name for name in brought if name in base.side.catalog.implementations)

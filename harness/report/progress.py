@@ -41,7 +41,7 @@ class Progress:
     def group_started(self, index: int, key: str, cases: Sequence[str], remaining_s: float | None) -> None:
         """Group `index` (from 0) begins with these cases."""
         self._position = _position(index + 1, self.total)
-        self._heading = f"{self._position} {key}{_remaining(remaining_s)}"
+        self._heading = f"{self._position} {key}{_remaining_words(remaining_s)}"
         self._states = dict.fromkeys(cases, "waiting")
         self._redraw(now=True)
 
@@ -66,7 +66,7 @@ class Progress:
             counts = Counter(record.status for record in records)
             became = ", ".join(f"{count} {status}" for status, count in counts.items())
             group = records[0].as_case.group
-            self._print(Text(f"{self._position} {group}: {became}{_remaining(remaining_s)}"))
+            self._print(Text(f"{self._position} {group}: {became}{_remaining_words(remaining_s)}"))
         self._redraw(now=True)
 
     def message(self, text: str) -> None:
@@ -104,5 +104,5 @@ def _position(index: int, total: int) -> str:
     return f"[{index}/{total}]"
 
 
-def _remaining(seconds: float | None) -> str:
+def _remaining_words(seconds: float | None) -> str:
     return "" if not seconds else f", about {duration(seconds)} left"

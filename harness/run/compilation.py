@@ -17,7 +17,7 @@ def compile_case(context: GroupContext, state: CaseState) -> None:
     if hopeless:
         context.settle(state, "skipped", hopeless)
     elif _start(context, state) and _compile(context, state) and run.depth != "static":
-        _admit(context, state)
+        _settle_if_infeasible(context, state)
 
 
 def _start(context: GroupContext, state: CaseState) -> bool:
@@ -49,7 +49,7 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
     return True
 
 
-def _admit(context: GroupContext, state: CaseState) -> None:
+def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     """What cannot fit, or cannot finish, is not tried."""
     run, settings = context.run, context.settings
     too_large = state.too_large(settings.memory_bytes)

@@ -85,7 +85,7 @@ class GroupContext:
             self.run.spent[activity] += self.run.clock() - start
 
     @contextmanager
-    def _undisturbed(self) -> Generator[None]:
+    def _paused_display(self) -> Generator[None]:
         """Nothing is drawn while a clock may be read."""
         self.run.listener.pause()
         try:
@@ -99,7 +99,7 @@ class GroupContext:
             return None
         start = self.run.clock()
         try:
-            with self.spending(activity), self._undisturbed():
+            with self.spending(activity), self._paused_display():
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Unsupported as refusal:
             self.settle(state, "unsupported", str(refusal))

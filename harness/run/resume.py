@@ -49,12 +49,12 @@ def take_up(
     wanted = suites(request.schedule)
     folder = _newest(request, wanted)
     if folder is None:
-        raise _refused(f"no run of {', '.join(wanted)} is stored in {request.results}")
+        raise _resume_error(f"no run of {', '.join(wanted)} is stored in {request.results}")
     difference = _other_request(folder.info, request, wanted) or _other_evidence(
         folder, request, fingerprints
     )
     if difference:
-        raise _refused(f"run {folder.id} cannot be continued: {difference}")
+        raise _resume_error(f"run {folder.id} cannot be continued: {difference}")
     for problem in folder.repair():
         listener.message(problem)
     again = unfinished(request.schedule, folder.read().records)
@@ -69,7 +69,7 @@ def take_up(
     return folder, done
 
 
-def _refused(why: str) -> UsageError:
+def _resume_error(why: str) -> UsageError:
     return UsageError(f"--resume: {why}; start a new one without --resume")
 
 

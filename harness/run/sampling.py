@@ -24,7 +24,7 @@ LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm c
 def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
     """Read the clock. A member that dies keeps its status, and the others go on without it."""
     for state in states:
-        _ready(context, state)
+        _place_inputs(context, state)
     stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     by_id = {state.id: state for state in states}
@@ -34,19 +34,19 @@ def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
         interference.look()
         shuffle.shuffle(turns)
         for case in turns:
-            _turn(context, stopping, by_id[case], round_)
+            _take_turn(context, stopping, by_id[case], round_)
         round_ += 1
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
-        _distrust(context, state)
+        _check_clock(context, state)
         if state.living:
             state.stopped = stopping.stopped(state.id)
             median = statistics.median(state.samples)
             context.run.prediction.note(state.case, median, state.work)
 
 
-def _distrust(context: GroupContext, state: CaseState) -> None:
+def _check_clock(context: GroupContext, state: CaseState) -> None:
     """Drop readings that the runner's own clock contradicts: an implementation may forge its process's.
 
     What a turn takes beside its readings is an untimed call, no longer than a reading, and some
@@ -74,7 +74,7 @@ def leave(context: GroupContext, state: CaseState) -> None:
     context.run.listener.case_state(state.id, f"ok {median}")
 
 
-def _ready(context: GroupContext, state: CaseState) -> None:
+def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
     sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
@@ -85,7 +85,7 @@ def _ready(context: GroupContext, state: CaseState) -> None:
             state.cache = "warm"
 
 
-def _turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
+def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
     readings = READINGS if state.call_s * state.inner <= SHORT_READING_SECONDS else 1
     warm = state.call_s <= LONG_CALL_SECONDS
     spent, clock = context.run.spent, context.run.clock

@@ -33,14 +33,14 @@ class Verifier:
                 self.desk = context.spawn("desk", family.desk, first)
             self._ask("inputs", "inputs", sets=SETS)
         except (Unsupported, Ended) as end:
-            self._undecided(context.living(), f"the inputs of family {family.name}", end)
+            self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
         for semantics in dict.fromkeys(state.info.semantics for state in context.living()):
             concerned = [state for state in context.living() if state.info.semantics == semantics]
             try:
                 self._ask("contract", "reference", semantics=semantics, sets=SETS)
             except (Unsupported, Ended) as end:
-                self._undecided(concerned, f"the reference {semantics} of family {family.name}", end)
+                self._settle_unverified(concerned, f"the reference {semantics} of family {family.name}", end)
 
     def check(self, state: CaseState) -> None:
         """Call it once and hold the answer to its contract; only then may it be timed."""
@@ -54,7 +54,7 @@ class Verifier:
         reason = self._verdict(state, answer)
         if reason is None:
             return
-        self._examine(state)
+        self._run_checks(state)
         if reason:
             why = f"{reason}; expected: {state.expectation}" if state.expected else reason
             context.settle(state, "incorrect", why)
@@ -62,7 +62,7 @@ class Verifier:
             why = f"expected to be incorrect ({state.expectation}), but its contract passed"
             context.settle(state, "ok", why)
 
-    def _examine(self, state: CaseState) -> None:
+    def _run_checks(self, state: CaseState) -> None:
         """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
         context = self.context
         only = context.run.checks_of(state.id)
@@ -96,7 +96,7 @@ class Verifier:
             verdict = self._ask("contract", "judge", semantics=state.info.semantics, result=answer["result"])
         except (Unsupported, Ended) as end:
             state.correctness = None
-            self._undecided([state], "the verdict on its result", end)
+            self._settle_unverified([state], "the verdict on its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
         reason = "" if correctness.passed else verdict["reason"] or "its contract failed"
@@ -117,7 +117,7 @@ class Verifier:
                     self.close()
                 raise
 
-    def _undecided(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
+    def _settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
         """Nothing can be said of these members; the desk's own oom or timeout is none of theirs."""
         for state in states:
             if isinstance(end, Unsupported):

@@ -125,20 +125,20 @@ class RunFolder:
 
     def fingerprints(self) -> dict[str, Any]:
         """All fingerprints of the run, by their hash."""
-        return self._kept(FINGERPRINTS)
+        return self._read_object(FINGERPRINTS)
 
     def environments(self) -> dict[str, Any]:
         """All environments of the run, by their hash."""
-        return self._kept(ENVIRONMENTS)
+        return self._read_object(ENVIRONMENTS)
 
-    def _kept(self, name: str) -> dict[str, Any]:
+    def _read_object(self, name: str) -> dict[str, Any]:
         path = self.path / name
         return _object(path) if path.exists() else {}
 
     def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
         digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
         key = f"sha256:{digest}"
-        kept = self._kept(name)
+        kept = self._read_object(name)
         if key not in kept:
             replace(self.path / name, _pretty({**kept, key: facts}))
         return key

@@ -26,7 +26,7 @@ def control_group_limit(
     Inside a container the listed group may lie outside the mounted tree; its root then holds the limit.
     """
     limits: list[int] = []
-    for line in _read(membership).splitlines():
+    for line in _read_text(membership).splitlines():
         _, controllers, group = line.split(":", 2)
         if not controllers:
             base, name = root, "memory.max"
@@ -36,7 +36,7 @@ def control_group_limit(
             continue
         folder = base / group.lstrip("/")
         for place in (folder, *folder.parents):
-            written = _read(place / name).strip()
+            written = _read_text(place / name).strip()
             if written.isdigit():
                 limits.append(int(written))
             if place == base:
@@ -44,7 +44,7 @@ def control_group_limit(
     return min(limits, default=None)
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:

@@ -33,11 +33,11 @@ class Overrides:
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""
-        found = {name: _given(f"--set {name}", values) for name, values in self.fields.items()}
+        found = {name: _flag_scalars(f"--set {name}", values) for name, values in self.fields.items()}
         if self.seqs:
             if "seq" in found:
                 raise UsageError("--set seq: --seq says it already; give one of the two")
-            found["seq"] = _given("--seq", self.seqs)
+            found["seq"] = _flag_scalars("--seq", self.seqs)
         return found
 
     def check(self) -> None:
@@ -50,5 +50,5 @@ class Overrides:
             raise UsageError(f"--replicates: must be at least 1, not {self.replicates}")
 
 
-def _given(flag: str, values: Sequence[str]) -> tuple[Scalar, ...]:
+def _flag_scalars(flag: str, values: Sequence[str]) -> tuple[Scalar, ...]:
     return tuple(Scalar.given(flag, text) for text in dict.fromkeys(values))

@@ -90,7 +90,7 @@ class _Open:
                 "run them one at a time"
             ) from None
 
-    def closed(self, key: str) -> Group:
+    def to_group(self, key: str) -> Group:
         baselines = {case: tuple(found) for case, found in self.baselines.items()}
         return Group(key, tuple(self.cases.values()), baselines, self.settings)
 
@@ -112,7 +112,7 @@ def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, .
             if case.group in baselines:
                 found[baselines[case.group]] = None
     ordered = (key for row in rows.values() for key in sorted(row, key=row.__getitem__))
-    return tuple(opened[key].closed(key) for key in ordered)
+    return tuple(opened[key].to_group(key) for key in ordered)
 
 
 def _row(case: Case) -> tuple[object, ...]:

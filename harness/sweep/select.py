@@ -16,7 +16,7 @@ from harness.sweep.yaml_nodes import Scalar, at
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NamedImplementation:
     """An implementation as a flag names it. `families` are those it exists in."""
 
     raw: Scalar
@@ -31,15 +31,15 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     Every suite of the file is understood first, so that a slip in one that is not run is told as well.
     """
     grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
-    wanted = [_named(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
-    chosen = _chosen(grids, config, names)
+    wanted = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
+    chosen = _named_suites(grids, config, names)
     if overrides.families:
         chosen = _of_families(chosen, grids, catalog, names, overrides.families)
     elif not names:
         needed = [one.families for one in wanted]
         if not wanted:
             needed += [frozenset({catalog.implementation(plugin).family}) for plugin in overrides.plugins]
-        chosen = _reaching(chosen, grids, catalog, needed, "--impl" if wanted else "--plugin")
+        chosen = _with_needed_suites(chosen, grids, catalog, needed, "--impl" if wanted else "--plugin")
 
     families = list(dict.fromkeys(grid.family.name for grid in chosen))
     for one in wanted:
@@ -51,7 +51,7 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
     return _with_baseline(chosen, catalog, overrides)
 
 
-def _chosen(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
+def _named_suites(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
     for name in names:
         if name not in grids:
             raise UsageError(f'unknown suite "{name}"{nearest(name, grids)}')
@@ -72,10 +72,10 @@ def _of_families(
     missing = [family for family in dict.fromkeys(families) if family not in {g.family.name for g in found}]
     if missing and names:
         raise UsageError(f"--family: none of the suites {', '.join(names)} is of family {missing[0]}")
-    return _reaching(found, grids, catalog, [frozenset({family}) for family in missing], "--family")
+    return _with_needed_suites(found, grids, catalog, [frozenset({family}) for family in missing], "--family")
 
 
-def _reaching(
+def _with_needed_suites(
     chosen: list[SuiteAxes],
     grids: Mapping[str, SuiteAxes],
     catalog: Catalog,
@@ -96,16 +96,16 @@ def _reaching(
     return found
 
 
-def _named(catalog: Catalog, flag: str, text: str) -> _Named:
+def _parse_name(catalog: Catalog, flag: str, text: str) -> _NamedImplementation:
     with at(flag):
         name, options = split_label(text)
     families = frozenset(
         info.family for info in catalog.implementations.values() if name in {info.id, info.name}
     )
-    return _Named(Scalar.given(flag, text), name, not options, families)
+    return _NamedImplementation(Scalar.given(flag, text), name, not options, families)
 
 
-def _refuse_absent(one: _Named, catalog: Catalog, families: Sequence[str]) -> None:
+def _refuse_absent(one: _NamedImplementation, catalog: Catalog, families: Sequence[str]) -> None:
     """UsageError when none of the selected families has the implementation."""
     if one.families & set(families):
         return
@@ -121,7 +121,7 @@ def _refuse_absent(one: _Named, catalog: Catalog, families: Sequence[str]) -> No
     raise UsageError(f'{one.raw.where}: unknown implementation "{one.name}"{where}{nearest(one.name, known)}')
 
 
-def _meant(one: _Named, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
+def _matching_variants(one: _NamedImplementation, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
     """The variants of a suite that a flag names: those listed under a bare name, or exactly the spelt one."""
     same = [known for known in grid.variants if one.bare and one.name in {known.info.id, known.info.name}]
     if same:
@@ -132,15 +132,19 @@ def _meant(one: _Named, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
 
 
 def _with_implementations(
-    grid: SuiteAxes, catalog: Catalog, wanted: Sequence[_Named], overrides: Overrides
+    grid: SuiteAxes, catalog: Catalog, wanted: Sequence[_NamedImplementation], overrides: Overrides
 ) -> SuiteAxes:
     family = grid.family.name
     if wanted:
-        named = [v for one in wanted if family in one.families for v in _meant(one, catalog, grid)]
+        named = [
+            v for one in wanted if family in one.families for v in _matching_variants(one, catalog, grid)
+        ]
         kept = [known for known in grid.variants if known in named]
     else:
-        plugins = [_named(catalog, "--plugin", plugin) for plugin in overrides.plugins]
-        named = [v for one in plugins if family in one.families for v in _meant(one, catalog, grid)]
+        plugins = [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
+        named = [
+            v for one in plugins if family in one.families for v in _matching_variants(one, catalog, grid)
+        ]
         kept = list(grid.variants)
     return replace(grid, variants=tuple(dict.fromkeys([*kept, *named])))
 
@@ -149,7 +153,7 @@ def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrid
     """`--baseline` in every selected suite whose family has it; it is measured there even if not listed."""
     if overrides.baseline is None:
         return chosen
-    one = _named(catalog, "--baseline", overrides.baseline)
+    one = _parse_name(catalog, "--baseline", overrides.baseline)
     _refuse_absent(one, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
     found: list[SuiteAxes] = []
     for grid in chosen:

@@ -101,14 +101,14 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     }
     absent = missing(grid.family, {**grid.axes, **given})
     if absent:
-        raise UsageError(_absent(grid, absent))
+        raise UsageError(_missing_fields_sentence(grid, absent))
     axes = complete(grid.family, {**grid.axes, **given})
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
 
 
-def _absent(grid: SuiteAxes, fields: Sequence[str]) -> str:
+def _missing_fields_sentence(grid: SuiteAxes, fields: Sequence[str]) -> str:
     flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in fields)
     names = " and ".join(fields)
     if grid.suite.where.startswith("--"):

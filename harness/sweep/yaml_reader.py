@@ -86,14 +86,14 @@ class _Reader:
             )
         if key not in self._done:
             self._open.add(key)
-            self._done[key] = self._read(node)
+            self._done[key] = self._read_value(node)
             self._open.discard(key)
         return self._done[key]
 
     def _where(self, node: YamlNode) -> str:
         return f"{self._file}:{node.start_mark.line + 1}"
 
-    def _read(self, node: YamlNode) -> Node:
+    def _read_value(self, node: YamlNode) -> Node:
         if isinstance(node, MappingNode):
             return self._table(node)
         if isinstance(node, SequenceNode):
@@ -113,7 +113,7 @@ class _Reader:
         for key, value in node.value:
             where = self._where(key)
             if key.tag == _MERGE:
-                for name, entry in self._merged(value).items():
+                for name, entry in self._merge_anchors(value).items():
                     inherited.setdefault(name, entry)
                 continue
             if key.tag != _TEXT:
@@ -126,7 +126,7 @@ class _Reader:
             own[key.value] = Entry(where, self.node(value))
         return YamlMapping(self._where(node), {**inherited, **own})
 
-    def _merged(self, value: YamlNode) -> dict[str, Entry]:
+    def _merge_anchors(self, value: YamlNode) -> dict[str, Entry]:
         """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
         found: dict[str, Entry] = {}
         for part in value.value if isinstance(value, SequenceNode) else [value]:

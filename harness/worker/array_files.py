@@ -41,7 +41,7 @@ def nbytes(tree: Any) -> int:
 
 def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
     """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for."""
-    for count, (path, leaf) in enumerate(_named(tree, "")):
+    for count, (path, leaf) in enumerate(_named_leaves(tree, "")):
         if not isinstance(leaf, kinds):
             came = "None" if leaf is None else type(leaf).__name__
             where = f" in {path} of its result" if path else ""
@@ -50,13 +50,13 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
             raise TypeError(f"the callable returned more than {PARTS} parts; return a few {wanted}")
 
 
-def _named(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _named_leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(tree, Mapping):
         for name, branch in tree.items():
-            yield from _named(branch, f'{path}["{name}"]')
+            yield from _named_leaves(branch, f'{path}["{name}"]')
     elif isinstance(tree, (tuple, list)):
         for index, branch in enumerate(tree):
-            yield from _named(branch, f"{path}[{index}]")
+            yield from _named_leaves(branch, f"{path}[{index}]")
     else:
         yield path, tree
 

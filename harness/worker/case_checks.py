@@ -57,7 +57,7 @@ def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) 
     known = meant.fails(worker.workload, worker.job.options)
     verdicts = ((check, _judge(check, trial)) for check in wanted)
     return [
-        _told(worker.family.name, check, verdict, known.get(check.name))
+        _check_result(worker.family.name, check, verdict, known.get(check.name))
         for check, verdict in verdicts
         if verdict is not None
     ]
@@ -75,7 +75,7 @@ def _judge(check: Check, trial: Trial) -> Judgement | None:
         return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.said(error)}")
 
 
-def _told(family: str, check: Check, verdict: Judgement, known: str | None) -> dict[str, Any]:
+def _check_result(family: str, check: Check, verdict: Judgement, known: str | None) -> dict[str, Any]:
     """`known`: why it is meant to fail here; then passing is what is wrong."""
     reason = verdict.reason
     if known and check.decides:

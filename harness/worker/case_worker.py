@@ -84,21 +84,21 @@ class CaseWorker:
 
     def do_check(self, cotangent: str | None) -> dict[str, Any]:
         """Call it once on the first set; the result goes to a folder for the desk to judge."""
-        inputs = self._put("set0")
+        inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
         rise = self.framework.rise()
-        seconds, result = self._timed(call)
+        seconds, result = self._time_call(call)
         high_water, compiled = rise(), self.framework.compilations()
         until = perf_counter() + SHORT_SECONDS / 10
         while seconds < SHORT_SECONDS and perf_counter() < until:
-            seconds = min(seconds, self._timed(call)[0])
+            seconds = min(seconds, self._time_call(call)[0])
         return {
             "seconds": seconds,
             "high_water_bytes": high_water,
             "recompiled": self.framework.compilations() - compiled,
             "result": self._hand_over(result),
-            "changed": self._changed(inputs),
+            "changed": self._changed_input(inputs),
         }
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
@@ -107,26 +107,26 @@ class CaseWorker:
 
     def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
         """The result on these numpy arrays, as numpy arrays."""
-        return self._called(self.prepared, inputs, self._cotangent(cotangent))
+        return self._call(self.prepared, inputs, self._cotangent(cotangent))
 
     def solve(self, workload: Any, inputs: Mapping[str, Any]) -> Any:
         """The forward's result of the same implementation, built for another workload (once)."""
         self.framework.enter("fwd", wide=getattr(workload, "dtype", None) == "f64")
         try:
             if workload not in self.others:
-                self.others[workload] = self._built(workload)
+                self.others[workload] = self._build_for(workload)
             names, prepared = self.others[workload]
-            return self._called(prepared, {name: inputs[name] for name in names}, None)
+            return self._call(prepared, {name: inputs[name] for name in names}, None)
         finally:
             self.enter()
 
-    def _built(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
+    def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
         shapes = self.family.shapes_of(self.implementation.semantics, workload)
         function = self.implementation(workload, **self.job.options)
         names = named_inputs(function, shapes)
         return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
 
-    def _called(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
+    def _call(self, prepared: Prepared, inputs: Mapping[str, Any], cotangent: Any) -> Any:
         placed = {name: array_files.map_leaves(value, self.framework.put) for name, value in inputs.items()}
         result = prepared.bind(placed, cotangent)()
         self.framework.sync(result)
@@ -135,7 +135,7 @@ class CaseWorker:
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         """Put every set on the device and bind a call to each; samples rotate over them."""
         for index in range(sets):
-            inputs = self._put(f"set{index}")
+            inputs = self._place_inputs(f"set{index}")
             self.inputs.append(inputs)
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             self.calls.append(self.prepared.bind(inputs, seed))
@@ -150,9 +150,9 @@ class CaseWorker:
         start = perf_counter()
         gc.collect()  # what the calls before left in circles must not pile up
         if warm:
-            self.framework.sync(self._next()())
+            self.framework.sync(self._next_call()())
         compiled = self.framework.compilations()
-        samples = [self.read(self._next(), inner) / inner for _ in range(readings)]
+        samples = [self.read(self._next_call(), inner) / inner for _ in range(readings)]
         compiled = self.framework.compilations() - compiled
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
@@ -164,25 +164,25 @@ class CaseWorker:
         inputs = self.framework.refill(
             self.inputs[-1], array_files.read(self.folder / "set0", only=self.names)
         )
-        _, result = self._timed(self.prepared.bind(inputs, self._cotangent(cotangent)))
-        return {"result": self._hand_over(result), "changed": self._changed(inputs)}
+        _, result = self._time_call(self.prepared.bind(inputs, self._cotangent(cotangent)))
+        return {"result": self._hand_over(result), "changed": self._changed_input(inputs)}
 
     def do_finish(self) -> dict[str, Any]:
         """What the implementation left running: threads by name, processes by name and id."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
         return {"threads": sorted(threads), "processes": leaks.processes()}
 
-    def _put(self, name: str) -> Any:
+    def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)
 
     def _cotangent(self, name: str | None) -> Any:
         return array_files.read(self.folder / name, self.framework.put) if name else None
 
-    def _next(self) -> Callable[[], Any]:
+    def _next_call(self) -> Callable[[], Any]:
         self.turn += 1
         return self.calls[self.turn % len(self.calls)]
 
-    def _timed(self, call: Callable[[], Any]) -> tuple[float, Any]:
+    def _time_call(self, call: Callable[[], Any]) -> tuple[float, Any]:
         start = perf_counter()
         result = call()
         self.framework.sync(result)
@@ -206,7 +206,7 @@ class CaseWorker:
                 raise
         return name
 
-    def _changed(self, inputs: Any) -> str | None:
+    def _changed_input(self, inputs: Any) -> str | None:
         """The name of an input whose values are no longer the first set's."""
         with resource_limits.lifted():
             stored = array_files.read(self.folder / "set0", only=self.names)

@@ -51,7 +51,7 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
         try:
             protocol.send(end, answer)
         except (TypeError, ValueError, OSError) as error:  # figures that are no JSON, or too many of them
-            protocol.send(end, _failed(error))
+            protocol.send(end, _failure_answer(error))
 
 
 def _role(job: protocol.Job) -> Any:
@@ -71,10 +71,10 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"misplaced": resource_limits.said(error)}
     except BaseException as error:
         with resource_limits.lifted():
-            return _failed(error)
+            return _failure_answer(error)
 
 
-def _failed(error: BaseException) -> dict[str, Any]:
+def _failure_answer(error: BaseException) -> dict[str, Any]:
     kind = "oom" if resource_limits.is_oom(error) else "crashed"
     return {"failed": {"kind": kind, "reason": sentence(error)}}
 

@@ -61,14 +61,14 @@ def mended(proto: bytes) -> bytes:
     fields = message(proto)
     for at, field in enumerate(fields):
         if field.number == COMPUTATIONS and b"async-update" in field.value:
-            fields[at] = field._replace(value=_bound(field.value, gone))
+            fields[at] = field._replace(value=_bind_operands(field.value, gone))
     for at, field in enumerate(fields):
         if field.number == SCHEDULE and gone:
             fields[at] = field._replace(value=_without(field.value, gone))
     return encoded(fields)
 
 
-def _bound(computation: bytes, gone: set[int]) -> bytes:
+def _bind_operands(computation: bytes, gone: set[int]) -> bytes:
     """The computation with all operands at its async-starts; ids of what that leaves out go to `gone`."""
     others: list[MessageField] = []
     instructions: dict[int, list[MessageField]] = {}
@@ -79,7 +79,7 @@ def _bound(computation: bytes, gone: set[int]) -> bytes:
         one = message(field.value)
         (own,) = _ids(one, ID)
         if _opcode(one) == b"async-update" and len(operands := _ids(one, OPERANDS)) > 1:
-            one = _started(instructions.pop(operands[0], []), one, operands[1:])
+            one = _merged_start(instructions.pop(operands[0], []), one, operands[1:])
             gone.add(operands[0])
         instructions[own] = one
     return encoded(
@@ -87,7 +87,9 @@ def _bound(computation: bytes, gone: set[int]) -> bytes:
     )
 
 
-def _started(start: list[MessageField], update: list[MessageField], late: list[int]) -> list[MessageField]:
+def _merged_start(
+    start: list[MessageField], update: list[MessageField], late: list[int]
+) -> list[MessageField]:
     """An async-start with the operands of both, and with the update's id, shape and predecessors."""
     if _opcode(start) != b"async-start":
         raise ValueError("late operands of no async-start in the same computation")

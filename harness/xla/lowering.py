@@ -55,7 +55,7 @@ class Backward:
         outputs, _ = jax.eval_shape(self.forward, self.leaves, self.rest)
         if not outputs:
             raise Unsupported("a result without floating parts has no backward; use mode fwd")
-        self.outputs = self._placed(outputs)
+        self.outputs = self._place(outputs)
 
     def forward(self, leaves: list[Any], rest: list[Any]) -> tuple[list[Any], Any]:
         """(floating parts, the whole result): only the first have cotangents."""
@@ -67,7 +67,7 @@ class Backward:
 
         def both(leaves: list[Any], rest: list[Any], cotangent: list[Any]) -> Any:
             _, pullback, result = jax.vjp(lambda leaves: self.forward(leaves, rest), leaves, has_aux=True)
-            return {"result": result, "gradients": self._named(pullback(cotangent)[0], rest)}
+            return {"result": result, "gradients": self._name_gradients(pullback(cotangent)[0], rest)}
 
         return Program(self._jit(both), (self.leaves, self.rest, self.outputs))
 
@@ -81,10 +81,12 @@ class Backward:
             flat, form = jax.tree.flatten(pullback)
             return flat
 
-        flat = self._placed(jax.eval_shape(residuals, self.leaves, self.rest))
+        flat = self._place(jax.eval_shape(residuals, self.leaves, self.rest))
 
         def pull(flat: list[Any], cotangent: list[Any]) -> Any:
-            return {"gradients": self._named(jax.tree.unflatten(form, flat)(cotangent)[0], self.rest)}
+            return {
+                "gradients": self._name_gradients(jax.tree.unflatten(form, flat)(cotangent)[0], self.rest)
+            }
 
         prepare = Program(self._jit(residuals), (self.leaves, self.rest))
         return prepare, Program(self._jit(pull), (flat, self.outputs))
@@ -92,14 +94,14 @@ class Backward:
     def _jit(self, function: Callable[..., Any]) -> Any:
         return jax.jit(function, out_shardings=self.place) if self.place else jax.jit(function)
 
-    def _placed(self, tree: Any) -> Any:
+    def _place(self, tree: Any) -> Any:
         if self.place is None:
             return tree
         return jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=self.place), tree
         )
 
-    def _named(self, gradients: list[Any], rest: list[Any]) -> Any:
+    def _name_gradients(self, gradients: list[Any], rest: list[Any]) -> Any:
         """Gradients under their inputs' names; inputs that have none are left out."""
         return prune(self.merge(gradients, [None] * len(rest)))
 

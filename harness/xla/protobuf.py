@@ -47,7 +47,7 @@ def message(data: bytes) -> list[MessageField]:
             size = FIXED[kind]
         else:
             raise ValueError(f"a field of the unknown kind {kind}")
-        fields.append(MessageField(number, kind, _taken(data, at, size)))
+        fields.append(MessageField(number, kind, _slice(data, at, size)))
         at += size
     return fields
 
@@ -87,8 +87,8 @@ def records(data: bytes) -> Iterator[bytes]:
     stream = b"".join(data[at + BLOCK_HEADER : at + BLOCK] for at in blocks)
     at = 0
     while at < len(stream):
-        _, size, _, kind, _ = CHUNK.unpack(_taken(stream, at, CHUNK.size))
-        chunk = _taken(stream, at + CHUNK.size, size)
+        _, size, _, kind, _ = CHUNK.unpack(_slice(stream, at, CHUNK.size))
+        chunk = _slice(stream, at + CHUNK.size, size)
         if kind & 0xFF == SIMPLE and chunk[:1] == b"\0":
             yield from _simple(chunk)
         at += CHUNK.size + size
@@ -97,10 +97,10 @@ def records(data: bytes) -> Iterator[bytes]:
 def _simple(chunk: bytes) -> Iterator[bytes]:
     """Behind the byte for no compression: the size of the sizes, the sizes of the records, the records."""
     length, at = _varint(chunk, 1)
-    sizes = _taken(chunk, at, length)
+    sizes = _slice(chunk, at, length)
     at += length
     for size in _varints(sizes):
-        yield _taken(chunk, at, size)
+        yield _slice(chunk, at, size)
         at += size
 
 
@@ -121,7 +121,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number without an end")
 
 
-def _taken(data: bytes, at: int, size: int) -> bytes:
+def _slice(data: bytes, at: int, size: int) -> bytes:
     part = data[at : at + size]
     if len(part) != size:
         raise ValueError(f"{size} bytes announced, {len(part)} there")

@@ -49,7 +49,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
         console.print(Text(_legend(evidence), style="dim"))
         console.print()
     print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
-    for line in (*_isolated(evidence), *required_pairs(evidence), *_programs(evidence)):
+    for line in (*_isolation_note(evidence), *required_pairs(evidence), *_programs(evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
         console.print(Text(wording.plain(line), style="dim"))
@@ -109,7 +109,7 @@ def _bar(found: Decision) -> list[Strip]:
     return [Strip("", bar=(found.low, found.effect, found.high))]
 
 
-def _isolated(evidence: CaseEvidence) -> list[str]:
+def _isolation_note(evidence: CaseEvidence) -> list[str]:
     """A regression between two lengths without one is kept, and called what it is."""
     own = name_of(evidence.case).seq
     if own is None or evidence.verdict.verdict != REGRESSED:

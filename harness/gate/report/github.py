@@ -85,15 +85,15 @@ def _relative(file: str | None, root: str) -> str | None:
 
 def _command(level: str, message: str, **properties: str) -> str:
     shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{level} {shown}::{_escaped(message)}"
+    return f"::{level} {shown}::{_escape(message)}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def summary(outcome: GateOutcome) -> str:

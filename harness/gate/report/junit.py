@@ -33,14 +33,14 @@ def junit(outcome: GateOutcome) -> bytes:
         test = SubElement(
             SubElement(root, "testsuite", name="gate"), "testcase", classname="gate", name="sides"
         )
-        _said(test, ERROR, "a side does not load", outcome.broken)
+        _write_result(test, ERROR, "a side does not load", outcome.broken)
     for family, cases in _families(outcome).items():
         suite = SubElement(root, "testsuite", name=wording.plain(family))
         for case in cases:
-            _said(_test(suite, family, case.case, case), _result(outcome, case), *_message(case))
+            _write_result(_test(suite, family, case.case, case), _result(outcome, case), *_message(case))
         for case, reason in outcome.left_out.items():
             if name_of(case).family == family:
-                _said(_test(suite, family, case), SKIPPED, "left out", reason)
+                _write_result(_test(suite, family, case), SKIPPED, "left out", reason)
     for suite in root:
         _count(suite, [suite])
     _count(root, list(root))
@@ -79,7 +79,7 @@ def _test(suite: Element, family: str, name: str, case: CaseVerdict | None = Non
     return test
 
 
-def _said(test: Element, result: str | None, message: str, text: str) -> None:
+def _write_result(test: Element, result: str | None, message: str, text: str) -> None:
     """The outcome of one test; one that passed keeps its figures as output."""
     if result is None:
         SubElement(test, "system-out").text = wording.plain(f"{message}\n{text}")

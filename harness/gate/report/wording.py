@@ -192,7 +192,7 @@ def left_out_lines(outcome: GateOutcome) -> list[str]:
     for case, reason in outcome.left_out.items():
         reasons.setdefault(plain(reason), []).append(case)
     lines = [
-        f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_listed(cases)}): {reason}"
+        f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
         for reason, cases in reasons.items()
     ]
     rest = sum(len(cases) for cases in list(reasons.values())[LEFT_OUT_LINES:])
@@ -202,7 +202,7 @@ def left_out_lines(outcome: GateOutcome) -> list[str]:
     ]
 
 
-def _listed(cases: Sequence[str]) -> str:
+def _by_label(cases: Sequence[str]) -> str:
     """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
     lengths: dict[str, list[str]] = {}
     for name in map(name_of, cases):

@@ -53,26 +53,26 @@ def base_of(
         near = meant if prefix in PREFIXES or meant else nearest(prefix, PREFIXES)
         raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{near}')
     if prefix == "impl":
-        yield Base(_by_name(rest, candidate, wanted), None, tuple(plugins))
+        yield Base(_implementation_side(rest, candidate, wanted), None, tuple(plugins))
     elif prefix == "py":
-        yield Base(_interpreted(rest, candidate, plugins, scratch), None, tuple(plugins))
+        yield Base(_interpreter_side(rest, candidate, plugins, scratch), None, tuple(plugins))
     else:
         commits, says = chosen_commits(candidate.catalog, wanted, rest or None)
         with checked_out(commits, scratch) as trees:
             imports = BaseImports(candidate.catalog, trees)
             config = moved(config_path, trees)
             yield Base(
-                _committed(imports, candidate, plugins, scratch, says),
+                _committed_side(imports, candidate, plugins, scratch, says),
                 config if config and config.is_file() else None,
                 imports.plugins(plugins),
             )
 
 
-def _committed(
+def _committed_side(
     imports: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
 ) -> Side:
     path = imports.path(scratch)
-    found = _read(says, path, imports.plugins(plugins), candidate.interpreter, imports.absent())
+    found = _read_catalog(says, path, imports.plugins(plugins), candidate.interpreter, imports.absent())
     trees = {str(repo): str(tree) for repo, tree in imports.trees.items()}
     side = Side("base", says, found, candidate.interpreter, path, trees)
     if misplaced := imports.misplaced(side):
@@ -84,7 +84,7 @@ def _committed(
     return side
 
 
-def _interpreted(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
+def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
     """The same files under another interpreter; not resolved, for a link is what makes an environment."""
     place = Path(text).expanduser()
     program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
@@ -94,7 +94,7 @@ def _interpreted(text: str, candidate: Side, plugins: Sequence[str], scratch: Pa
         )
     interpreter, says = os.path.abspath(program), f"py:{text}"  # noqa: PTH100 - pathlib's keeps ..
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
-    found = _read(says, path, plugins, interpreter)
+    found = _read_catalog(says, path, plugins, interpreter)
     for name, info in found.implementations.items():
         own = candidate.catalog.implementations.get(name)
         if own and info.module == own.module and info.module.startswith("impls.") and info.file != own.file:
@@ -104,7 +104,7 @@ def _interpreted(text: str, candidate: Side, plugins: Sequence[str], scratch: Pa
     return Side("base", says, found, interpreter, path)
 
 
-def _by_name(label: str, candidate: Side, wanted: Collection[str]) -> Side:
+def _implementation_side(label: str, candidate: Side, wanted: Collection[str]) -> Side:
     families = sorted({name.split("/", 1)[0] for name in wanted})
     meant = [counterpart_by_name(candidate.catalog, family, label) for family in families]
     if not any(meant):
@@ -117,7 +117,7 @@ def _by_name(label: str, candidate: Side, wanted: Collection[str]) -> Side:
     return replace(candidate, name="base", says=f"impl:{label}", implementation=label)
 
 
-def _read(
+def _read_catalog(
     says: str, path: Sequence[str], plugins: Sequence[str], interpreter: str, without: Sequence[str] = ()
 ) -> Catalog:
     try:

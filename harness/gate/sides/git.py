@@ -109,17 +109,17 @@ def default_commit(repo: Path) -> tuple[str, str]:
     if head is None:
         raise NoHistory(f"{repo} has no commit yet; commit, or name a base with --against impl:NAME")
     if main is None:
-        raise _unknown(repo, "origin/main is not known")
+        raise _no_history(repo, "origin/main is not known")
     base = git(repo, "merge-base", head, main).stdout.strip()
     if not base:
-        raise _unknown(repo, f"HEAD and {name} have no common ancestor", ref)
+        raise _no_history(repo, f"HEAD and {name} have no common ancestor", ref)
     if base != head:
         return base, f"merge base with {name}"
-    if _edited(repo):
+    if _has_edits(repo):
         return head, "HEAD, without what is not committed"
     parent = _commit(repo, f"{head}^")
     if parent is None:
-        raise _unknown(repo, f"HEAD is in {name} and its parent is not known", ref)
+        raise _no_history(repo, f"HEAD is in {name} and its parent is not known", ref)
     return parent, f"first parent of HEAD, which is in {name}"
 
 
@@ -138,7 +138,7 @@ def state(repo: Path) -> str:
     return f"sha256:{found.hexdigest()}"
 
 
-def _edited(repo: Path) -> bool:
+def _has_edits(repo: Path) -> bool:
     """Whether somebody works here: what a gate or a build leaves behind is no such sign."""
     tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
     return bool(tracked) or bool(_modules_not_added(repo))
@@ -155,7 +155,7 @@ def _commit(repo: Path, ref: str) -> str | None:
     return git(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").stdout.strip() or None
 
 
-def _unknown(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
+def _no_history(repo: Path, what: str, ref: str = MAIN) -> NoHistory:
     shallow = git(repo, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
     depth = ["--unshallow"] if shallow else []
     fetch = shlex.join(["git", "-C", str(repo), "fetch", *depth, "origin", f"{ref.rpartition('/')[2]}:{ref}"])

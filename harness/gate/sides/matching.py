@@ -31,8 +31,8 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
     if case.mode not in family.modes:
         return f"mode {case.mode} is unknown to the base, {base.says}"
     full = {**{known.name: known.default for known in ours.fields}, **dict(case.workload)}
-    workload = _carried("field", full, ours.fields, family.fields)
-    options = _carried("option", dict(case.options), mine.options, theirs.options)
+    workload = _shared_values("field", full, ours.fields, family.fields)
+    options = _shared_values("option", dict(case.options), mine.options, theirs.options)
     if isinstance(workload, str):
         return workload
     if isinstance(options, str):
@@ -40,7 +40,7 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
     return Case.of(case.implementation, options, shown(family.fields, workload), case.mode, case.device)
 
 
-def _carried(
+def _shared_values(
     what: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
 ) -> dict[str, Value] | str:
     """The values that both sides know, or why the base cannot be given the same."""

@@ -24,7 +24,7 @@ def locked_folder() -> Generator[Path]:
     try:
         _refuse(tempfile.gettempdir())
         _sweep()
-        folder, descriptor = _locked()
+        folder, descriptor = _make_locked()
     except OSError as error:
         raise MachineError(
             f"no temporary folder can be made ({error.strerror}); free space there, or set TMPDIR"
@@ -44,7 +44,7 @@ def _refuse(place: str) -> None:
         )
 
 
-def _locked() -> tuple[Path, int]:
+def _make_locked() -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another gate took it for one left behind

@@ -90,18 +90,20 @@ def read(path: Path) -> Baseline | None:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read ({error}); restore it from git") from None
     try:
-        data = json.loads(text, object_pairs_hook=_once)
+        data = json.loads(text, object_pairs_hook=_refuse_duplicates)
         if data.get("schema") != SCHEMA:
             raise _DamageError(
                 f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it", "schema"
             )
-        return _baseline(data)
+        return _parse_baseline(data)
     except json.JSONDecodeError as error:
-        raise UsageError(_told(path, error.lineno, f"not JSON ({error.msg})")) from None
+        raise UsageError(_damage_sentence(path, error.lineno, f"not JSON ({error.msg})")) from None
     except _DamageError as error:
-        raise UsageError(_told(path, _line(text, error.key, last=error.last), str(error))) from None
+        raise UsageError(
+            _damage_sentence(path, _line(text, error.key, last=error.last), str(error))
+        ) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(_told(path, 1, f"not a file of exact figures ({error})")) from None
+        raise UsageError(_damage_sentence(path, 1, f"not a file of exact figures ({error})")) from None
 
 
 def write(path: Path, baseline: Baseline) -> None:
@@ -114,12 +116,12 @@ def write(path: Path, baseline: Baseline) -> None:
         "threads": baseline.threads,
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
-    cases = [f"{json.dumps(case)}: {_spell(one)}" for case, one in sorted(baseline.cases.items())]
+    cases = [f"{json.dumps(case)}: {_planned_json(one)}" for case, one in sorted(baseline.cases.items())]
     text = "\n".join(["{", *lines, '"cases": {', ",\n".join(cases), "}", "}", ""])
     write_files(path.parent, {path.name: text.encode()})
 
 
-def _spell(one: Planned) -> str:
+def _planned_json(one: Planned) -> str:
     """A whole number without a point, so that a file does not change with who counted it."""
     figures = {name: one.figures.get(name) for name in EXACT_FIGURES}
     whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
@@ -134,7 +136,7 @@ class _DamageError(ValueError):
         self.key, self.last = key, last
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:  # a merge that kept both lines
@@ -148,21 +150,21 @@ def _line(text: str, key: str, *, last: bool) -> int:
     return lines[-1 if last else 0] if lines else 1
 
 
-def _told(path: Path, line: int, what: str) -> str:
+def _damage_sentence(path: Path, line: int, what: str) -> str:
     return f"{path}:{line}: {what}; restore it from git, or remove it and write another: {UPDATE}"
 
 
-def _baseline(data: Mapping[str, Any]) -> Baseline:
+def _parse_baseline(data: Mapping[str, Any]) -> Baseline:
     return Baseline(
         target=str(data["target"]),
         versions=dict(data["versions"]),
         processor=Processor(**data["processor"]),
         threads=int(data["threads"]),
-        cases={case: _planned(case, one) for case, one in data["cases"].items()},
+        cases={case: _parse_planned(case, one) for case, one in data["cases"].items()},
     )
 
 
-def _planned(case: str, data: Any) -> Planned:
+def _parse_planned(case: str, data: Any) -> Planned:
     """A case of the file. A figure that joined later is unavailable in older lines."""
     try:
         figures = {name: data["figures"].get(name) for name in EXACT_FIGURES}

@@ -59,7 +59,7 @@ def compare_with_file(
         if base and elsewhere:
             base, candidate = _anywhere(base), _anywhere(candidate)  # noqa: PLW2901 - the part that is compared
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
-        found[case] = _told(finding, base, candidate, baseline if elsewhere else None)
+        found[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
     return found
 
 
@@ -68,7 +68,7 @@ def _anywhere(side: StaticFigures) -> StaticFigures:
     return replace(side, figures=figures, program=None, custom_calls=())
 
 
-def _told(
+def _explain_base(
     finding: StaticVerdict, base: StaticFigures | None, candidate: StaticFigures, elsewhere: Baseline | None
 ) -> StaticVerdict:
     notes = list(finding.notes)

@@ -26,7 +26,7 @@ def judge(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
         for case, (base, candidate) in pairs.items()
     }
     for case, growth in exponents(pairs, accept).items():
-        found[case] = _joined(found[case], growth)
+        found[case] = _join_verdicts(found[case], growth)
     return found
 
 
@@ -71,7 +71,7 @@ def _grown(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures
     return f"{WORDS[figure]} {verb} as seq^{now:.2f}, the base's as seq^{before:.2f}"
 
 
-def _joined(own: StaticVerdict, growth: StaticVerdict) -> StaticVerdict:
+def _join_verdicts(own: StaticVerdict, growth: StaticVerdict) -> StaticVerdict:
     """A case's own finding with the growth of its series."""
     notes = (*own.notes, *growth.notes)
     if growth.verdict is None:

@@ -69,12 +69,12 @@ def run_static(asked: Asked, against: str | None, progress: GateProgress) -> Gat
         candidates = {case.id: own for case, (_, own) in pairs.items()}
         alike = baseline.planned_alike(machine.processor, threads)
         kept = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
-        found = {case: _worse(found.get(case), finding) for case, finding in kept.items()}
-        stale = sorted(_gone(baseline, plan) - {*plan.vanished})
+        found = {case: _graver_verdict(found.get(case), finding) for case, finding in kept.items()}
+        stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
     cases, left_out = _verdicts(plan, found)
     return GateOutcome(
         kind=STATIC,
-        base=_against(plan, baseline is not None, str(path)),
+        base=_base_names(plan, baseline is not None, str(path)),
         cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
         left_out={**plan.left_out, **left_out},
         notes=(*plan.notes, *notes),
@@ -94,13 +94,13 @@ def update(asked: Asked, progress: GateProgress) -> tuple[str, list[str], list[s
     good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
     bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
     old = read(path)
-    gone = _gone(old, plan) if old else set[str]()
+    gone = _unregistered_cases(old, plan) if old else set[str]()
     new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, good), gone)
     write(path, new)
     return str(path), diff(old, new), bad
 
 
-def _gone(baseline: Baseline, plan: GatePlan) -> set[str]:
+def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
     """The file's cases whose implementation is no longer registered in a family that is asked for."""
     families = {case.family for case in plan.opponents}
     known = plan.catalog.implementations
@@ -126,15 +126,15 @@ def _pairs(
 ) -> dict[Case, tuple[StaticFigures | None, StaticFigures]]:
     return {
         case: (
-            _exact(states[case.id][BASE]) if BASE in states[case.id] else None,
-            _exact(states[case.id][CANDIDATE]),
+            _static_figures(states[case.id][BASE]) if BASE in states[case.id] else None,
+            _static_figures(states[case.id][CANDIDATE]),
         )
         for case in plan.opponents
         if case.id in states
     }
 
 
-def _exact(state: CaseState) -> StaticFigures:
+def _static_figures(state: CaseState) -> StaticFigures:
     return StaticFigures.of(
         state.static,
         state.correctness,
@@ -146,7 +146,7 @@ def _exact(state: CaseState) -> StaticFigures:
     )
 
 
-def _worse(live: StaticVerdict | None, kept: StaticVerdict) -> StaticVerdict:
+def _graver_verdict(live: StaticVerdict | None, kept: StaticVerdict) -> StaticVerdict:
     """Both findings on a case as one: the graver verdict, with what the other one says as notes."""
     if live is None or live.verdict is None:
         return kept if live is None else live
@@ -183,6 +183,6 @@ def _verdicts(
     return (*cases, *gone(plan)), left_out
 
 
-def _against(plan: GatePlan, has_file: bool, path: str) -> str:
+def _base_names(plan: GatePlan, has_file: bool, path: str) -> str:
     sides = [plan.base] if plan.base else []
     return " and ".join([*sides, *([path] if has_file else [])])

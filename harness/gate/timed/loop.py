@@ -74,55 +74,57 @@ class GateLoop:
         number = self.first
         interference = Interference(self.shared.device)
         try:
-            while waiting := self._waiting():
-                once = self._once(waiting)
-                before, apart = clock(), self._spent(once)
-                self.watcher.pair_started(number, [paired.id for paired in waiting], self._left(waiting))
+            while waiting := self._open_cases():
+                once = self._not_per_pair(waiting)
+                before, apart = clock(), self._seconds_spent(once)
+                self.watcher.pair_started(
+                    number, [paired.id for paired in waiting], self._seconds_left(waiting)
+                )
                 interference.look()
-                rounds = self._pair(number, waiting)
+                rounds = self._run_pair(number, waiting)
                 self.watcher.pair_finished(number, rounds)
-                self.took_s = max(0.0, clock() - before - (self._spent(once) - apart))
-                if not rounds and waiting == self._waiting():
+                self.took_s = max(0.0, clock() - before - (self._seconds_spent(once) - apart))
+                if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
                 number += 1
         finally:
             self.shared.close_verifiers()
             self.disturbances += interference.warnings()
 
-    def _waiting(self) -> list[PairedCase]:
+    def _open_cases(self) -> list[PairedCase]:
         """Those that are open and can still be decided: first those that have begun, then another set."""
         undecided = self.sequential_test.undecided()
         found = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
         begun = self._affordable([paired for paired in found if paired.verified])
         return begun or self._affordable([paired for paired in found if not paired.verified])
 
-    def _choice(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
+    def _still_affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Those of `duels` that the budget is for; what it has to do for the others is not theirs."""
-        return [paired for paired in self._waiting() if paired in paired_cases]
+        return [paired for paired in self._open_cases() if paired in paired_cases]
 
-    def _pair(self, number: int, waiting: Sequence[PairedCase]) -> list[Rounds]:
+    def _run_pair(self, number: int, waiting: Sequence[PairedCase]) -> list[Rounds]:
         """One pair per set of cases that can be alive together."""
         collected: list[Rounds] = []
         queue = list(waiting)
         while queue:
             try:
-                rounds, later = Pair(self.shared, number, self._choice).play(queue)
+                rounds, later = Pair(self.shared, number, self._still_affordable).play(queue)
             except Lost:
-                self._settle()
+                self._tell_test()
                 queue = [paired for paired in queue if paired.living]
                 continue
-            self._settle()
+            self._tell_test()
             self.sink.append(number, rounds)
             for found in rounds:
                 self.sequential_test.feed(found.case, self.effect(found.log_ratios))
             collected += rounds
             if not rounds and len(later) == len(queue):
                 break
-            queue = self._choice(later)
+            queue = self._still_affordable(later)
         self.shared.close_verifiers()
         return collected
 
-    def _settle(self) -> None:
+    def _tell_test(self) -> None:
         """Tell the ledger what needs no time, or hangs on none."""
         for paired in self.paired_cases:
             if not paired.living:
@@ -146,7 +148,7 @@ class GateLoop:
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]
 
-    def _left(self, paired_cases: Sequence[PairedCase]) -> float | None:
+    def _seconds_left(self, paired_cases: Sequence[PairedCase]) -> float | None:
         """Seconds until all are at their next look; None before anything is known of them."""
         if not self.took_s:
             return None
@@ -155,7 +157,7 @@ class GateLoop:
         return min(self.deadline - self.shared.run.clock(), pairs * self.took_s + rounds)
 
     @staticmethod
-    def _once(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
+    def _not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
         """What is no pair's as such: judging, rounds, which each case takes by itself, and figures.
 
         Those come with the first compilation, one side after the other: it says little of the next.
@@ -163,7 +165,7 @@ class GateLoop:
         known = all(state.compiled for paired in paired_cases for state in paired.sides.values())
         return ("contract", "turns") if known else ("contract", "turns", "compile")
 
-    def _spent(self, activities: Collection[str]) -> float:
+    def _seconds_spent(self, activities: Collection[str]) -> float:
         return sum(self.shared.run.spent[activity] for activity in activities)
 
 

@@ -58,12 +58,12 @@ class Pair:
                 processes[name] = SideProcess(side, worker)
             shared.executor.processes = processes
             placed = self._compile(paired_cases)
-            joined, waiting = self._fitting([paired for paired in placed if paired.living])
+            joined, waiting = self._split_by_memory([paired for paired in placed if paired.living])
             waiting += [paired for paired in paired_cases if paired.living and paired not in placed]
-            chosen = self.choose(self._correct(joined))
+            chosen = self.choose(self._verify(joined))
             waiting += [paired for paired in joined if paired.living and paired not in chosen]
             for paired in chosen:
-                self._ready(paired)
+                self._place_inputs(paired)
             for process in processes.values():
                 self._release(process)
             return PairSampler(shared, self.random).play(
@@ -83,7 +83,7 @@ class Pair:
             text = f"a process of the {process.side.name} ({process.side.says}) cannot go on: {end.reason}"
             raise SideError(text) from None
 
-    def _late(self, share: float) -> bool:
+    def _over_share(self, share: float) -> bool:
         """Whether this pair has taken more than a share of the gate's budget."""
         return self.shared.run.clock() - self.started > share * self.shared.budget_s
 
@@ -101,7 +101,7 @@ class Pair:
         ]
         placed = list(known)
         for paired in paired_cases:
-            if placed and self._late(COMPILE_SHARE):
+            if placed and self._over_share(COMPILE_SHARE):
                 break
             if paired.living and paired not in known:
                 placed.append(paired)
@@ -151,7 +151,9 @@ class Pair:
             paired.context.settle(state, end.status, end.reason)
         self.shared.look(paired, state)
 
-    def _fitting(self, paired_cases: Sequence[PairedCase]) -> tuple[list[PairedCase], list[PairedCase]]:
+    def _split_by_memory(
+        self, paired_cases: Sequence[PairedCase]
+    ) -> tuple[list[PairedCase], list[PairedCase]]:
         """(those whose memory fits together, on both sides; the rest)."""
         limit, planned = self.shared.settings.memory_bytes, 0
         joined: list[PairedCase] = []
@@ -171,7 +173,7 @@ class Pair:
                 joined.append(paired)
         return joined, waiting
 
-    def _correct(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
+    def _verify(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """Those whose answers meet their contracts on both sides; judged once, before any clock is read.
 
         When judging has taken its share of the budget, the rest wait.
@@ -180,9 +182,9 @@ class Pair:
         for paired in paired_cases:
             if paired.verified:
                 continue
-            if verified and self._late(VERIFY_SHARE):
+            if verified and self._over_share(VERIFY_SHARE):
                 break
-            if self._too_long(paired):
+            if self._refuse_too_long(paired):
                 continue
             verifier = self.shared.verifier(paired.context)
             for state in paired.sides.values():
@@ -197,7 +199,7 @@ class Pair:
             prediction.note(paired.candidate.case, paired.candidate.call_s, paired.candidate.work)
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
-    def _too_long(self, paired: PairedCase) -> bool:
+    def _refuse_too_long(self, paired: PairedCase) -> bool:
         """Whether its shorter lengths already say that the first look at it is beyond the budget."""
         case, work = paired.candidate.case, paired.candidate.work
         predicted = self.shared.run.prediction.call(case, work)
@@ -214,7 +216,7 @@ class Pair:
         )
         return True
 
-    def _ready(self, paired: PairedCase) -> None:
+    def _place_inputs(self, paired: PairedCase) -> None:
         for state in paired.sides.values():
             cotangents = state.case.mode != "fwd"
             answer = self.shared.ask(paired, state, "inputs", "ready", sets=SETS, cotangents=cotangents)

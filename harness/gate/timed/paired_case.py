@@ -100,13 +100,13 @@ class PairedCase:
         if mine.status == "ok":  # an expected failure that passed
             self.settle(INCORRECT, mine.reason or "")
         elif mine.status is not None:
-            self.settle(*_failed(mine, theirs))
+            self.settle(*_verdict_on_failure(mine, theirs))
         elif theirs.status is not None:
             why = theirs.reason or "its contract passed, against what it says of itself"
             self.settle(NEW, f"the base's is {theirs.status} ({why}): nothing to compare with")
 
 
-def _failed(mine: CaseState, theirs: CaseState) -> tuple[str, str]:
+def _verdict_on_failure(mine: CaseState, theirs: CaseState) -> tuple[str, str]:
     """The verdict on a case that the candidate cannot have timed, with its reason."""
     reason = mine.reason or ""
     if mine.status == "incorrect" and not mine.expected:

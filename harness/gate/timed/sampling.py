@@ -51,7 +51,7 @@ class PairSampler:
 
     def play(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
         for paired in paired_cases:
-            self._warm(paired)
+            self._warm_up(paired)
         readings: dict[tuple[str, str], list[list[float]]] = {}
         for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
             for paired in paired_cases:
@@ -60,16 +60,16 @@ class PairSampler:
                         readings.setdefault((paired.id, side), []).append(self._turn(paired, side))
         for paired in paired_cases:
             if paired.living:
-                self._doubt_clock(paired)
+                self._check_clock(paired)
             if paired.living and not paired.verified_again:
                 self._verify_again(paired)
         timed = [paired for paired in paired_cases if paired.living]
-        found = [_rounds(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in timed]
+        found = [_summarise(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in timed]
         for paired, rounds in zip(timed, found, strict=True):
             paired.candidate.call_s, paired.base.call_s = rounds.levels_s
         return found
 
-    def _warm(self, paired: PairedCase) -> None:
+    def _warm_up(self, paired: PairedCase) -> None:
         best = dict.fromkeys(BOTH, math.inf)
         for _ in range(WARM_BATCHES):
             latest = {side: min(self._turn(paired, side, warm=True), default=0.0) for side in BOTH}
@@ -102,7 +102,7 @@ class PairSampler:
             )
         return samples
 
-    def _doubt_clock(self, paired: PairedCase) -> None:
+    def _check_clock(self, paired: PairedCase) -> None:
         """Compare the readings with the runner's own clock: an implementation may forge its process's.
 
         What a turn takes beside its readings, messages and waking, is much the same on both sides.
@@ -125,7 +125,7 @@ class PairSampler:
         paired.resolve()
 
 
-def _rounds(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
+def _summarise(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
     mine, theirs = [min(turn) for turn in candidate], [min(turn) for turn in base]
     return Rounds(
         case=case,

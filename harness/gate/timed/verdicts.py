@@ -63,13 +63,13 @@ def verdicts(
         if paired.verdict is not None:
             found.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
             continue
-        said = _timed(paired, result.sequential_test.cases[case.id], plan, options)
-        tail = _tail(kept.of(case.id)) if said.verdict != REGRESSED else []
+        said = _timed_verdict(paired, result.sequential_test.cases[case.id], plan, options)
+        tail = _tail_note(kept.of(case.id)) if said.verdict != REGRESSED else []
         found.append(replace(said, notes=(*said.notes, *tail), **place))
     return (*found, *gone(plan))
 
 
-def _timed(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOptions) -> CaseVerdict:
+def _timed_verdict(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOptions) -> CaseVerdict:
     said = state.latest
     verdict, reason = said.verdict, explain(state, options)
     notes: list[str] = []
@@ -85,7 +85,7 @@ def _timed(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOp
     )
 
 
-def _tail(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def _tail_note(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the smallest readings hide: calls that are slow only now and then."""
     tail = statistics.median(line["tail"] for line in lines) if lines else 0.0
     if tail <= TAIL:
@@ -153,12 +153,12 @@ def evidence_of(
         "fresh": (state.fresh or []) if state else [],
         "rounds": [line["log_ratios"] for line in lines],
         "levels_s": [line["levels_s"] for line in lines],
-        "static": [f"{name}: {_figures(paired, name)}" for name in (CANDIDATE, BASE)],
+        "static": [f"{name}: {_static_sentence(paired, name)}" for name in (CANDIDATE, BASE)],
         "same_program": paired.same_program if paired.candidate.static.program else None,
     }
 
 
-def _figures(paired: PairedCase, name: str) -> str:
+def _static_sentence(paired: PairedCase, name: str) -> str:
     from harness.core.static_figures import EXACT_FIGURES, WORDS
 
     static = paired.sides[name].static

@@ -18,7 +18,7 @@ def latency(grid: CaseGrid) -> Chart:
             title=titles[panel],
             lengths=grid.lengths(panel),
             series=tuple(Series(label, _points(grid.at(panel, label), times)) for label in grid.labels),
-            marks=(*failure_marks(grid.at(panel)), *_untimed(grid.at(panel))),
+            marks=(*failure_marks(grid.at(panel)), *_untimed_marks(grid.at(panel))),
         )
         for panel in grid.panels
     )
@@ -41,5 +41,5 @@ def _points(cells: list[GridCell], times: Mapping[str, Estimate]) -> tuple[Point
     )
 
 
-def _untimed(cells: list[GridCell]) -> list[Mark]:
+def _untimed_marks(cells: list[GridCell]) -> list[Mark]:
     return [Mark(cell.label, cell.seq, NOT_TIMED) for cell in cells if not cell.timed and not cell.failed]

@@ -50,10 +50,10 @@ def entries(chart: Chart, looks: Mapping[str, Look], baseline: str, room: float)
         for label, look in looks.items()
     ]
     symbols = [LegendEntry(lines(key.text), symbol=key.symbol) for key in chart.keys]
-    return _flowed(named, room) + _flowed(symbols, room)
+    return _wrap_entries(named, room) + _wrap_entries(symbols, room)
 
 
-def _flowed(found: Sequence[LegendEntry], room: float) -> list[list[LegendEntry]]:
+def _wrap_entries(found: Sequence[LegendEntry], room: float) -> list[list[LegendEntry]]:
     rows: list[list[LegendEntry]] = []
     used = 0.0
     for entry in found:

@@ -11,25 +11,25 @@ _METHODS = {"wall": "wall clock", "cuda_events": "CUDA events"}
 def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
     """`run … · 2026-11-20 · fingerprint 1a2b3c4d (EPYC 9575F) · wall clock, inputs rotated`."""
     everything = list(records)
-    runs = _distinct(record.run for record in everything)
-    dates = _distinct(record.started[:10] for record in everything)
-    prints = _distinct(record.fingerprint for record in everything)
+    runs = _sorted_distinct(record.run for record in everything)
+    dates = _sorted_distinct(record.started[:10] for record in everything)
+    prints = _sorted_distinct(record.fingerprint for record in everything)
     timings = [record.timing for record in everything if record.timing]
-    ways = _distinct(f"{_METHODS[t.method]}, inputs {t.cache}" for t in timings)
+    ways = _sorted_distinct(f"{_METHODS[t.method]}, inputs {t.cache}" for t in timings)
     parts = [
         f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "",
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
-        f"fingerprint {', '.join(_named(known, info) for known in prints)}" if prints else "",
+        f"fingerprint {', '.join(_machine_label(known, info) for known in prints)}" if prints else "",
         "; ".join(ways),
     ]
     return " · ".join(filter(None, parts))
 
 
-def _distinct(words: Iterable[str]) -> list[str]:
+def _sorted_distinct(words: Iterable[str]) -> list[str]:
     return sorted({word for word in words if word})
 
 
-def _named(fingerprint: str, info: Mapping[str, Any]) -> str:
+def _machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
     """The hash, shortened, with the processor or GPU if `info` has the facts behind it."""
     short = fingerprint.removeprefix("sha256:")[:8]
     facts = (info.get("fingerprints") or {}).get(fingerprint) or {}

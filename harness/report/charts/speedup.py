@@ -29,7 +29,7 @@ def speedup(grid: CaseGrid) -> Chart:
             marks=(
                 *failure_marks(grid.at(panel)),
                 *(Mark(c.label, c.seq, NO_RATIO) for c in _without_ratio(grid, compared) if c.panel == panel),
-                *(mark for label in others for mark in _crossing(crossed.get((panel, label)))),
+                *(mark for label in others for mark in _crossing_marks(crossed.get((panel, label)))),
             ),
         )
         for panel in grid.panels
@@ -46,7 +46,7 @@ def speedup(grid: CaseGrid) -> Chart:
         keys=keys_of(panels, *([FIRST_WIN] if won else [])),
         notes=(
             *gathered(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
-            *gathered(grid, _missing(grid, compared)),
+            *gathered(grid, _missing_remarks(grid, compared)),
             *record_notes(grid),
             *interval_notes(
                 Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason) for c in compared.values()
@@ -75,7 +75,7 @@ def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[G
     ]
 
 
-def _crossing(crossing: Crossover | None) -> list[Mark]:
+def _crossing_marks(crossing: Crossover | None) -> list[Mark]:
     if crossing is None or crossing.interpolated is None:
         return []
     text = near(crossing.interpolated)
@@ -104,7 +104,7 @@ def _verdict(crossing: Crossover) -> str:
     return since + why
 
 
-def _missing(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[Remark]:
+def _missing_remarks(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[Remark]:
     return [
         Remark(f"speedup {compared[cell.case].reason}", cell.label, cell.panel, cell.seq)
         for cell in _without_ratio(grid, compared)

@@ -85,10 +85,10 @@ def seq(row: CaseRow, notes: Footnotes) -> Cell:
 
 
 def implementation(row: CaseRow, notes: Footnotes) -> Cell:
-    return Cell(short_label(label_of(row.own[0])), notes.mark(*_told(row.record.facts)))
+    return Cell(short_label(label_of(row.own[0])), notes.mark(*_fact_notes(row.record.facts)))
 
 
-def _told(facts: Mapping[str, float | int | str | None]) -> list[str]:
+def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
     """What an implementation says of a case beside its figures; what it says nothing of is left out.
 
     A sentence for the host and every other target (`NAME on TARGET`), those that say the same in one.

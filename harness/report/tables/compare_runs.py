@@ -24,19 +24,19 @@ def sides_tables(changes: Sequence[Change]) -> list[TableData]:
 
 def _table(panel: str, changes: Sequence[Change]) -> TableData:
     notes = Footnotes()
-    rows = tuple((*_named(change), *_ratio(change, notes)) for change in changes)
+    rows = tuple((*_name_cells(change), *_ratio_cells(change, notes)) for change in changes)
     family = changes[0].case.split("/", 1)[0]
     return TableData(f"{family}: {panel}", COLUMNS, rows, tuple(notes.since(0)))
 
 
-def _named(change: Change) -> tuple[Cell, Cell]:
+def _name_cells(change: Change) -> tuple[Cell, Cell]:
     name = short_label(change.of)
     if change.of != change.to:
         name = f"{name} / {short_label(change.to)}"
     return Cell(format_count(change.seq)), Cell(name)
 
 
-def _ratio(change: Change, notes: Footnotes) -> tuple[Cell, Cell]:
+def _ratio_cells(change: Change, notes: Footnotes) -> tuple[Cell, Cell]:
     if change.ratio is None:
         return Cell(ABSENT, notes.mark(change.reason)), Cell("")
     text = fmt.speedup(change.ratio, change.low, change.high)

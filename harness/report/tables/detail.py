@@ -19,7 +19,7 @@ def _figure(name: str, metric: Metric) -> Write:
     return lambda row, notes: cells.figure(row, name, metric, notes)
 
 
-def _planned(row: CaseRow, notes: Footnotes) -> Cell:
+def _planned_cell(row: CaseRow, notes: Footnotes) -> Cell:
     del notes
     return Cell(fmt.exact(row.static.planned_bytes if row.static else None, _BYTES))
 
@@ -48,7 +48,7 @@ def _analytic(name: str, metric: Metric) -> Write:
 
 _COLUMNS: tuple[tuple[Column, Write], ...] = (
     *NAMES,
-    (Column("planned", rank=1), _planned),
+    (Column("planned", rank=1), _planned_cell),
     (Column("arguments", rank=5), _figure("argument_bytes", _BYTES)),
     (Column("outputs", rank=6), _figure("output_bytes", _BYTES)),
     (Column("aliases", rank=10), _figure("alias_bytes", _BYTES)),

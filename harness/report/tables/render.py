@@ -22,7 +22,7 @@ def print_tables(console: Console, *tables: TableData) -> None:
     """The tables of one panel, one below the other, then the footnotes of all."""
     fitted = [(table, fitting(table, console.width)) for table in tables if table.rows]
     shown = [(table, kept) for table, kept in fitted if len(kept) > 1]  # names alone say nothing
-    numbers = _numbering([cell for table, kept in shown for cell in _cells(table, kept)])
+    numbers = _number_footnotes([cell for table, kept in shown for cell in _cells(table, kept)])
     for table, kept in shown:
         if table.title:
             console.print(Text(table.title, style="bold"))
@@ -31,7 +31,7 @@ def print_tables(console: Console, *tables: TableData) -> None:
     _print_footnotes(console, tables, numbers)
     absent: dict[str, list[Column]] = {}
     for table, kept in shown:
-        for column, why in _absent(table, kept):
+        for column, why in _absent_columns(table, kept):
             absent.setdefault(why, []).append(column)
     missing = (f"No {_titles(columns)}: {why}." for why, columns in absent.items())
     captions = [table.caption for table in tables] + [t.columns[i].caption for t, kept in shown for i in kept]
@@ -45,7 +45,7 @@ def print_tables(console: Console, *tables: TableData) -> None:
 
 def fitting(table: TableData, width: int) -> list[int]:
     """The columns to draw: none that is empty, and of the others those of low rank first."""
-    kept = [i for i in range(len(table.columns)) if not _unread(table, i)]
+    kept = [i for i in range(len(table.columns)) if not _is_left_out(table, i)]
     for i in sorted(kept, key=lambda i: table.columns[i].rank, reverse=True):
         if _slack(table, kept, width) >= 0 or not table.columns[i].rank:
             break
@@ -55,23 +55,23 @@ def fitting(table: TableData, width: int) -> list[int]:
 
 def _slack(table: TableData, kept: Sequence[int], width: int) -> int:
     """Characters to spare when every text that may fold is folded."""
-    return width - sum(_folded(table, i) for i in kept) - GAP * (len(kept) - 1)
+    return width - sum(_folded_width(table, i) for i in kept) - GAP * (len(kept) - 1)
 
 
-def _folded(table: TableData, i: int) -> int:
+def _folded_width(table: TableData, i: int) -> int:
     """The width of a column whose texts are broken wherever they may be."""
     column = table.columns[i]
     if not column.folds:
         return _width(table, i)
     parts = [part for row in table.rows for part in _parts(row[i])]
-    return max(cell_len(part) for part in (*parts, *_heading(table, i)))
+    return max(cell_len(part) for part in (*parts, *_heading_lines(table, i)))
 
 
-def _heading(table: TableData, i: int) -> list[str]:
+def _heading_lines(table: TableData, i: int) -> list[str]:
     """The lines above a column, as many as above the others: its group's, if it leads one, and its title."""
     tallest = max(len(_group(column)) for column in table.columns)
     group, before = table.columns[i].group, range(i)
-    leads = not any(table.columns[j].group == group and not _unread(table, j) for j in before)
+    leads = not any(table.columns[j].group == group and not _is_left_out(table, j) for j in before)
     above = _group(table.columns[i]) if leads else []
     return [*[""] * (tallest - len(above)), *above, table.columns[i].title]
 
@@ -80,7 +80,7 @@ def _group(column: Column) -> list[str]:
     return column.group.split("\n") if column.group else []
 
 
-def _unread(table: TableData, i: int) -> bool:
+def _is_left_out(table: TableData, i: int) -> bool:
     """A column that is left out because nothing stands in it."""
     return bool(table.columns[i].rank) and empty(table, i)
 
@@ -104,11 +104,11 @@ def drawn(table: TableData, kept: Sequence[int], numbers: Mapping[int, int], wid
     widths: dict[int, int] = {}
     for i in kept:
         column = table.columns[i]
-        more = min(spare, _width(table, i) - _folded(table, i))
+        more = min(spare, _width(table, i) - _folded_width(table, i))
         spare -= more
-        widths[i] = _folded(table, i) + more
+        widths[i] = _folded_width(table, i) + more
         rich.add_column(
-            Text("\n".join(_heading(table, i))),
+            Text("\n".join(_heading_lines(table, i))),
             justify="right" if column.right else "left",
             width=widths[i],
             no_wrap=not column.folds,
@@ -125,7 +125,7 @@ def _cells(table: TableData, kept: Sequence[int]) -> list[Cell]:
     return [row[i] for row in table.rows for i in kept]
 
 
-def _numbering(cells: Sequence[Cell]) -> dict[int, int]:
+def _number_footnotes(cells: Sequence[Cell]) -> dict[int, int]:
     """Footnote → the number it is shown by: in reading order, without those of hidden columns."""
     used = dict.fromkeys(note for cell in cells for note in cell.notes)
     return {note: position for position, note in enumerate(used, 1)}
@@ -140,7 +140,7 @@ def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Map
         console.print(grid)
 
 
-def _absent(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
+def _absent_columns(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
     """Columns that are not there at all, and why: (peak, `leaves temp out on this backend`)."""
     texts = dict(table.footnotes)
     found: list[tuple[Column, str]] = []
@@ -185,7 +185,7 @@ def _width(table: TableData, i: int) -> int:
     else:
         marks = [cell_len(_marks(row[i].notes)) for row in table.rows]
         inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
-    return max(inner, *map(cell_len, _heading(table, i)))
+    return max(inner, *map(cell_len, _heading_lines(table, i)))
 
 
 def _text(table: TableData, i: int, cell: Cell, numbers: Mapping[int, int], width: int) -> Text:

@@ -61,7 +61,7 @@ def targets_table(suite: SuiteRecords, panel: str, limits: Limits, notes: Footno
     for place, row in enumerate(rows):  # as it is read, so that footnotes count upwards
         line = [write(row, notes) for _, write in NAMES]
         for side in sides:
-            line.extend(_written(side.rows[place], side, notes, relative=bool(suite.baseline)))
+            line.extend(_target_cells(side.rows[place], side, notes, relative=bool(suite.baseline)))
         lines.append((*line, *(write(row, notes) for _, write in last)))
     return TableData(
         title=f"{heading(suite, panel)}, {rows[0].record.mode} compiled for {_where(compiled, limits)}",
@@ -102,7 +102,7 @@ def _columns(place: int, group: str, suite: SuiteRecords, *, marked: str) -> lis
     return [replace(column, caption=captions.get(column.title, "")) for column in shown]
 
 
-def _written(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
+def _target_cells(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
     """In the order of the columns. Why there is no figure at all stands with temporaries, or the status."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
@@ -110,16 +110,16 @@ def _written(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> 
         return [Cell(ABSENT, notes.mark(why)), *[Cell(ABSENT)] * (2 + relative)]
     known = row.static.temp_bytes is not None
     found = {
-        "temp": _temp(row, side, notes),
+        "temp": _temp_cell(row, side, notes),
         "temp/base": cells.temp_ratio(row, notes) if known else Cell(ABSENT if row.compared else ""),
-        "fits": _fit(row, side, notes),
-        "FLOPs": _turned(cells.flops(row, notes), row, side, "flops"),
+        "fits": _fits_cell(row, side, notes),
+        "FLOPs": _mark_flip(cells.flops(row, notes), row, side, "flops"),
     }
-    found[side.marked] = _turned(found[side.marked], row, side, "temp_bytes")
+    found[side.marked] = _mark_flip(found[side.marked], row, side, "temp_bytes")
     return [cell for title, cell in found.items() if relative or title != "temp/base"]
 
 
-def _temp(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+def _temp_cell(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
     """What does not fit is marked here as well: where it is narrow, the column that says so is not shown."""
     if row.static is None or row.static.fits is not False:
         return cells.temp(row, notes)
@@ -128,12 +128,12 @@ def _temp(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
     return Cell(fmt.exact(row.static.temp_bytes, TEMP_BYTES), marks)
 
 
-def _turned(cell: Cell, row: CaseRow, side: _Side, figure: str) -> Cell:
+def _mark_flip(cell: Cell, row: CaseRow, side: _Side, figure: str) -> Cell:
     turns = (row.record.case, figure) in side.turned and cell.text != ABSENT
     return replace(cell, text=f"{TURNS} {cell.text}") if turns else cell
 
 
-def _fit(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+def _fits_cell(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
     if row.static is None or row.static.fits is None:
         return Cell(ABSENT)
     if row.static.fits:

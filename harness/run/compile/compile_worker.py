@@ -39,13 +39,17 @@ class CompileWorker:
             why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
             return CompileResult.failed("unsupported", why)
         try:
-            return self._here(request, settings) if kind == HOST else self._elsewhere(request, settings, kind)
+            return (
+                self._compile_for_host(request, settings)
+                if kind == HOST
+                else self._compile_for_target(request, settings, kind)
+            )
         except Unsupported as refusal:
             return CompileResult.failed("unsupported", str(refusal))
         except Ended as end:
             return CompileResult.failed(end.status, FULL if end.status == "oom" else end.reason)
 
-    def _here(self, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _compile_for_host(self, request: CompileRequest, settings: Settings) -> CompileResult:
         worker = self._spawn(request, settings, "case")
         if isinstance(worker, CompileResult):
             return worker
@@ -57,7 +61,7 @@ class CompileWorker:
             self.working = None
             worker.close()
 
-    def _elsewhere(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
+    def _compile_for_target(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
         """What fails in a process that has compiled others before is tried again in one that has not.
 
         Code from elsewhere gets a process of its own: importing it may change what is compiled next.
@@ -66,16 +70,16 @@ class CompileWorker:
         used = self.compilers.pop(kind, None) if own else None
         if used is not None:
             try:
-                return self._compiled(used, request, settings, kind)
+                return self._compile_in(used, request, settings, kind)
             except Ended as end:
                 if end.status == "timeout" or self.stopped:
                     raise
         fresh = self._spawn(request, settings, "target")
         if isinstance(fresh, CompileResult):
             return fresh
-        return self._compiled(fresh, request, settings, kind if own else None)
+        return self._compile_in(fresh, request, settings, kind if own else None)
 
-    def _compiled(
+    def _compile_in(
         self, worker: Process, request: CompileRequest, settings: Settings, lasts_for: str | None
     ) -> CompileResult:
         """`lasts_for`: the kind of target that the process may go on to compile for afterwards."""

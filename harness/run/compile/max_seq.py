@@ -102,7 +102,7 @@ class Search:
     def next(self) -> int | None:
         if self.reason:
             return None
-        length = self._wanted()
+        length = self._next_length()
         if length is None and self.seq is None:
             self.reason = self.reason or next(iter(self.refused.values()), "no length fits")
         if length in self.refused:
@@ -110,7 +110,7 @@ class Search:
             return None
         return length
 
-    def _wanted(self) -> int | None:
+    def _next_length(self) -> int | None:
         if self.seq is None:
             return self._smaller()
         if self.beyond is None:

@@ -90,20 +90,20 @@ class Pool:
         if missing:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        answer = self._kept(entry)
+        answer = self._read_kept(entry)
         if answer is None:
-            answer = self._compiled(worker, request, settings)
+            answer = self._compile_timed(worker, request, settings)
             if answer.repeatable:
                 self.kept.put(entry, answer.to_json())
         return answer.judged(request.target, settings.memory_bytes)
 
-    def _kept(self, entry: Mapping[str, Any]) -> CompileResult | None:
+    def _read_kept(self, entry: Mapping[str, Any]) -> CompileResult | None:
         kept = self.kept.get(entry)
         with suppress(ValueError, TypeError, KeyError):  # another version wrote it
             return CompileResult.from_json(kept) if kept else None
         return None
 
-    def _compiled(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _compile_timed(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
         series = (request.case.series, request.target)
         shorter = self.slow.get(series)
         if shorter is not None and shorter < request.case.seq:

@@ -78,14 +78,14 @@ class _StaticRun:
         interrupted = False
         schedule = self.request.schedule
         try:
-            self._write([self._impossible(skip.case, skip.reason) for skip in schedule.skips])
+            self._write([self._refused_record(skip.case, skip.reason) for skip in schedule.skips])
             for group in schedule.groups:
                 for case in group.cases:
                     for name in self.targets:
                         self._ask(CompileRequest(case, name), group)
-            self._hear(self._take)
+            self._take_all(self._take)
             if longest:
-                found = self._longest()
+                found = self._search_max_seq()
         except KeyboardInterrupt:
             interrupted = True
             self.written = list(self.folder.read().records)  # a Ctrl-C may come between writing and noting it
@@ -100,7 +100,7 @@ class _StaticRun:
         self.asked += 1
         self.pool.ask(request, group.settings)
 
-    def _hear(self, take: Callable[[CompileRequest, CompileResult], None]) -> None:
+    def _take_all(self, take: Callable[[CompileRequest, CompileResult], None]) -> None:
         """Take answers until none is waited for."""
         while self.told < self.asked:
             request, answer = self.pool.next()
@@ -109,7 +109,7 @@ class _StaticRun:
             self.compiled += not answer.cached and answer.status != "unsupported"
             take(request, answer)
 
-    def _longest(self) -> list[Fit]:
+    def _search_max_seq(self) -> list[Fit]:
         search = MaxSeqSearch(self.request.schedule, self.answers)
         while requests := search.asks():
             lengths = sorted({request.case.seq for request, _ in requests})
@@ -117,7 +117,7 @@ class _StaticRun:
             self.listener.message(f"the largest length that fits: trying {shown}")
             for request, group in requests:
                 self._ask(request, group)
-            self._hear(search.tell)
+            self._take_all(search.tell)
         return search.found()
 
     def _take(self, request: CompileRequest, answer: CompileResult) -> None:
@@ -125,11 +125,11 @@ class _StaticRun:
         self.answers.setdefault(request.case.id, {})[request.target] = answer
         if at != self.shown:
             self.shown = at
-            self.listener.group_started(at, group.key, [case.id for case in group.cases], self._remaining())
+            self.listener.group_started(at, group.key, [case.id for case in group.cases], self._remaining_s())
         self.listener.case_state(request.case.id, f"{request.target}: {answer.reason or 'compiled'}")
         if all(len(self.answers.get(case.id, ())) == len(self.targets) for case in group.cases):
             records = self._write([self._record(case) for case in group.cases])
-            self.listener.group_finished(records, self._remaining())
+            self.listener.group_finished(records, self._remaining_s())
 
     def _write(self, records: Sequence[Record | None]) -> list[Record]:
         """Those of the records that are there and not written yet, written."""
@@ -151,12 +151,14 @@ class _StaticRun:
         for name, answer in answers.items():
             facts |= {fact if name == HOST else f"{fact} on {name}": v for fact, v in answer.facts.items()}
         statics = {name: answers[name].static for name in self.targets if name in answers}
-        return self._built(case, best.status, best.reason, statics, best.cost, facts, expected=best.expected)
+        return self._new_record(
+            case, best.status, best.reason, statics, best.cost, facts, expected=best.expected
+        )
 
-    def _impossible(self, case: Case, reason: str) -> Record:
-        return self._built(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
+    def _refused_record(self, case: Case, reason: str) -> Record:
+        return self._new_record(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
 
-    def _built(
+    def _new_record(
         self,
         case: Case,
         status: str,
@@ -195,7 +197,7 @@ class _StaticRun:
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
 
-    def _remaining(self) -> float | None:
+    def _remaining_s(self) -> float | None:
         left = self.asked - self.told
         return (time.monotonic() - self.start) / self.compiled * left if self.compiled else None
 

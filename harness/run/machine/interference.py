@@ -73,10 +73,10 @@ class Interference:
     def warnings(self) -> list[str]:
         """One sentence for each thing that happened since, with what to do."""
         found = [
-            _stolen(self.jiffies, jiffies(self.machine)),
-            _throttled(self.throttles, throttles(self.machine)),
-            _moved(self.clocks),
-            _held_back(slowdowns(self.machine.smi)) if self.device == "cuda" else None,
+            _steal_warning(self.jiffies, jiffies(self.machine)),
+            _throttling_warning(self.throttles, throttles(self.machine)),
+            _clock_warning(self.clocks),
+            _gpu_warning(slowdowns(self.machine.smi)) if self.device == "cuda" else None,
         ]
         return [sentence for sentence in found if sentence]
 
@@ -88,7 +88,7 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
     """
     stolen = wanted = 0
     seen = False
-    for line in _read(machine.stat).splitlines():
+    for line in _read_text(machine.stat).splitlines():
         name, *fields = line.split()
         if not name.startswith("cpu") or not name[3:].isdigit() or int(name[3:]) not in machine.cores:
             continue
@@ -131,7 +131,7 @@ def slowdowns(smi: str) -> int | None:
     return None
 
 
-def _stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
+def _steal_warning(before: tuple[int, int] | None, after: tuple[int, int] | None) -> str | None:
     if before is None or after is None:
         return None
     stolen, wanted = after[0] - before[0], after[1] - before[1]
@@ -143,7 +143,7 @@ def _stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> st
     )
 
 
-def _throttled(before: Mapping[int, int], after: Mapping[int, int]) -> str | None:
+def _throttling_warning(before: Mapping[int, int], after: Mapping[int, int]) -> str | None:
     count = sum(max(0, after[core] - before[core]) for core in before.keys() & after.keys())
     if not count:
         return None
@@ -153,7 +153,7 @@ def _throttled(before: Mapping[int, int], after: Mapping[int, int]) -> str | Non
     )
 
 
-def _moved(clocks: list[int]) -> str | None:
+def _clock_warning(clocks: list[int]) -> str | None:
     if not clocks or min(clocks) >= CLOCK * max(clocks):
         return None
     return (
@@ -162,7 +162,7 @@ def _moved(clocks: list[int]) -> str | None:
     )
 
 
-def _held_back(bits: int | None) -> str | None:
+def _gpu_warning(bits: int | None) -> str | None:
     why = dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit)
     if not why:
         return None
@@ -173,11 +173,11 @@ def _held_back(bits: int | None) -> str | None:
 
 
 def _number(path: Path) -> int | None:
-    written = _read(path).strip()
+    written = _read_text(path).strip()
     return int(written) if written.isdigit() else None
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:

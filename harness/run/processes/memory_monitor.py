@@ -34,7 +34,7 @@ class MemoryMonitor:
         self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
-        self.before[pid], self.private[pid] = _private(pid), 0
+        self.before[pid], self.private[pid] = _private_bytes(pid), 0
         self.allowed[pid], self.taken[pid] = allowed, 0
         self.seen[pid] = deque(maxlen=LOOKS)
 
@@ -49,10 +49,10 @@ class MemoryMonitor:
         """
         if turn != self.turn:
             self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
-            self.private.update({pid: _private(pid) - size for pid, size in others})
+            self.private.update({pid: _private_bytes(pid) - size for pid, size in others})
         if turn in self.before:
-            private = self.private[turn] = _private(turn) - self.before[turn]
-            self.taken[turn] = max(self.taken[turn], private, _mapped(turn, self.allowed[turn]))
+            private = self.private[turn] = _private_bytes(turn) - self.before[turn]
+            self.taken[turn] = max(self.taken[turn], private, _mapped_bytes(turn, self.allowed[turn]))
             self.seen[turn].append(private)
         total = sum(max(0, private) for pid, private in list(self.private.items()) if pid in self.before)
         if total <= self.limit_bytes or turn not in self.before:
@@ -86,7 +86,7 @@ class MemoryMonitor:
         return f"still growing, with {format_bytes(seen[-1])} taken of the {format_bytes(allowed)} allowed"
 
 
-def _private(pid: int) -> int:
+def _private_bytes(pid: int) -> int:
     """Resident bytes that no file backs, of a process and what it has started."""
     sizes = [_sizes(state) for state in _family(pid)]
     return sum(resident - shared for _, resident, shared in sizes)
@@ -102,7 +102,7 @@ def _family(pid: int) -> list[int]:
     return family
 
 
-def _mapped(pid: int, allowed: int) -> int:
+def _mapped_bytes(pid: int, allowed: int) -> int:
     """How much of the allowed address space a process has mapped; 0 while it has no limit."""
     try:
         cap, _ = resource.prlimit(pid, resource.RLIMIT_AS)

@@ -54,7 +54,7 @@ class Process:
         except (BrokenPipeError, ConnectionResetError):
             answer = None
         if answer is None:
-            raise self._died()
+            raise self._death()
         self._signal(signal.SIGSTOP)
         self.log.cut()
         if "misplaced" in answer:
@@ -89,7 +89,7 @@ class Process:
                 raise Ended("timeout", f"no answer within {seconds:.0f} s of its own turn; raise --timeout")
         return protocol.receive(self.end)[0]
 
-    def _died(self) -> Ended:
+    def _death(self) -> Ended:
         near = self.monitor.near_limit(self.pid)
         deadline = time.monotonic() + DEATH_SECONDS
         while self.server.alive() and time.monotonic() < deadline:

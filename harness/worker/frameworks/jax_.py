@@ -36,7 +36,7 @@ class Jax:
         jax.config.update("jax_enable_x64", wide)
         if self.compiled is None:
             self.compiled = 0
-            jax.monitoring.register_event_duration_secs_listener(self._heard)
+            jax.monitoring.register_event_duration_secs_listener(self._count_compilation)
         try:
             self.device = jax.devices("gpu" if device == "cuda" else device)[0]
         except RuntimeError as error:
@@ -47,7 +47,7 @@ class Jax:
             ) from None
         jax.config.update("jax_default_device", self.device)
 
-    def _heard(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
+    def _count_compilation(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
         if event == COMPILED:
             self.compiled = (self.compiled or 0) + 1
 
@@ -68,7 +68,9 @@ class Jax:
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
-            return Prepared(lambda inputs, _: _partial(compiled, {n: inputs[n] for n in names}), static)
+            return Prepared(
+                lambda inputs, _: _bind_arguments(compiled, {n: inputs[n] for n in names}), static
+            )
         backward = lowering.Backward(function, structs)
         if mode == "bwd":
             return self._pullback(backward, names)
@@ -76,7 +78,7 @@ class Jax:
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
-            seed = _seed(backward.outputs, cotangent)
+            seed = _cotangents_as(backward.outputs, cotangent)
             return lambda: compiled(leaves, rest, seed)
 
         return Prepared(bind, static)
@@ -89,7 +91,9 @@ class Jax:
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
-            saved, seed = jax.block_until_ready((prepare(leaves, rest), _seed(backward.outputs, cotangent)))
+            saved, seed = jax.block_until_ready(
+                (prepare(leaves, rest), _cotangents_as(backward.outputs, cotangent))
+            )
             return lambda: compiled(saved, seed)
 
         return Prepared(bind, static)
@@ -137,12 +141,12 @@ class Jax:
         return peak
 
 
-def _seed(outputs: list[Any], cotangent: Any) -> list[Any]:
+def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
     match(cotangent, outputs)
     return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
 
 
-def _partial(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:
+def _bind_arguments(compiled: Any, arguments: Mapping[str, Any]) -> Callable[[], Any]:
     return lambda: compiled(**arguments)
 
 

@@ -206,7 +206,7 @@ def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
 
 def _ties(result: Any, cotangent: Any) -> Ties:
     """The parts of a result that have a backward, each with its cotangent."""
-    outputs = _floating(result)
+    outputs = _floating_leaves(result)
     match(cotangent, outputs)
     ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
     ties = [(out, seed) for out, seed in ties if out.requires_grad]
@@ -215,13 +215,13 @@ def _ties(result: Any, cotangent: Any) -> Ties:
     return ties
 
 
-def _floating(result: Any) -> list[torch.Tensor]:
+def _floating_leaves(result: Any) -> list[torch.Tensor]:
     array_files.expect_arrays(result, (torch.Tensor,), "torch tensors")
     return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
 
 
 def _ones(result: Any) -> list[torch.Tensor]:
-    return [torch.ones_like(output) for output in _floating(result)]
+    return [torch.ones_like(output) for output in _floating_leaves(result)]
 
 
 def _tensor(leaf: Any) -> torch.Tensor:

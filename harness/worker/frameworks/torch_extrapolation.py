@@ -81,7 +81,7 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         if traces[0][0].planned_bytes is None or expected <= MOST_OPERATORS:
             return Static.none("traced whole")
         traces += [trace(length) for length in lengths[2:]]
-        found = _found(traces, beyond)
+        found = _extrapolate(traces, beyond)
         said = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
         if found:
             return Static(
@@ -94,7 +94,7 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
     return Static.none(f"cannot be {said}")
 
 
-def _found(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
+def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
     """The figures so far beyond the first of the traces; none unless all of them can be told."""
     statics = [static for static, _ in traces]
     if any(static.flops is None for static in statics):

@@ -62,7 +62,7 @@ class Fakes:
         if device is None:
             return func(*args, **kwargs)
         if kept:
-            return self._kept(func, args, kwargs, device)
+            return self._result_like(func, args, kwargs, device)
         if func in RESHAPED and not all(size > 1 for size in args[1]):
             return self._view(func, args[0], args[1], device)
         return self._direct(func, args, kwargs, device)
@@ -71,9 +71,11 @@ class Fakes:
         named = {**kwargs, "device": META} if func in MADE else kwargs
         with in_kernel_invocation_manager(self.mode):
             result = func(*args, **named)
-        return self._wrapped(result, device)
+        return self._wrap(result, device)
 
-    def _kept(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], device: torch.device) -> Any:
+    def _result_like(
+        self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], device: torch.device
+    ) -> Any:
         """New tensors of the form that the same operator made of arguments of the same form."""
         key = (func, _form(args), _form(tuple(kwargs.items())))
         known = self.made.get(key)
@@ -87,7 +89,7 @@ class Fakes:
                 result = torch.empty_strided(*known[:2], dtype=known[2], device=META)
             else:
                 result = tuple(torch.empty_strided(*one[:2], dtype=one[2], device=META) for one in known)
-        return self._wrapped(result, device)
+        return self._wrap(result, device)
 
     def _view(self, func: Any, given: Any, sizes: Any, device: torch.device) -> Any:
         """A view with an axis of 1: its stride, which says nothing, is the mode's, not the kernel's."""
@@ -98,7 +100,7 @@ class Fakes:
             return result
         with in_kernel_invocation_manager(self.mode):
             result = given.as_strided(*self.strides[key], given.storage_offset())
-        return self._wrapped(result, device)
+        return self._wrap(result, device)
 
     def _device(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.device | None:
         """Where the result lies; None where that, or the result, is not plain to see."""
@@ -114,11 +116,11 @@ class Fakes:
             return found if asked is None else torch.device(asked)
         return found
 
-    def _wrapped(self, result: Any, device: torch.device) -> Any:
+    def _wrap(self, result: Any, device: torch.device) -> Any:
         if isinstance(result, torch.Tensor):
             return result if type(result) is FakeTensor else self._fake(result, device)
         if type(result) in {list, tuple}:
-            return type(result)(self._wrapped(part, device) for part in result)
+            return type(result)(self._wrap(part, device) for part in result)
         return result
 
     def _fake(self, meta: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -63,8 +63,8 @@ class Memory:
         self.mapped: dict[int, int] = {}
         self.kills = 0
         self.looked: list[int] = []
-        monkeypatch.setattr(memory_monitor, "_private", self._private)
-        monkeypatch.setattr(memory_monitor, "_mapped", lambda pid, _: self.mapped.get(pid, 0))
+        monkeypatch.setattr(memory_monitor, "_private_bytes", self._private)
+        monkeypatch.setattr(memory_monitor, "_mapped_bytes", lambda pid, _: self.mapped.get(pid, 0))
         monkeypatch.setattr(memory_monitor, "_oom_kills", lambda: self.kills)
 
     def _private(self, pid: int) -> int:
