@@ -1,4 +1,4 @@
-"""Keeping the part of a run that a reader asks for."""
+"""Filter a run by suite, family, implementation, length, mode and device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The power of the length that a figure grows with."""
+"""Power-law fit: the exponent of the length that a figure grows with."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""Which records belong together: by suite, by panel (all but the length), by case."""
+"""Records grouped by suite, by panel (all but the length) and by case."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

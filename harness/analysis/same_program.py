@@ -1,4 +1,4 @@
-"""Which cases compiled to one and the same program: what sets them apart changes nothing there."""
+"""Cases that compiled to the same program: what sets them apart makes no difference there."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where the compiler's verdict turns round: what saves memory for one device may cost it on another."""
+"""Targets that disagree: a case needs less than the baseline on one target and more on another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the readings of a timing say against their own median: doubts that travel with the value."""
+"""Warnings about a timing, from its own readings: drift and two levels. They travel with the value."""
 
 import math
 import statistics

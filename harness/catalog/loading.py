@@ -1,4 +1,4 @@
-"""Where registered code lives: an importable module, or a file given by its path."""
+"""Load registered code, an importable module or a file given by its path, and find what it registers."""
 
 from __future__ import annotations
 

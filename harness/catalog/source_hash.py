@@ -1,4 +1,4 @@
-"""Which files of code a module is made of: itself and what it imports, but for installed packages.
+"""The import closure of a module, and its hash: the file and what it imports, but no installed package.
 
 Imports inside functions count, for builders import there. What is imported by a computed name does not.
 """

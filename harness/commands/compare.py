@@ -1,4 +1,4 @@
-"""`compare`: which two sides its words mean, and what they may be taken for."""
+"""`compare`: resolve its arguments to two implementations of one run, or to two runs (a trend only)."""
 
 from __future__ import annotations
 

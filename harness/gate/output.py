@@ -1,4 +1,4 @@
-"""Where a gate's outcome goes: the terminal or stdout as JSON, GitHub where it runs there, files."""
+"""Output of a gate: the terminal or JSON on stdout, GitHub where it runs there, JUnit."""
 
 import os
 import sys

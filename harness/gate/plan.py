@@ -1,4 +1,4 @@
-"""What a gate is asked: which cases, against which base, with which margins."""
+"""The plan of a gate: which cases, against which base, with which margins."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _selected_group(group: Group, kept: set[str]) -> Group:
 
 @contextmanager
 def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> Generator[GatePlan]:
-    """The question that the flags of a gate put; the base exists as long as the block."""
+    """The plan that the flags of a gate ask for; the base exists as long as the block."""
     schedule, catalog, cases, patterns = schedule_of(asked)
     candidate = Side(CANDIDATE, "the working tree", catalog)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
@@ -175,7 +175,7 @@ def _vanished_cases(
     opponents: Mapping[Case, Case | None],
     gate_plan: GatePlan,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(the base's cases that the candidate has not, what hinders saying so)."""
+    """(the base's cases that the candidate lacks, notes on why this cannot be known)."""
     if not base.side.trees:
         return (), ()
     try:

@@ -1,4 +1,4 @@
-"""A case while its group runs: what is known of it so far."""
+"""The mutable state of one case while its group runs."""
 
 from __future__ import annotations
 

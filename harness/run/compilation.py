@@ -1,4 +1,4 @@
-"""The first stage of a case: start its process, compile, and decide from the figures whether it may run."""
+"""The compilation stage of a case: start its worker, compile, and settle from its figures what cannot run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it. The runner draws nothing itself."""
+"""The events of a run, for a listener that shows progress. The runner draws nothing itself."""
 
 from __future__ import annotations
 

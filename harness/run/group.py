@@ -1,4 +1,4 @@
-"""One group: compile every case, judge it, then sample all of them in shuffled rounds."""
+"""One group: compile every case, verify it, then sample all of them in shuffled rounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
 
 
 class GroupRun:
-    """Measures one group once. `run()` returns its records, in the order of the sitting's members."""
+    """Measures one group once. `run()` returns its records, in the order of the context's states."""
 
     def __init__(self, context: GroupContext) -> None:
         self.depth = context.run.depth
@@ -54,7 +54,7 @@ class GroupRun:
         return context.records()
 
     def _prepare(self) -> None:
-        """In order; where two sides of a gate are members, both compile at once, on cores of their own."""
+        """Compile in order; in a gate both sides do so at once, each on cores of its own."""
         by_side: dict[str | None, list[CaseState]] = {}
         for state in self.context.states:
             by_side.setdefault(state.side, []).append(state)

@@ -1,4 +1,4 @@
-"""One sitting of a group: its members, the processes behind them, and asking them."""
+"""The shared state of a group while it runs: its cases, their workers, and questions to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.sweep.schedule import Group
 class GroupContext:
     """What the stages of a group share. Its folder holds the group's arrays, and ends with it.
 
-    `members` are its cases, unless others are given: in a gate they are those of both sides.
+    `states` has one entry per case of the group, unless others are given: in a gate, those of both sides.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class GroupContext:
         ]
 
     def living(self) -> list[CaseState]:
-        """The members that are not decided yet."""
+        """The cases that are not settled yet."""
         return [state for state in self.states if state.living]
 
     def spawn(self, role: str, framework: str, state: CaseState) -> Worker:
-        """A process for a member, or for the desk that judges it; it is free to die."""
+        """Start a worker for a case, or for its reference. It may crash without affecting others."""
         case = state.case
         family = self.run.catalog.family(case.family)
         job = Job(
@@ -86,7 +86,7 @@ class GroupContext:
 
     @contextmanager
     def _paused_display(self) -> Generator[None]:
-        """Nothing is drawn while a clock may be read."""
+        """Pause the display: nothing is drawn while a clock may be read."""
         self.run.listener.pause()
         try:
             yield
@@ -94,7 +94,7 @@ class GroupContext:
             self.run.listener.resume()
 
     def ask(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
-        """Ask a member; None when that decided it. The time counts as `activity`."""
+        """Ask a case's worker; None when that settled the case. The time counts as `activity`."""
         if state.worker is None:
             return None
         start = self.run.clock()
@@ -112,7 +112,7 @@ class GroupContext:
         return None
 
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
-        """Decide a member, if nothing has yet; its process ends."""
+        """Settle a case, unless it is settled; its process ends."""
         state.settle(status, reason)
         self.run.listener.case_state(state.id, status)
 

@@ -40,7 +40,7 @@ def _before(group: Group, known_s: Mapping[str, float]) -> float | None:
 
 
 def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
-    """How much of the wall time was compiling, judging and sampling, and where the rest went."""
+    """How much of the wall time was compiling, verifying and sampling, and where the rest went."""
     spent = {f"{name}_s": round(max(0.0, seconds), 3) for name, seconds in sorted(context.spent.items())}
     spent["other_s"] = round(max(0.0, wall_s - sum(spent.values())), 3)
     startups = context.startups_s
@@ -49,7 +49,7 @@ def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
 
 
 def together(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The overhead of a run in two sittings: seconds add up; per case the sitting that had cases counts."""
+    """The overhead of a run that was resumed: seconds add up; per case, the part that had cases counts."""
     parts = [
         {name: s for name, s in one.items() if name.endswith("_s") and name not in {PER_CASE, "work_s"}}
         for one in (before, now)

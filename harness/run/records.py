@@ -1,4 +1,4 @@
-"""What a decided case becomes: its record, and what a record tells a run that goes on."""
+"""Records of a run: built from the state of a settled case, and read again when a run is resumed."""
 
 from __future__ import annotations
 

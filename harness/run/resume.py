@@ -1,4 +1,4 @@
-"""Taking up a stored run again: which one, whether it may be continued, and what of it stays."""
+"""Resuming a stored run: which one, whether it may be continued, and which of its records stay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """What a command asks for. `depth` is `static`, `check` or `run`; `checks` as in a Context."""
+    """What a command asks for. `depth` is `static`, `check` or `run`; `checks` as in a RunContext."""
 
     schedule: Schedule
     catalog: Catalog

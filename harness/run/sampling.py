@@ -1,4 +1,4 @@
-"""The clock: all members of a group in shuffled rounds, until each has enough or its budget is spent."""
+"""The sampling stage: a group's cases in shuffled rounds, until each has enough or its budget is spent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm c
 
 
 def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Read the clock. A member that dies keeps its status, and the others go on without it."""
+    """Sample the cases. One that dies keeps its status, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
     stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)

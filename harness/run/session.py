@@ -84,7 +84,7 @@ def conduct(request: Request, listener: Listener) -> Done:
 
 
 def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
-    """Write how the run ended, over all its sittings; one that had nothing to do adds nothing."""
+    """Write how the run ended, over all times it was resumed; one with nothing to do adds nothing."""
     info = folder.info
     before = info.get("overhead") or {}
     overhead = together(before, outcome.overhead) if measured or not before else before

@@ -1,4 +1,7 @@
-"""Correct first: the process beside a group that draws its inputs and judges its results."""
+"""Verification, from the runner's side: a reference worker draws the inputs and checks the results.
+
+Correct first: a case whose contract has not passed is never timed.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ SETS = 2  # sets of inputs that samples rotate over
 
 
 class Verifier:
-    """The desk of a group. When it fails, that says nothing about the implementations."""
+    """Holds a group's cases to their contracts. Its own failure says nothing about the implementations."""
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
-        self.desk: Worker | None = None
+        self.reference: Worker | None = None
 
     def open(self) -> None:
         """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
@@ -30,7 +33,7 @@ class Verifier:
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
             with context.spending("startup"):
-                self.desk = context.spawn("desk", family.desk, first)
+                self.reference = context.spawn("reference", family.desk, first)
             self._ask("inputs", "inputs", sets=SETS)
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
@@ -74,8 +77,8 @@ class Verifier:
             state.checks = tuple(Checked(**one) for one in answer["checks"])
 
     def recheck(self, state: CaseState) -> None:
-        """Judge a last call, on storage that held other values before."""
-        if self.desk is None:
+        """Verify a last call, on storage that held other values before."""
+        if self.reference is None:
             state.warnings.append("its answer was not checked again after sampling: the judge had died")
             return
         self.context.run.listener.case_state(state.id, "check again")
@@ -86,9 +89,9 @@ class Verifier:
             self.context.settle(state, "incorrect", f"{why} ({reason})")
 
     def close(self) -> None:
-        if self.desk is not None:
-            self.desk.close()
-            self.desk = None
+        if self.reference is not None:
+            self.reference.close()
+            self.reference = None
 
     def _verdict(self, state: CaseState, answer: Mapping[str, Any]) -> str | None:
         """Why a result fails its contract, "" when it holds; None when nothing can be said."""
@@ -107,18 +110,18 @@ class Verifier:
         return reason
 
     def _ask(self, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        if self.desk is None:
+        if self.reference is None:
             raise Ended("crashed", "the process that judges this group had died")
         with self.context.spending(activity):
             try:
-                return self.desk.ask(verb, self.context.settings.timeout_s, **arguments)
+                return self.reference.ask(verb, self.context.settings.timeout_s, **arguments)
             except Ended as end:
                 if not end.alive:
                     self.close()
                 raise
 
     def _settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Nothing can be said of these members; the desk's own oom or timeout is none of theirs."""
+        """Settle cases that cannot be verified. An oom or timeout of the reference worker is not theirs."""
         for state in states:
             if isinstance(end, Unsupported):
                 self.context.settle(state, "unsupported", str(end))

@@ -1,4 +1,4 @@
-"""What compilers said before: a file per answer, named after everything that the answer depends on."""
+"""The compile cache: a file per result, named after everything that the result depends on."""
 
 from __future__ import annotations
 

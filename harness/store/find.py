@@ -1,4 +1,4 @@
-"""Which stored run a name means."""
+"""Find a stored run by its id, the beginning of one, a path, or `latest`."""
 
 from __future__ import annotations
 

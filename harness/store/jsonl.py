@@ -90,7 +90,7 @@ def lines(file: Iterable[bytes]) -> Iterator[Line]:
 
 
 def split_whole(found: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """(lines of complete appends, the rest). A group is one sitting, so half of an append is no group."""
+    """(lines of complete appends, the rest). A group is measured at once: half of it is no group."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []

@@ -169,7 +169,7 @@ class RunFolder:
         """Make the file one of complete groups, so that a run can go on; says what was set aside.
 
         Lines of incomplete groups move to records.damaged.jsonl: nothing is lost, and a group is
-        never compared across two sittings.
+        never compared across two sessions.
         """
         whole, rest = split_whole(self._lines())
         path = self.path / RECORDS

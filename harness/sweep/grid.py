@@ -1,4 +1,4 @@
-"""A suite of bench.yaml understood by the catalog, before the command line has its say."""
+"""A suite of bench.yaml with its names resolved in the catalog, before any flag applies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says on top of bench.yaml."""
+"""The flags that override or narrow what bench.yaml says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command's flags, and the configuration, catalog, schedule or stored run they name."""
+"""A command's flags, and the configuration, catalog and schedule that they name."""
 
 from __future__ import annotations
 

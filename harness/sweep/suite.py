@@ -1,4 +1,4 @@
-"""A suite with all its cases, after bench.yaml and the command line have both been heard."""
+"""A suite with all its cases, once the flags have been applied to bench.yaml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a case to its family's checks, in its own process: a check calls it on inputs of its making."""
+"""Run a family's checks on a case, in the case's own process: a check calls it on inputs of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.worker.frameworks.base import Prepared
 
 
 class Examined(Protocol):
-    """What an examination needs of a bench."""
+    """What the checks need of a case's worker."""
 
     job: Job
     family: Family

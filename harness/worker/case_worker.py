@@ -42,7 +42,7 @@ class CaseWorker:
         self.wide = job.workload.get("dtype") == "f64"
 
     def enter(self) -> None:
-        """Take the process over from another case that has had its turn in it."""
+        """Apply this case's process-wide settings, after another case of the process has run."""
         self.framework.enter(self.job.mode, wide=self.wide)
 
     def do_prepare(self, trace_s: float) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class CaseWorker:
         return module
 
     def do_check(self, cotangent: str | None) -> dict[str, Any]:
-        """Call it once on the first set; the result goes to a folder for the desk to judge."""
+        """Call it once on the first set; the result goes to a folder, for the reference worker to verify."""
         inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
@@ -189,7 +189,7 @@ class CaseWorker:
         return perf_counter() - start, result
 
     def _hand_over(self, result: Any) -> str:
-        """Write a result for the desk; the name of its folder."""
+        """Write a result for the reference worker; the name of its folder."""
         with resource_limits.lifted():
             arrays = self.framework.get(result)
             size = array_files.nbytes(arrays)

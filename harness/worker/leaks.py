@@ -1,4 +1,4 @@
-"""What an implementation left running in its process."""
+"""Threads and processes that an implementation left running."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The process beside a group's cases: it draws the inputs, computes references, and judges.
+"""The reference process of a group: it draws the inputs, computes references, and verifies results.
 
-Judging happens here and not in the case's own process, so that neither the case's memory limit
+Verifying happens here and not in the case's own process, so that neither the case's memory limit
 nor anything it does to its interpreter touches the verdict.
 """
 

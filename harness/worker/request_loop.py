@@ -25,8 +25,8 @@ HARNESS = str(PACKAGE)
 LIBRARIES = ("/site-packages/", "/dist-packages/")
 ROLES: dict[str, type[CaseWorker | ReferenceWorker | SideWorker]] = {
     "case": CaseWorker,
-    "desk": ReferenceWorker,
-    "arm": SideWorker,
+    "reference": ReferenceWorker,
+    "side": SideWorker,
 }
 COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
 FORKED = 71  # exit status of a copy that an implementation made of its process
@@ -37,7 +37,7 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.volunteer()
     resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
     role = _role(job)
-    if job.role != "desk":
+    if job.role != "reference":
         resource_limits.cap_files(FILE_BYTES)
     own = os.getpid()
     while True:

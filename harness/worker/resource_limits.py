@@ -1,4 +1,4 @@
-"""What keeps the machine alive while an implementation misbehaves."""
+"""Limits of a worker's memory, files and cores: they keep the machine alive when code misbehaves."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from harness.worker.case_worker import CaseWorker
 
 
 class SideWorker:
-    """Answers `hold` (once per case), then `turn` (any verb of a case's bench), and `release`."""
+    """Answers `hold` (once per case), then `turn` (any verb of a case's worker), and `release`."""
 
     def __init__(self, _: Job) -> None:
         self.cores = os.sched_getaffinity(os.getppid())  # this process is pinned already
@@ -20,12 +20,12 @@ class SideWorker:
         self.latest: CaseWorker | None = None
 
     def do_hold(self, case: str, job: Mapping[str, Any]) -> dict[str, Any]:
-        """Take a case in; nothing of it is loaded yet."""
+        """Hold a case; nothing of it is loaded yet."""
         self.workers[case] = CaseWorker(Job(**job))
         return {}
 
     def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:
-        """What the case's bench answers to what it is asked."""
+        """What the case's worker answers to the verb `asks`."""
         worker = self.workers[case]
         if self.latest is not worker and hasattr(worker, "prepared"):
             worker.enter()

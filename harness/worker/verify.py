@@ -1,4 +1,4 @@
-"""A reference's answer, and holding a case's result to it."""
+"""Verify a case's result against the reference's answer."""
 
 from __future__ import annotations
 

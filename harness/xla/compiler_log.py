@@ -1,4 +1,4 @@
-"""What a compiler prints while it works: kept from the user, but for what changes the meaning of figures."""
+"""The compiler's log: kept from the user, but for lines that change what the figures mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scalars of an optimised module are, as far as its constants say: nothing is executed."""
+"""Constant propagation: the scalars of an optimised module that follow from its constants."""
 
 from __future__ import annotations
 

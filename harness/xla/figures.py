@@ -1,4 +1,4 @@
-"""What XLA says of a compiled program: memory, work, transfers, identity. No negative figure is believed."""
+"""All static figures of a program: memory, work, transfers, identity. No negative figure is believed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the loops of an optimised module turn.
+"""Trip counts: how often the loops of an optimised module turn.
 
 XLA writes `known_trip_count` on the loops of cpu and cuda programs. libtpu drops it (0.0.52); there
 the length is worked out: from where a counter starts, what the body adds to it, and the bound that

@@ -66,7 +66,7 @@ def static(act: Act) -> dict[str, Any]:
 class FakeWorker:
     def __init__(self, executor: "FakeExecutor", job: Job, act: Act) -> None:
         self.executor, self.job, self.act = executor, job, act
-        self.name = "desk" if job.role == "desk" else job.implementation.split("/")[1]
+        self.name = "reference" if job.role == "reference" else job.implementation.split("/")[1]
         self.turn = 0
         executor.living.append(self)
 
@@ -150,11 +150,11 @@ class FakeExecutor:
     def __init__(
         self,
         acts: Mapping[str, Act] | None = None,
-        desk: Act | None = None,
+        reference: Act | None = None,
         wrong: Collection[str] = (),
         stop: tuple[int, BaseException] | None = None,
     ) -> None:
-        self.acts, self.desk, self.wrong, self.stop = acts or {}, desk or Act(), wrong, stop
+        self.acts, self.reference, self.wrong, self.stop = acts or {}, reference or Act(), wrong, stop
         self.clock = Clock()
         self.jobs: list[tuple[Job, int]] = []
         self.living: list[FakeWorker] = []
@@ -164,7 +164,7 @@ class FakeExecutor:
 
     def spawn(self, job: Job, limit_bytes: int) -> FakeWorker:
         name = job.implementation.split("/")[1]
-        act = self.desk if job.role == "desk" else self.acts.get(name, Act())
+        act = self.reference if job.role == "reference" else self.acts.get(name, Act())
         act = act.seq.get(job.workload["seq"], act)
         self.clock.now += 0.02
         self.jobs.append((job, limit_bytes))

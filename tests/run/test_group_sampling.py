@@ -131,7 +131,7 @@ def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path: Path) -> N
     acts = {name: Act(planned=600 * MIB) for name in THREE}
     executor = FakeExecutor(acts)
     measure(executor, tmp_path, group(THREE))
-    calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "desk" and verb != "prepare"]
+    calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "reference" and verb != "prepare"]
     for first, second in itertools.pairwise(THREE):
         assert calls.index((second, "check")) > calls.index((first, "finish"))
 

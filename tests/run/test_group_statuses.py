@@ -204,7 +204,7 @@ def test_a_group_without_survivors_draws_no_inputs(tmp_path: Path) -> None:
     executor = FakeExecutor(acts)
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"crashed"}
-    assert executor.verbs("desk") == []
+    assert executor.verbs("reference") == []
 
 
 def test_the_statuses_here_are_the_closed_set() -> None:
@@ -216,7 +216,7 @@ def test_time_is_accounted_by_activity(tmp_path: Path) -> None:
     shared = context(executor, tmp_path)
     measure(executor, tmp_path, shared=shared)
     assert shared.spent["compile"] == pytest.approx(2 * (0.5 - 0.1))
-    assert shared.spent["startup"] == pytest.approx(2 * (0.02 + 0.1) + 0.02)  # two cases and the desk
+    assert shared.spent["startup"] == pytest.approx(2 * (0.02 + 0.1) + 0.02)  # two cases and the reference
     assert shared.startups_s == pytest.approx([0.12, 0.12])
     assert sum(shared.spent.values()) == pytest.approx(executor.clock.now)
     assert shared.spent["turns"] == pytest.approx(0.0)
@@ -225,10 +225,10 @@ def test_time_is_accounted_by_activity(tmp_path: Path) -> None:
 def test_the_job_tells_a_process_all_it_needs(tmp_path: Path) -> None:
     executor = FakeExecutor()
     measure(executor, tmp_path, group(["scatter"], mode="fwd_bwd"))
-    (job, limit), (desk, _) = executor.jobs
+    (job, limit), (reference, _) = executor.jobs
     assert limit == SETTINGS.memory_bytes
     assert (job.role, job.framework, job.module) == ("case", "jax", "impls.mask.scatter")
-    assert (desk.role, desk.framework) == ("desk", "numpy")
-    assert job.folder == desk.folder
+    assert (reference.role, reference.framework) == ("reference", "numpy")
+    assert job.folder == reference.folder
     assert (job.seed, job.threads, job.memory_bytes) == (0, 1, SETTINGS.memory_bytes)
     assert [a["cotangent"] for *_, verb, a in executor.asked if verb == "check"] == ["cotangent-exact"]

@@ -25,8 +25,8 @@ def test_contract_before_clock(tmp_path: Path) -> None:
 def test_the_reference_is_computed_once_per_semantics(tmp_path: Path) -> None:
     executor = FakeExecutor()
     measure(executor, tmp_path, group(["broadcast", "scatter", "threshold"]))
-    assert executor.verbs("desk").count("reference") == 1
-    assert executor.verbs("desk").count("inputs") == 1
+    assert executor.verbs("reference").count("reference") == 1
+    assert executor.verbs("reference").count("inputs") == 1
 
 
 def test_an_incorrect_case_is_not_timed(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> N
     def judge(arguments: dict[str, Any]) -> Any:
         return ragged if arguments["result"] == "scatter/1" else {}
 
-    found = measure(FakeExecutor(desk=Act(verbs={"judge": judge})), tmp_path)
+    found = measure(FakeExecutor(reference=Act(verbs={"judge": judge})), tmp_path)
     assert found["scatter"].status == "crashed"
     assert found["scatter"].reason == "the verdict on its result cannot be computed: ValueError: ragged"
     assert found["broadcast"].status == "ok"
@@ -105,7 +105,7 @@ def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> N
 def test_a_desk_out_of_memory_or_time_says_nothing_about_the_cases(
     tmp_path: Path, verb: str, status: str
 ) -> None:
-    executor = FakeExecutor(desk=Act(verbs={verb: Ended(status, "raise --memory")}))
+    executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "raise --memory")}))
     shared = context(executor, tmp_path)
     found = measure(executor, tmp_path, shared=shared)
     assert {record.status for record in found.values()} == {"skipped"}
@@ -116,29 +116,29 @@ def test_a_desk_out_of_memory_or_time_says_nothing_about_the_cases(
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path: Path, verb: str) -> None:
-    executor = FakeExecutor(desk=Act(verbs={verb: Ended("crashed", "ValueError: bad", alive=True)}))
+    executor = FakeExecutor(reference=Act(verbs={verb: Ended("crashed", "ValueError: bad", alive=True)}))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"crashed"}
     assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
 
 
 def test_a_workload_that_the_family_refuses_is_unsupported(tmp_path: Path) -> None:
-    executor = FakeExecutor(desk=Act(verbs={"inputs": Unsupported("topk ≥ seq")}))
+    executor = FakeExecutor(reference=Act(verbs={"inputs": Unsupported("topk ≥ seq")}))
     found = measure(executor, tmp_path)
     assert {(record.status, record.reason) for record in found.values()} == {("unsupported", "topk ≥ seq")}
 
 
 def test_a_desk_that_cannot_be_started(tmp_path: Path) -> None:
-    executor = FakeExecutor(desk=Act(spawn=Unsupported("torch cannot be imported; pip install torch")))
+    executor = FakeExecutor(reference=Act(spawn=Unsupported("torch cannot be imported; pip install torch")))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"unsupported"}
 
 
 def test_a_judge_that_dies_is_not_asked_again(tmp_path: Path) -> None:
     died = Ended("crashed", "killed by SIGSEGV")
-    executor = FakeExecutor(desk=Act(verbs={"judge": died}))
+    executor = FakeExecutor(reference=Act(verbs={"judge": died}))
     found = measure(executor, tmp_path)
-    assert executor.verbs("desk").count("judge") == 1
+    assert executor.verbs("reference").count("judge") == 1
     assert reason(found["broadcast"]).endswith("killed by SIGSEGV")
     assert reason(found["scatter"]).endswith("the process that judges this group had died")
     assert {record.status for record in found.values()} == {"crashed"}
@@ -148,7 +148,7 @@ def test_a_judge_that_dies_after_sampling_leaves_the_others_their_timing(tmp_pat
     def judge(arguments: dict[str, Any]) -> Any:
         return Ended("crashed", "killed by SIGSEGV") if arguments["result"] == "broadcast/2" else {}
 
-    found = measure(FakeExecutor(desk=Act(verbs={"judge": judge})), tmp_path)
+    found = measure(FakeExecutor(reference=Act(verbs={"judge": judge})), tmp_path)
     assert found["broadcast"].status == "crashed"
     assert found["scatter"].status == "ok"
     assert timing(found["scatter"]).warnings == (

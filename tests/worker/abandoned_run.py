@@ -52,8 +52,8 @@ def main(plugins):
             1 << 30,
         )
 
-    desk = spawn("desk", "exact", "impls.topk.family")
-    desk.ask("inputs", 60, sets=2)
+    reference = spawn("reference", "exact", "impls.topk.family")
+    reference.ask("inputs", 60, sets=2)
     names = ("leaks", "leaves_a_child", "changes_group")
     workers = [spawn("case", name, str(plugins / "meddling_plugin.py")) for name in names]
     for worker in workers:

@@ -68,26 +68,26 @@ class Lab:
 
 
 class Group:
-    """One workload in one mode: a desk, and cases that it judges."""
+    """One workload in one mode: a reference, and cases that it judges."""
 
     def __init__(self, lab, semantics, framework, implementation, module, **changes):
         self.lab, self.semantics, self.changes = lab, semantics, changes
         self.folder = lab.executor.folder / uuid.uuid4().hex
         self.folder.mkdir()
         self.backward = changes.get("mode", "fwd") != "fwd"
-        self.desk = lab.spawn("desk", framework, implementation, module, self.folder, **changes)
+        self.reference = lab.spawn("reference", framework, implementation, module, self.folder, **changes)
         try:
-            self.desk.ask("inputs", 60, sets=2)
-            self.coverage = self.desk.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
+            self.reference.ask("inputs", 60, sets=2)
+            self.coverage = self.reference.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
         except Unsupported:
-            self.desk.close()
+            self.reference.close()
             raise
 
     def spawn(self, framework, implementation, module, **more):
         return self.lab.spawn("case", framework, implementation, module, self.folder, **self.changes, **more)
 
     def judge(self, result):
-        return self.desk.ask("judge", 60, semantics=self.semantics, result=result)
+        return self.reference.ask("judge", 60, semantics=self.semantics, result=result)
 
     def evidence(self, worker, seconds=30.0):
         """(what was planned, the verdict) of a case; Ended and Unsupported as they come."""
@@ -122,7 +122,7 @@ class Group:
             worker.close()
 
     def close(self):
-        self.desk.close()
+        self.reference.close()
 
 
 @pytest.fixture(scope="session")

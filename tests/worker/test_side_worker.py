@@ -69,7 +69,7 @@ X = np.arange(8, dtype=np.float32)
 
 @pytest.fixture
 def folder(tmp_path):
-    """A group's arrays, as a desk would leave them, and the plugin."""
+    """A group's arrays, as a reference would leave them, and the plugin."""
     (tmp_path / "points.py").write_text(PLUGIN)
     for index in range(2):
         array_files.write(tmp_path / f"set{index}", {"x": X + index})
@@ -102,7 +102,7 @@ class Held:
 
     def __init__(self, lab, folder, framework="numpy", **more):
         self.folder = folder
-        self.process = lab.spawn("arm", framework, "", "", folder, **more)
+        self.process = lab.spawn("side", framework, "", "", folder, **more)
 
     def hold(self, key, *what, **more):
         assert self.process.ask("hold", 60, case=key, job=job_of(self.folder, *what, **more).to_json()) == {}

@@ -56,7 +56,7 @@ def held(spreads: Sequence[Spread]) -> float | None:
 
 @dataclass
 class Tally:
-    """Stands where a gate has its ledger: every case gets the same number of pairs."""
+    """Takes the place of a gate's sequential test: every case gets the same number of pairs."""
 
     wanted: int
     effects: dict[str, list[float]] = field(default_factory=dict[str, list[float]])

@@ -1,4 +1,4 @@
-"""What is deterministic of both sides: every case compiled and held to its contract, and no clock read."""
+"""Compile every case on both sides and hold it to its contract; no clock is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.sweep.schedule import Schedule
 
 
 class BySide:
-    """The executor of both sides: a case is a process of its own side, a desk one of the candidate's."""
+    """The executor of both sides: a case runs in its own side's processes, a reference in the candidate's."""
 
     def __init__(self, processes: Mapping[str, Executor]) -> None:
         self.processes = processes
@@ -37,7 +37,7 @@ class BySide:
 def compile_sides(
     schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> dict[str, dict[str, CaseState]]:
-    """The decided members by the candidate's case id and side; a case without an opponent stands alone."""
+    """The settled states, by the candidate's case id and by side; without a counterpart, one side."""
     catalog = sides[CANDIDATE].catalog
     found: dict[str, dict[str, CaseState]] = {}
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What is deterministic of a case, on two sides: any difference is a change, and needs no statistics.
+"""The difference of a case's static figures between two sides: exact, so it needs no statistics.
 
 More of a figure is a regression, however little; a figure that either side lacks is not compared. A
 change that is meant is accepted by figure, with a reason, and stands in the notes.

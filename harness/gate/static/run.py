@@ -1,4 +1,4 @@
-"""`gate --static`: what is deterministic, of both sides and against the committed file; no clock."""
+"""`gate --static`: static figures and contracts of both sides, and of the committed baseline; no clock."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Lost(Exception):  # noqa: N818 - the pair is played again without the case
 
 @dataclass
 class GateContext:
-    """What all pairs of a gate share. `seats` is the context's executor."""
+    """What all pairs of a gate share. `executor` is the one that `run` has."""
 
     run: RunContext
     executor: GateExecutor
@@ -36,7 +36,9 @@ class GateContext:
     settings: Settings
     device: str = "cpu"
     budget_s: float = math.inf  # of the whole gate
-    verifiers: dict[int, Verifier] = field(default_factory=dict[int, Verifier])  # by their sitting's identity
+    verifiers: dict[int, Verifier] = field(
+        default_factory=dict[int, Verifier]
+    )  # by the identity of their group's context
 
     def verifier(self, context: GroupContext) -> Verifier:
         if id(context) not in self.verifiers:
@@ -50,13 +52,13 @@ class GateContext:
         self.verifiers.clear()
 
     def ask(self, paired: PairedCase, state: CaseState, activity: str, verb: str, **arguments: Any) -> Any:
-        """Ask one side; None when that decided the duel. Lost when the side's process is gone."""
+        """Ask one side; None when that settled the case. Lost when the side's process is gone."""
         answer = paired.context.ask(state, activity, verb, **arguments)
         self.look(paired, state)
         return answer
 
     def look(self, paired: PairedCase, state: CaseState) -> None:
-        """Raise Lost, with the duel decided, when the process that was asked about it has ended."""
+        """Raise Lost, with the case settled, when the process that was asked about it has ended."""
         if self.executor.processes[state.side or ""].dead:
             whose = "the candidate" if state is paired.candidate else "the base"
             paired.settle(INVALID, f"{whose} ended its process: {state.reason}")

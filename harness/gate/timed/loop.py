@@ -1,4 +1,4 @@
-"""A gate's loop: pair after pair, until every case is decided or the budget is spent."""
+"""The loop of a timed gate: pair after pair, until every case is decided or the budget is spent."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from harness.run.machine.interference import Interference
 
 
 class Decider(Protocol):
-    """Who decides: it is fed effects and says which cases need more."""
+    """Decides cases from the effects it is fed, and names those that need more pairs."""
 
     def undecided(self) -> Collection[str]: ...
 
     def missing(self, case: str) -> int:
-        """Pairs until the next look at a case."""
+        """Pairs until the next interim analysis of a case."""
         ...
 
     def feed(self, case: str, effect: float) -> None: ...
 
     def advise(self, case: str) -> None:
-        """Nothing hangs on a case's time."""
+        """Mark a case advisory: its time decides nothing."""
         ...
 
     def drop(self, case: str) -> None:
-        """A case is decided without its time."""
+        """Take a case out: it was decided without its time."""
         ...
 
 
@@ -42,7 +42,7 @@ class Watcher(Protocol):
 
 
 class RoundsSink(Protocol):
-    """Where the rounds of a pair go: one call is one write."""
+    """Stores the rounds of a pair: one call is one write."""
 
     def append(self, number: int, rounds: Sequence[Rounds]) -> None: ...
 
@@ -67,7 +67,7 @@ class GateLoop:
     took_s: float = field(default=0.0, init=False)  # what the last pair took beside its rounds
 
     def run(self) -> None:
-        """Play until all is decided, or nothing that is left can be afforded."""
+        """Run pairs until every case is decided, or none of the rest fits the budget."""
         clock = self.shared.run.clock
         self.deadline = clock() + self.budget_s
         self.shared.budget_s = self.budget_s
@@ -92,23 +92,23 @@ class GateLoop:
             self.disturbances += interference.warnings()
 
     def _open_cases(self) -> list[PairedCase]:
-        """Those that are open and can still be decided: first those that have begun, then another set."""
+        """The open cases that fit the budget: those that have begun, and only then new ones."""
         undecided = self.sequential_test.undecided()
         found = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
         begun = self._affordable([paired for paired in found if paired.verified])
         return begun or self._affordable([paired for paired in found if not paired.verified])
 
     def _still_affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Those of `duels` that the budget is for; what it has to do for the others is not theirs."""
+        """The cases that can still reach a decision within the budget."""
         return [paired for paired in self._open_cases() if paired in paired_cases]
 
     def _run_pair(self, number: int, waiting: Sequence[PairedCase]) -> list[Rounds]:
-        """One pair per set of cases that can be alive together."""
+        """Run one pair per set of cases whose memory fits together."""
         collected: list[Rounds] = []
         queue = list(waiting)
         while queue:
             try:
-                rounds, later = Pair(self.shared, number, self._still_affordable).play(queue)
+                rounds, later = Pair(self.shared, number, self._still_affordable).run(queue)
             except Lost:
                 self._tell_test()
                 queue = [paired for paired in queue if paired.living]
@@ -125,7 +125,7 @@ class GateLoop:
         return collected
 
     def _tell_test(self) -> None:
-        """Tell the ledger what needs no time, or hangs on none."""
+        """Tell the test which cases were decided without a time, and which are advisory."""
         for paired in self.paired_cases:
             if not paired.living:
                 self.sequential_test.drop(paired.id)
@@ -133,7 +133,7 @@ class GateLoop:
                 self.sequential_test.advise(paired.id)
 
     def _affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Those that can reach their next look within the budget, the cheapest first; in their own order."""
+        """The cases that reach their next analysis within the budget, cheapest first; in the order given."""
         left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
         spent, pairs = 0.0, 0
@@ -143,13 +143,13 @@ class GateLoop:
             missing = self.sequential_test.missing(paired.id)
             costs, longest = paired.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
-                continue  # a dearer one may need fewer pairs
+                continue  # another case, though it costs more per pair, may need fewer pairs
             spent, pairs = spent + costs, longest
             chosen.add(paired.id)
         return [paired for paired in paired_cases if paired.id in chosen]
 
     def _seconds_left(self, paired_cases: Sequence[PairedCase]) -> float | None:
-        """Seconds until all are at their next look; None before anything is known of them."""
+        """Seconds until all have had their next interim analysis; None before the first pair."""
         if not self.took_s:
             return None
         pairs = max(self.sequential_test.missing(paired.id) for paired in paired_cases)
@@ -158,9 +158,10 @@ class GateLoop:
 
     @staticmethod
     def _not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
-        """What is no pair's as such: judging, rounds, which each case takes by itself, and figures.
+        """Activities to leave out when estimating the cost of a pair.
 
-        Those come with the first compilation, one side after the other: it says little of the next.
+        Verification and sampling are per case, and the first compilation (with static figures, one
+        side after the other) is slower than later ones.
         """
         known = all(state.compiled for paired in paired_cases for state in paired.sides.values())
         return ("contract", "turns") if known else ("contract", "turns", "compile")

@@ -24,25 +24,25 @@ from harness.run.processes.executor import Ended
 from harness.run.verification import SETS
 
 PADDING_BYTES = 4096
-COMPILE_SHARE, VERIFY_SHARE = (
-    0.15,
-    0.4,
-)  # of the budget may pass until the last new case is compiled, and judged
+COMPILE_SHARE = 0.15  # of the budget: no new case is compiled after that
+VERIFY_SHARE = 0.4  # and none verified after that
 FIRST_LOOK_CALLS = 192  # of a slow case: 4 pairs, 5 rounds and a warm one, 4 readings, 2 sides
 
 Choice = Callable[[Sequence[PairedCase]], Sequence[PairedCase]]
 
 
 class Pair:
-    """`play()` gives the rounds of the duels that had some, and those that have to wait for processes of
-    their own: their memory, or the time that is left, did not allow them to join these.
+    """One process per side: compile, verify and sample the cases that fit in together.
+
+    `run()` returns the rounds of the cases it timed, and the cases that have to wait for processes of
+    their own, because memory or the remaining time did not allow them to join.
     """
 
     def __init__(self, shared: GateContext, number: int, choose: Choice) -> None:
         self.shared, self.number, self.choose = shared, number, choose
         self.random = random.Random(f"{shared.settings.seed} pair {number}")
 
-    def play(self, paired_cases: Sequence[PairedCase]) -> tuple[list[Rounds], list[PairedCase]]:
+    def run(self, paired_cases: Sequence[PairedCase]) -> tuple[list[Rounds], list[PairedCase]]:
         order = BOTH if self.number % 2 else tuple(reversed(BOTH))
         frameworks = sorted(
             {state.info.framework for paired in paired_cases for state in paired.sides.values()}
@@ -66,13 +66,13 @@ class Pair:
                 self._place_inputs(paired)
             for process in processes.values():
                 self._release(process)
-            return PairSampler(shared, self.random).play(
+            return PairSampler(shared, self.random).sample(
                 [paired for paired in chosen if paired.living]
             ), waiting
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():
-                    state.worker = None  # its process ends as a whole
+                    state.worker = None  # the side's process ends as a whole, below
             for process in processes.values():
                 process.close()
 
@@ -88,12 +88,12 @@ class Pair:
         return self.shared.run.clock() - self.started > share * self.shared.budget_s
 
     def _compile(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Compile every case on both sides; the first time with its figures, which may decide it.
+        """Compile every case on both sides; the first time with its static figures, which may decide it.
 
-        When that has taken its share of the budget, new cases wait.
+        Once this has used its share of the budget, new cases wait for the next pair.
         """
         for paired in paired_cases:
-            paired.resolve()  # the judge of its group may have failed meanwhile
+            paired.resolve()  # the reference worker of its group may have failed meanwhile
         known = [
             paired
             for paired in paired_cases
@@ -113,7 +113,7 @@ class Pair:
         return [paired for paired in paired_cases if paired in placed]
 
     def _compile_again(self, paired_cases: Sequence[PairedCase]) -> None:
-        """Compile what has been compiled before: its figures are known, and both sides do so at once."""
+        """Compile the cases that an earlier pair has compiled: without figures, and on both sides at once."""
         for paired in paired_cases:
             for state in paired.sides.values():
                 self._hold(paired, state)
@@ -121,7 +121,7 @@ class Pair:
         stopped = Event()
 
         def compile_all(side: str) -> PairedCase | None:
-            """The duel, if any, at which this side's process ended."""
+            """The case, if any, at which this side's process ended."""
             for paired in paired_cases:
                 if stopped.is_set():
                     break
@@ -174,9 +174,9 @@ class Pair:
         return joined, waiting
 
     def _verify(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
-        """Those whose answers meet their contracts on both sides; judged once, before any clock is read.
+        """The cases whose results meet their contracts on both sides; verified before any clock is read.
 
-        When judging has taken its share of the budget, the rest wait.
+        Once this has used its share of the budget, the rest wait for the next pair.
         """
         verified = [paired for paired in paired_cases if paired.verified]
         for paired in paired_cases:
@@ -200,7 +200,7 @@ class Pair:
         return [paired for paired in paired_cases if paired in verified and paired.living]
 
     def _refuse_too_long(self, paired: PairedCase) -> bool:
-        """Whether its shorter lengths already say that the first look at it is beyond the budget."""
+        """Settle a case whose shorter lengths predict that its first analysis is beyond the budget."""
         case, work = paired.candidate.case, paired.candidate.work
         predicted = self.shared.run.prediction.call(case, work)
         if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.shared.budget_s:

@@ -25,8 +25,8 @@ ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (reading up to so many second
 class PairedCase:
     """`verdict` stays None as long as the case may be timed; then it has its reason.
 
-    `inner` calls make a reading, the same number on both sides. `judged` and `judged_again` say how
-    far its contract has been looked at.
+    `inner` calls make a reading, the same number on both sides. `verified` and `verified_again` say
+    whether its contract was checked before sampling, and after it.
     """
 
     sides: Mapping[str, CaseState]
@@ -88,7 +88,7 @@ class PairedCase:
         self.inner = max(1, math.ceil(READING_SECONDS / max(fastest, 1e-7)))
 
     def settle(self, verdict: str, reason: str) -> None:
-        """Decide it without a time, if nothing has yet; both sides let go of it."""
+        """Decide the case without a time, unless it is decided; both sides end it."""
         if self.verdict is None:
             self.verdict, self.reason = verdict, reason
         for state in self.sides.values():
@@ -115,7 +115,9 @@ def _verdict_on_failure(mine: CaseState, theirs: CaseState) -> tuple[str, str]:
         return NOT_ENOUGH, reason
     if mine.status not in {"incorrect", "unsupported", "oom"}:
         return INVALID, f"the candidate's is {mine.status}: {reason}"
-    another = mine.case.implementation != theirs.case.implementation  # what it cannot do, it never could
+    another = (
+        mine.case.implementation != theirs.case.implementation
+    )  # compared with another implementation: an unsupported case is no regression
     if another or theirs.status is not None:
         return LEFT_OUT, reason
     if mine.status == "oom":

@@ -54,7 +54,7 @@ class SideProcess:
 
 
 class HeldCase:
-    """One case in an arm, as the stages of a group know a worker."""
+    """A Worker handle for one of the cases that a side's process holds."""
 
     def __init__(self, process: SideProcess, key: str, job: Job, seconds: float) -> None:
         self.process, self.key, self.seconds = process, key, seconds
@@ -71,7 +71,7 @@ class HeldCase:
 
 
 class GateExecutor:
-    """The executor of a gate: a case gets a seat in the arm of its side, a desk a process of its own."""
+    """The executor of a gate: a side's process holds all its cases; a reference gets a process of its own."""
 
     def __init__(self, references: Executor) -> None:
         self.references = references
@@ -79,7 +79,7 @@ class GateExecutor:
         self.held = 0
 
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
-        if job.role == "desk":
+        if job.role == "reference":
             return self.references.spawn(job, limit_bytes)
         self.held += 1
         return HeldCase(self.processes[job.side or ""], str(self.held), job, HOLD_SECONDS)
@@ -89,7 +89,7 @@ class GateExecutor:
 
 
 class SideProcesses:
-    """The real opener."""
+    """Starts an interpreter per side and pair."""
 
     def __init__(self, folder: Path, device: str, monitor: MemoryMonitor) -> None:
         self.folder, self.device, self.monitor = folder, device, monitor
@@ -119,7 +119,7 @@ class SideProcesses:
 
 
 class InterpreterWorker:
-    """An interpreter executed for one side and one pair; its only worker starts at the first question."""
+    """The only worker of an interpreter that is executed for one side and pair; starts when first asked."""
 
     def __init__(self, side: Side, server: Server, monitor: MemoryMonitor, log: Log, job: Job) -> None:
         self.side, self.server, self.monitor, self.log, self.job = side, server, monitor, log, job
@@ -143,7 +143,7 @@ class InterpreterWorker:
 def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:
     """What the process as a whole needs to know; every case brings a job of its own."""
     return Job(
-        role="arm",
+        role="side",
         framework=",".join(frameworks),
         implementation="",
         module="",

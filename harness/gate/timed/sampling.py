@@ -42,14 +42,14 @@ Turns = tuple[str, str]  # of a case, on a side
 
 
 class PairSampler:
-    """Reads the clock for cases that are in place on both sides."""
+    """Samples the cases of one pair, the sides interleaved in random order."""
 
     def __init__(self, shared: GateContext, order: random.Random) -> None:
         self.shared, self.random = shared, order
         self.read: dict[Turns, list[float]] = defaultdict(list)  # seconds of a turn's readings
         self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
-    def play(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
+    def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
         for paired in paired_cases:
             self._warm_up(paired)
         readings: dict[tuple[str, str], list[list[float]]] = {}
@@ -77,12 +77,12 @@ class PairSampler:
             if not paired.living or settled or paired.reading_s > WARM_SECONDS:
                 break
             best = {side: min(best[side], latest[side]) for side in BOTH}
-        for side in BOTH:  # waking up for the first time is no rule
+        for side in BOTH:  # the first wake-up is slower; leave it out of the clock check
             self.read.pop((paired.id, side), None)
             self.hidden.pop((paired.id, side), None)
 
     def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
-        """One turn's readings, in seconds per call; none when that decided the duel."""
+        """One turn's readings, in seconds per call; none when it settled the case."""
         state, clock, inner = paired.sides[side], self.shared.run.clock, paired.inner
         if not paired.living:
             return []
@@ -116,7 +116,7 @@ class PairSampler:
                 paired.settle(INVALID, why)
 
     def _verify_again(self, paired: PairedCase) -> None:
-        """Judge a last call, on storage that held other values before."""
+        """Verify a last call, on storage that held other values before."""
         verifier = self.shared.verifier(paired.context)
         for state in paired.sides.values():
             verifier.recheck(state)

@@ -1,6 +1,6 @@
-"""The cases of a gate while its pairs come in: who needs more, and what is said in the end.
+"""The group-sequential test over all cases of a gate: interim analyses, confirmation, Holm's procedure.
 
-A case is looked at after each number of pairs that its margin names. *Regressed* is said twice or
+A case is analysed after each number of pairs that its margin names. *Regressed* is said twice or
 not at all: the first time it only asks for fresh pairs, and on those it must hold again, and must
 survive Holm's procedure over all cases of the gate.
 """
@@ -30,7 +30,7 @@ class TestState:
 
     @property
     def effects(self) -> list[float]:
-        """The pairs that the next look is at."""
+        """The effects that the next interim analysis is of."""
         return self.first if self.fresh is None else self.fresh
 
     @property
@@ -40,7 +40,7 @@ class TestState:
 
 
 class SequentialTest:
-    """`advisory` cases are the same program on both sides: one look is enough, nothing hangs on it."""
+    """`advisory` cases are the same program on both sides: one analysis is enough, and decides nothing."""
 
     def __init__(self, margins: Mapping[str, Margin], advisory: Collection[str] = ()) -> None:
         self.cases = {case: TestState(margin) for case, margin in margins.items()}
@@ -50,20 +50,20 @@ class SequentialTest:
         return {case for case, state in self.cases.items() if state.verdict is None}
 
     def missing(self, case: str) -> int:
-        """Pairs until the next look at a case."""
+        """Pairs until the next interim analysis of a case."""
         state = self.cases[case]
         count = len(state.effects)
         return next((look - count for look in state.margin.looks if look > count), 1)
 
     def advise(self, case: str) -> None:
-        """From here on a case is advisory; a look that it has behind it was the one it needs."""
+        """Mark a case advisory. If it has had one interim analysis, that result stands."""
         self.advisory.add(case)
         state = self.cases.get(case)
         if state is not None and len(state.first) >= min(state.margin.looks):
             state.verdict = state.verdict or state.suspicion or judge(state.first, state.margin)
 
     def drop(self, case: str) -> None:
-        """The case is decided without its time."""
+        """Take a case out: it was decided without its time."""
         self.cases.pop(case, None)
 
     def feed(self, case: str, effect: float) -> None:

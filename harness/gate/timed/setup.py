@@ -1,4 +1,4 @@
-"""Setting up a gate: the cases of both sides beside each other, the processes that judge and time them."""
+"""Setting up a timed gate: cases paired with their counterparts, and the processes behind them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Opponents = Mapping[Case, Case | None]  # the base's case of every candidate's; 
 def set_up(
     schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
-    """Everything that a contest needs; all of it ends with the block."""
+    """Everything that the loop needs; all of it ends with the block."""
     catalog = sides[CANDIDATE].catalog
     references = Processes(sorted({catalog.family(case.family).desk for case in opponents}), "cpu")
     device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
@@ -63,7 +63,7 @@ def _ranks(cases: Sequence[Case]) -> dict[str, int]:
 def open_group(
     group: Group, opponents: Opponents, sides: Mapping[str, Side], run: RunContext
 ) -> tuple[GroupContext, list[dict[str, CaseState]]]:
-    """A group's cases that have an opponent, one dict of both sides' members each."""
+    """A group's context, and for each case with a counterpart its state on each side."""
     pairs: list[dict[str, CaseState]] = []
     for case in group.cases:
         if case in opponents:

@@ -1,4 +1,4 @@
-"""What the pairs of a gate make of every case: its verdict with a reason, and the evidence that is kept."""
+"""Verdicts of a timed gate: one per case, with its reason, and the evidence that is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer of a compiler depends on, so that it is asked again when any of it changes."""
+"""The key of the compile cache: everything that a compiler's answer depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks answered on every core: from what was answered before, else by compiling."""
+"""Compile requests answered on every core: from the cache, else by compiling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Compiling(Protocol):
 
 
 class Pool:
-    """Lanes, one per core where memory allows, started with the first ask; who is ready answers first."""
+    """Compile workers, one per core where memory allows; they start with the first request."""
 
     def __init__(self, catalog: Catalog, results: Path, workers: Sequence[Compiling] | None = None) -> None:
         self.catalog, self.kept = catalog, CompileCache(results)

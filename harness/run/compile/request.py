@@ -1,4 +1,4 @@
-"""What is asked of a compiler, and what comes of it."""
+"""A compile request, which is a case and a target, and its result."""
 
 from __future__ import annotations
 

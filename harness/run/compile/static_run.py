@@ -202,7 +202,7 @@ class _StaticRun:
         return (time.monotonic() - self.start) / self.compiled * left if self.compiled else None
 
     def _account(self) -> dict[str, Any]:
-        """`compile_s` is the time that the lanes spent compiling, per lane; refusals are neither count."""
+        """`compile_s` is the time spent compiling, per worker; refusals are in neither count."""
         wall = time.monotonic() - self.start
         compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
         return {

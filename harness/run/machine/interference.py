@@ -1,7 +1,7 @@
 """What took the processor away while a group was sampled: steal, heat, a clock that moves.
 
 A reading cannot know that its machine was slowed; the kernel and the driver can. What they counted
-becomes a warning on every time of the group, whose members share the machine. Nothing is dropped
+becomes a warning on every time of the group, whose cases share the machine. Nothing is dropped
 for it, and what cannot be read is unknown: unknown gives no warning.
 """
 

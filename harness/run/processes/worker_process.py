@@ -37,7 +37,7 @@ class Process:
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
-        if job.role != "desk":  # a desk's memory is the harness's own
+        if job.role != "reference":  # a reference's memory is the harness's own
             monitor.add(self.pid, job.memory_bytes)
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:

@@ -43,7 +43,7 @@ class Framework(Protocol):
         ...
 
     def enter(self, mode: str, *, wide: bool) -> None:
-        """Set what is one for the whole process as a case needs it; several may take turns in one."""
+        """Apply process-wide settings (x64, grad mode) for the case that runs next."""
         ...
 
     def compilations(self) -> int:

@@ -113,7 +113,7 @@ class World:
 
     def pair(self, number=1):
         """(rounds, those that wait) of one pair with every case."""
-        return Pair(self.shared, number, lambda paired_cases: paired_cases).play(self.paired_cases)
+        return Pair(self.shared, number, lambda paired_cases: paired_cases).run(self.paired_cases)
 
     def rounds(self, number=1):
         """The log ratios of one pair, by implementation."""

@@ -113,7 +113,7 @@ def test_judging_and_judging_again_happen_once_per_case(tmp_path):
     world.loop()
     assert [len(world.verified(result)) for result in JUDGED] == [1, 1, 1, 1]
     assert len(world.verified("candidate:scatter/1")) == len(world.verified("candidate:scatter/2")) == 1
-    assert world.executor.verbs("desk").count("inputs") == 1
+    assert world.executor.verbs("reference").count("inputs") == 1
 
 
 def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):

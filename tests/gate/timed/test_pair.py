@@ -109,7 +109,7 @@ def test_what_does_not_fit_beside_the_others_waits(tmp_path):
 
 def test_what_the_budget_is_not_for_waits(tmp_path):
     world = World(tmp_path, names=BOTH)
-    rounds, waiting = Pair(world.shared, 1, lambda paired_cases: paired_cases[1:]).play(world.paired_cases)
+    rounds, waiting = Pair(world.shared, 1, lambda paired_cases: paired_cases[1:]).run(world.paired_cases)
     assert [found.case for found in rounds] == [world.paired("threshold").id]
     assert waiting == [world.paired("scatter")]
     assert waiting[0].verified
@@ -191,7 +191,7 @@ def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
 
 def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
     world = World(tmp_path)
-    world.executor.desk = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
+    world.executor.reference = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
     assert world.rounds() == {}
     assert world.paired().verdict == NOT_ENOUGH
     assert "the inputs of family mask cannot be computed" in world.paired().reason

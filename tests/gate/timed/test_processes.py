@@ -98,11 +98,11 @@ def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
     context, both_sides = world.paired().context, world.paired().sides
     for state in both_sides.values():
         context.spawn("case", "jax", state)
-    context.spawn("desk", "numpy", both_sides["candidate"])
+    context.spawn("reference", "numpy", both_sides["candidate"])
     assert [len(worker.asked) for worker in workers.values()] == [1, 1]
     held = {worker.asked[0][1]["case"] for worker in workers.values()}
     assert len(held) == 2
-    assert [one.role for one, _ in references.jobs] == ["desk"]
+    assert [one.role for one, _ in references.jobs] == ["reference"]
     executor.close()
     assert references.closed
 

@@ -112,7 +112,7 @@ def test_the_dead_do_not_count(memory: Memory) -> None:
 def test_only_who_has_the_turn_is_blamed(memory: Memory) -> None:
     watched = watching(memory, 1)
     memory.private = {1: 11 * GIB}
-    assert watched.look(99) is None, "a desk's turn"
+    assert watched.look(99) is None, "a reference's turn"
     assert watched.look(1)
 
 
