@@ -15,7 +15,7 @@ class FamilyInfo:
     """`desk` is the framework that the family's references need: numpy, or torch.
 
     `module` is what a reference worker loads: the family's own, so that nothing an implementation
-    does when it is imported touches the verdict on its neighbours. `checks` maps their names to the objections.
+    does when it is imported touches the verdict on its neighbours. `checks` maps names to objections.
     """
 
     name: str

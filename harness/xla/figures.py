@@ -11,9 +11,9 @@ from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended, present
 from harness.xla.cost_analysis import work
 from harness.xla.hlo import Graph
+from harness.xla.operator_weights import weights
 from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import lengths
-from harness.xla.weights import weights
 
 NO_PEAK = "leaves temp out on this backend"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")

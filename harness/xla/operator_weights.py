@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.core.paths import ROOT
 from harness.core.record import OperatorWeight
 from harness.xla.hlo import STARTS, Graph, Instruction
 
 MOST = 8
-ROOT = Path(__file__).resolve().parents[2]
 ESTIMATE = re.compile(r'"estimated_cycles":"([1-9]\d*)"')
 BRANCHING = ("call", "conditional", *STARTS)  # with `while` what is weighed by what it calls
 NO_WORK = ("after-all", "bitcast", "constant", "get-tuple-element", "parameter", "tuple")

@@ -1,9 +1,9 @@
 """What libtpu expects operators to weigh, read from a small module as libtpu 0.0.52 writes one."""
 
 import pytest
-from harness.xla.weights import ROOT, weighed, weights
 
 from harness.core.record import OperatorWeight
+from harness.xla.operator_weights import ROOT, weighed, weights
 
 CONFIG = 'backend_config={{"window_config":{{"estimated_cycles":"{}","iteration_bounds":["1"]}}}}'
 MODULE = """HloModule jit_mask, is_scheduled=true
