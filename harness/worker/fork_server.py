@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import os
 import selectors
 import shutil
@@ -43,6 +44,7 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
     try:
         _look(control)
         try:
+            importlib.import_module("harness.worker.request_loop")  # once, for every worker that is forked
             frameworks.preload(names, tracing=tracing)
         except Exception as error:  # an import may raise anything
             _say(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})

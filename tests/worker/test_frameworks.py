@@ -137,6 +137,7 @@ def test_preloading_starts_no_thread_and_no_backend(printed, name):
 import os, sys
 from harness.worker.frameworks import base as frameworks
 frameworks.preload([sys.argv[1]])
+import harness.worker.request_loop
 print(len(os.listdir("/proc/self/task")))
 if "jax" in sys.modules:
     from jax._src import xla_bridge

@@ -107,6 +107,5 @@ def preload(names: Sequence[str], *, tracing: bool = True) -> None:
 
     What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
     """
-    importlib.import_module("harness.worker.request_loop")
     for name in names:
         importlib.import_module(f"harness.worker.frameworks.{name}_").preload(tracing=tracing)
