@@ -17,7 +17,7 @@ from harness.gate.sides.side import Side
 from harness.gate.sides.temp_folder import locked_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
-from harness.sweep.margins import Accept, accepted, margins
+from harness.sweep.margins import Accept, accepted
 from harness.sweep.project import Asked, words
 from harness.sweep.schedule import Group, Schedule, plan
 
@@ -216,14 +216,14 @@ def _deltas(asked: Asked, schedule: Schedule) -> dict[str, float]:
             raise UsageError(f"--delta {flag}: a slowdown between 0 and 100 %, as 5%")
         return {suite.name: share for suite in schedule.suites}
     config = asked.config()
-    written = {name: margins(suite).delta for name, suite in config.suites.items()}
+    written = {name: suite.gate.delta for name, suite in config.suites.items()}
     return {suite.name: written.get(suite.name) or usual for suite in schedule.suites}
 
 
 def _accepts(asked: Asked, schedule: Schedule) -> tuple[Accept, ...]:
     suites = asked.config().suites
     return tuple(
-        one for suite in schedule.suites if suite.name in suites for one in margins(suites[suite.name]).accept
+        one for suite in schedule.suites if suite.name in suites for one in suites[suite.name].gate.accept
     )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
 from harness.core.paths import PACKAGE
+from harness.core.units import parse_count
 from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
-from harness.sweep.margins import layers, margins
+from harness.sweep.margins import GateMargins, margins_of
 from harness.sweep.settings import Settings
 from harness.sweep.yaml_nodes import (
     Entry,
@@ -30,8 +31,8 @@ from harness.sweep.yaml_nodes import (
 from harness.sweep.yaml_reader import read
 
 TOP_KEYS = ("default", "defaults", "plugins", "suites")
-LATER_KEYS = ("delta", "layers", "accept")
-SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", *LATER_KEYS, *known_settings.NAMES)
+GATE_KEYS = ("delta", "accept")
+SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", "layers", *GATE_KEYS, *known_settings.NAMES)
 
 _SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -42,8 +43,8 @@ FILE = "bench.yaml"
 class SuiteConfig:
     """One suite as written. `impls` None: all of the family. `axes` holds every key that is no suite key.
 
-    `later` keeps `delta`, `layers` and `accept` for the commands that read them. `where` is the suite's
-    place; a suite that exists only because of a flag stands at that flag.
+    `gate` is what it says under `delta` and `accept`; `layers` is how often a model's step makes the call.
+    `where` is the suite's place; a suite that exists only because of a flag stands at that flag.
     """
 
     name: str
@@ -55,7 +56,8 @@ class SuiteConfig:
     modes: tuple[str, ...] = MODES[:1]
     devices: tuple[str, ...] = DEVICES[:1]
     overrides: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
-    later: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    gate: GateMargins = field(default_factory=GateMargins)
+    layers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,6 @@ def load(path: Path, home: Path | None = None) -> Config:
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
     suites = _suites(root)
-    for suite in suites.values():
-        margins(suite)  # for its errors: a typo there stops every command, not only the gate
-        layers(suite)
     defaults = _defaults(root)
     return Config(
         path=path.absolute(),
@@ -123,7 +122,8 @@ def _suite(name: str, entry: Entry) -> SuiteConfig:
         modes=tuple(sorted(modes, key=MODES.index)),
         devices=devices,
         overrides=_settings_in(keys),
-        later={key: keys[key] for key in LATER_KEYS if key in keys},
+        gate=margins_of(keys.get("delta"), keys.get("accept")),
+        layers=_parse_layers(keys["layers"]) if "layers" in keys else None,
     )
 
 
@@ -141,6 +141,16 @@ def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
         with at(raw.where):
             Settings().with_overrides({name: raw.text})
     return found
+
+
+def _parse_layers(entry: Entry) -> int:
+    """How often a model's step makes the call (`layers: 58`). UsageError for what is no positive count."""
+    raw = scalar(entry.node, "layers")
+    with at(raw.where):
+        count = parse_count(raw.text)
+        if count < 1:
+            raise ValueError(f"layers {raw.text}: must be at least 1")
+    return count
 
 
 def _defaults(root: YamlMapping) -> dict[str, Scalar]:

@@ -1,5 +1,5 @@
-"""What a suite says beyond its cases: the slowdown that a gate is to catch (`delta`), the changes it
-accepts (`accept`), and how often a model's step makes the call (`layers`).
+"""What a suite says to a gate: the slowdown that it is to catch (`delta`) and the changes that are meant
+(`accept`).
 
 delta: 5%
 accept:
@@ -12,16 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.core.errors import UsageError, nearest
 from harness.core.patterns import matches
 from harness.core.static_figures import EXACT_FIGURES
-from harness.core.units import parse_count, parse_share
+from harness.core.units import parse_share
 from harness.sweep.yaml_nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
-
-if TYPE_CHECKING:
-    from harness.sweep.config import SuiteConfig
 
 FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent")
 
@@ -37,30 +33,16 @@ class Accept:
 
 
 @dataclass(frozen=True)
-class Margins:
+class GateMargins:
     """`delta`: the smallest slowdown promised to be caught, as a share; None where the suite has none."""
 
-    delta: float | None
-    accept: tuple[Accept, ...]
+    delta: float | None = None
+    accept: tuple[Accept, ...] = ()
 
 
-def layers(suite: SuiteConfig) -> int | None:
-    """How often a model's step makes the call (`layers: 58`). UsageError for what is no positive count."""
-    entry = suite.later.get("layers")
-    if entry is None:
-        return None
-    raw = scalar(entry.node, "layers")
-    with at(raw.where):
-        count = parse_count(raw.text)
-        if count < 1:
-            raise ValueError(f"layers {raw.text}: must be at least 1")
-    return count
-
-
-def margins(suite: SuiteConfig) -> Margins:
+def margins_of(delta: Entry | None, accept: Entry | None) -> GateMargins:
     """UsageError `bench.yaml:LINE: …` for a share that is none, an unknown figure or a missing reason."""
-    delta, accept = suite.later.get("delta"), suite.later.get("accept")
-    return Margins(_share(delta) if delta else None, _accepts(accept) if accept else ())
+    return GateMargins(_share(delta) if delta else None, _accepts(accept) if accept else ())
 
 
 def accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:

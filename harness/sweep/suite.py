@@ -11,7 +11,6 @@ from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
 from harness.sweep.axes import complete, missing, parse, points
 from harness.sweep.grid import SuiteAxes
-from harness.sweep.margins import layers
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
 from harness.sweep.variants import Variant
@@ -75,7 +74,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         implementations=tuple(one.label for one in grid.variants),
         cases=tuple(cases),
         settings=_settings(grid, base, overrides),
-        layers=layers(grid.suite),
+        layers=grid.suite.layers,
     )
     return suite, skips
 

@@ -48,7 +48,8 @@ def test_a_whole_file(bench, tmp_path):
     assert list(suite.axes) == ["seq"]
     assert suite.axes["seq"].where == "bench.yaml:7"
     assert {name: raw.text for name, raw in suite.overrides.items()} == {"timeout": "5s"}
-    assert list(suite.later) == ["delta", "layers", "accept"]
+    assert (suite.gate.delta, suite.layers) == (0.05, 58)
+    assert [one.pattern for one in suite.gate.accept] == ["mask/scatter@*"]
     assert config.suites["other"].impls is None
 
 

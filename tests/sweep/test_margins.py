@@ -1,7 +1,7 @@
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep.margins import Accept, Margins, accepted, layers, margins
+from harness.sweep.margins import Accept, GateMargins, accepted
 
 CASE = "mask/scatter@batch=1,seq=4096:fwd:cpu"
 STAGED = "topk/two_stage[buckets=64,keep=2]@batch=1,seq=4096:fwd:cpu"
@@ -23,7 +23,7 @@ suites:
 def test_what_a_suite_says_to_the_gate(bench):
     suites = bench(WHOLE).suites
     staged = "topk/two_stage[buckets=64,keep=2]@*"
-    assert margins(suites["mask"]) == Margins(
+    assert suites["mask"].gate == GateMargins(
         0.05,
         (
             Accept("bench.yaml:6", "mask/scatter@*", None, "a rewrite that trades bytes for time"),
@@ -31,11 +31,11 @@ def test_what_a_suite_says_to_the_gate(bench):
             Accept("bench.yaml:9", staged, "time", "is slower for it"),
         ),
     )
-    assert margins(suites["plain"]) == Margins(None, ())
+    assert suites["plain"].gate == GateMargins()
 
 
 def test_which_figures_are_accepted(bench):
-    accepts = margins(bench(WHOLE).suites["mask"]).accept
+    accepts = bench(WHOLE).suites["mask"].gate.accept
     assert accepted(CASE, "flops", accepts) == "a rewrite that trades bytes for time"
     assert accepted(STAGED, "temp_bytes", accepts) == "keeps both stages"
     assert accepted(STAGED, "flops", accepts) is None
@@ -82,8 +82,8 @@ def test_slips_stop_the_file_from_loading(bench, lines, number, message):
 
 def test_layers_are_a_positive_count(bench):
     text = "suites:\n  mask:\n    family: mask\n    layers: {}\n"
-    assert layers(bench(text.format(58)).suites["mask"]) == 58
-    assert layers(bench("suites:\n  mask: {family: mask}\n").suites["mask"]) is None
+    assert bench(text.format(58)).suites["mask"].layers == 58
+    assert bench("suites:\n  mask: {family: mask}\n").suites["mask"].layers is None
     for wrong in ("0", "many", "[1, 2]"):
         with pytest.raises(UsageError, match=r"bench\.yaml:4: "):
             bench(text.format(wrong))
