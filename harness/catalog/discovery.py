@@ -30,6 +30,7 @@ from harness.catalog.loading import (
     implementations_in,
     line_of,
     load,
+    module_of,
     source_hash,
 )
 from harness.core.errors import SideError, UsageError, nearest
@@ -62,7 +63,7 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         file=str(file_of(family)),
         desk="torch" if "torch" in frameworks else "numpy",
         checks={check.name: check.objection for check in family.checks},
-        module=home if (home := family.workload.__module__).startswith("impls.") else source,
+        module=home if (home := module_of(family)).startswith("impls.") else source,
     )
 
 

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -65,20 +66,45 @@ def defined_twice(module: ModuleType) -> list[str]:
 
 
 def family_of(implementation: Implementation) -> Family:
-    """The family whose workload the builder annotates: it lives in the workload's own module."""
+    """The family whose workload the builder annotates."""
     workload = implementation.workload_type()
-    home = inspect.getmodule(workload)
-    for family in families_in(home) if home else []:
-        if family.workload is workload:
-            return family
+    for _, family in _declared(workload):
+        return family
     raise UsageError(
         f"{implementation.name}: no family has the workload {workload.__name__}; "
         "declare a Family beside that class"
     )
 
 
+def module_of(family: Family) -> str:
+    """The name of the module that declares a family."""
+    for module, _ in _declared(family.workload):
+        return module.__name__
+    return family.workload.__module__
+
+
+def _declared(workload: type) -> Iterator[tuple[ModuleType, Family]]:
+    """The families of a workload, each with its module."""
+    for module in _homes(workload):
+        for family in families_in(module):
+            if family.workload is workload:
+                yield module, family
+
+
+def _homes(workload: type) -> Iterator[ModuleType]:
+    """Where the family may stand: with its workload, or in the `family.py` beside a `workload.py`."""
+    own = sys.modules.get(workload.__module__)
+    if own is None:
+        return
+    yield own
+    file = Path(getattr(own, "__file__", None) or "")
+    if file.name == "workload.py" and file.with_name("family.py").is_file():
+        package = own.__name__.rpartition(".")[0]
+        yield importlib.import_module(f"{package}.family" if package else "family")
+
+
 def file_of(thing: Implementation | Family) -> Path:
-    home = thing.builder if isinstance(thing, Implementation) else thing.workload
+    home = thing.builder if isinstance(thing, Implementation) else sys.modules[module_of(thing)]
     return Path(inspect.getfile(home)).resolve()
 
 
@@ -87,12 +113,13 @@ def line_of(implementation: Implementation) -> int:
 
 
 def source_hash(implementation: Implementation, family: Family) -> str:
-    """Hash of the code an answer depends on: the variant's file, its family's own, kernels.
+    """Hash of the code an answer depends on: the variant's file, its family's and workload's, kernels.
 
     Other variants of the family do not count, so that adding one leaves old records comparable.
     """
     variant, home = file_of(implementation), file_of(family)
-    shared = {home, variant, home.parent / "reference.py"}
+    workload = Path(inspect.getfile(family.workload)).resolve()
+    shared = {home, workload, variant, home.parent / "reference.py"}
     for folder in {home.parent, variant.parent}:
         shared |= set(folder.glob("_*.py")) | set((folder / "kernels").rglob("*.py"))
     digest = hashlib.sha256()

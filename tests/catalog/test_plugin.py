@@ -26,14 +26,16 @@ def mine(w: TopkWorkload, *, keep: int = 2):
     """
 '''
 AGAIN = MINE.replace("def mine", "def other").replace("(framework", '(name="mine", framework')
-FAMILY = """
+IMPORTS = """
 from dataclasses import dataclass
 from harness import Array, Family, Semantics, axis, exact, implementation
-
+"""
+POINTS = """
 @dataclass(frozen=True)
 class Points:
     seq: int = axis()
-
+"""
+TABLE = """
 FAMILY = Family(
     name="points",
     question="?",
@@ -43,6 +45,7 @@ FAMILY = Family(
     semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
 )
 """
+FAMILY = IMPORTS + POINTS + TABLE
 USES = """
 @implementation(framework="numpy", semantics="double")
 def adds(w: Points):
@@ -99,6 +102,38 @@ def test_one_may_bring_its_own_family(read, tmp_path):
     assert list(catalog.implementations) == ["points/adds"]
     assert ([f.name for f in info.fields], info.semantics, info.desk) == (["seq"], ("double",), "numpy")
     assert info.module == str(tmp_path / "my_impls.py")
+
+
+def test_the_workload_of_its_family_may_have_a_file_of_its_own(read, tmp_path):
+    (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
+    (tmp_path / "family.py").write_text(IMPORTS + "from workload import Points" + TABLE)
+    catalog = read(IMPORTS + "from workload import Points" + USES)
+    assert list(catalog.implementations) == ["points/adds"]
+    info = catalog.families["points"]
+    assert (info.module, info.file) == (str(tmp_path / "my_impls.py"), str(tmp_path / "family.py"))
+
+
+def test_its_hash_is_that_of_family_and_workload_too(read, tmp_path):
+    def read_again():
+        return read(IMPORTS + "from workload import Points" + USES).implementations["points/adds"].hash
+
+    (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
+    (tmp_path / "family.py").write_text(IMPORTS + "from workload import Points" + TABLE)
+    first = read_again()
+    for name in ("workload.py", "family.py"):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(text + "\nx = 1\n")
+        assert read_again() != first
+        (tmp_path / name).write_text(text)
+    assert read_again() == first
+
+
+def test_a_workload_without_a_family_is_one_sentence(read, tmp_path):
+    (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
+    text = IMPORTS + "from workload import Points" + USES
+    assert "no family has the workload Points; declare a Family beside that class" in refusal(read, text)
+    (tmp_path / "family.py").write_text("FAMILY = None\n")
+    assert "no family has the workload Points" in refusal(read, text)
 
 
 def test_a_family_of_the_project_is_loaded_without_its_implementations():

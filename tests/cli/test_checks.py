@@ -57,6 +57,7 @@ def test_a_typo_names_the_nearest_check(seqsweep):
 
 
 def test_a_run_makes_no_checks(seqsweep):
+    """Of a family that stands in one file, from its workload to its implementations."""
     words = ("--family", "doubled", "--seq", "8", "--plugin", PLUGIN, "--budget", "10ms", "--json")
     said = seqsweep("run", *words, "--impl", "added")
     assert said.code == 0

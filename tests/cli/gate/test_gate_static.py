@@ -239,3 +239,25 @@ def test_a_plugin_in_a_repository_of_its_own_is_the_one_that_is_checked_out(
     unknown = gate(project, "points", "--static", "--against", "git:of-project")
     assert unknown.code == 2
     assert f'{kernels.folder} knows no commit "of-project"' in unknown.err
+
+
+def test_a_commit_from_before_workloads_had_files_of_their_own(gate, repositories, plugin_of):
+    """One file with workload, family and implementation, against three with the same code."""
+    text = plugin_of(same=("jax", ADDS))
+    head, rest = text.split("@dataclass")
+    workload, rest = rest.split("FAMILY =")
+    table, variant = rest.split("@implementation")
+    brought = f"{head}from workload import Points\n"
+    project = repositories("layouts")
+    bench = "plugins: [kernels.py]\nsuites:\n  points: {family: points, seq: [64, 128], impls: [same]}\n"
+    project.commit({"bench.yaml": bench, "kernels.py": text, ".gitignore": "results/\n"}, "old")
+    project.write(
+        {
+            "workload.py": f"{head}@dataclass{workload}",
+            "family.py": f"{brought}FAMILY ={table}",
+            "kernels.py": f"{brought}\n\n@implementation{variant}",
+        }
+    )
+    said = gate(project, "--static", "--against", "git:old", "--json")
+    assert said.code == 0, said.err
+    assert [case["verdict"] for case in said.json["cases"]] == ["unchanged"] * 2

@@ -31,6 +31,11 @@ FAMILY = Family(
 """
 
 
+CLASS = FAMILY[FAMILY.index("@dataclass") : FAMILY.index("FAMILY =")]
+WORKLOAD = f"from dataclasses import dataclass\nfrom harness import axis\n\n{CLASS}"
+TABLE = FAMILY.replace(CLASS, "from .workload import Points\n\n")
+
+
 def variant(name, sentence="", home="from .family import Points"):
     return f'''
 from harness import implementation

@@ -8,7 +8,7 @@ from harness.core.case import Case
 from harness.core.errors import SideError, UsageError
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.matching import counterpart
-from tests.gate.sides.conftest import plugin, variant
+from tests.gate.sides.conftest import TABLE, WORKLOAD, plugin, variant
 
 ADDS = Case.of("points/adds", {}, {"seq": 8})
 
@@ -35,6 +35,19 @@ def test_the_base_is_the_committed_code_under_this_harness(project, candidate, b
         assert base.side.says == f"git:{head} (HEAD, without what is not committed)"
         assert (base.side.name, base.side.interpreter) == ("base", sys.executable)
     assert not Path(tree).exists()
+
+
+def test_a_workload_may_have_a_file_of_its_own_on_one_side(project, candidate, based):
+    """As against every commit from before the families' workloads had one."""
+    own = {"impls/points/workload.py": WORKLOAD, "impls/points/family.py": TABLE}
+    project.write({**own, "impls/points/adds.py": variant("adds", home="from .workload import Points")})
+    side = candidate()
+    with based("git:HEAD", side) as base:
+        old, new = (one.catalog.families["points"] for one in (base.side, side))
+        assert (old.module, new.module) == ("impls.points.family", "impls.points.family")
+        assert (old.fields, old.semantics) == (new.fields, new.semantics)
+        assert new.file == str(project.folder / "impls/points/family.py")
+        assert counterpart(ADDS, side, base.side) == ADDS
 
 
 def test_a_harness_of_the_base_is_not_the_one_that_runs(project, candidate, based):
