@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .reference import block_scores, by_sequence, group_scores, refuse
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 DEVIATIONS = 6
 OTHER_ROUNDINGS = 4  # the scale, two divisions by a count, storing the score

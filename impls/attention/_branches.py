@@ -13,7 +13,7 @@ from functools import partial
 from math import gcd
 from typing import Any
 
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many keys in vain
 

@@ -7,7 +7,6 @@ Where a semantics is defined with it, as MSLK's are, the check is a property: it
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from harness import Check
 
@@ -33,9 +32,7 @@ from ._checks_selection import (
     unique_selected,
     window_width,
 )
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 FORMULA = ("nsa_mslk", "nsa_mslk_sparse_compressed")
 UPSTREAM = ("nsa_mslk_upstream",)

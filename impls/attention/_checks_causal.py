@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Judgement, Trial, cast
 
 from ._checks_probe import SELECTED, SLACK, WINDOW, probe, solved, wide
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 TOKENS = ("q", "k", "v")
 INDEXER = ("index_q", "index_k", "index_w")

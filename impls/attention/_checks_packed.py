@@ -8,6 +8,7 @@ from typing import Any
 
 from harness import Judgement, Trial, cast
 
+from ._bounds import GRADIENT
 from ._checks_probe import SELECTED, SLACK, allowed, apart, drawn, only, probe, solved, wide
 
 LENGTHS = (1, 15, 255, 257, 500)  # around nothing, a short block, and the published tile of 256
@@ -59,8 +60,6 @@ def varlen_equals_per_sequence(trial: Trial) -> Judgement:
 def varlen_gradients_apart(trial: Trial) -> Judgement:
     """The pullback of each sequence, unmoved by the other ones' contents; and none is left at zero."""
     import numpy as np
-
-    from .family import GRADIENT
 
     w = trial.workload
     segment = np.searchsorted(trial.inputs["cu_seqlens"][1:], np.arange(w.seq), side="right")

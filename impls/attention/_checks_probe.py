@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Trial, cast
 
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from ._bounds import FORWARD
+from ._inputs import shapes
+from .workload import AttentionWorkload
 
 LONGEST = 4096  # of a case that checks call; longer ones show nothing more and cost seconds a call
 BLOCK = 128  # the largest block of a probe: that of the kernels under MSLK's
@@ -69,8 +70,6 @@ def wide(x: Any) -> Any:
 def given(w: AttentionWorkload, **arrays: Any) -> dict[str, Any]:
     """Inputs of a workload: each array stretched to its shape and rounded to its dtype."""
     import numpy as np
-
-    from .family import shapes
 
     forms: Any = shapes(w)
     made = {name: np.ascontiguousarray(np.broadcast_to(x, forms[name].shape)) for name, x in arrays.items()}
@@ -147,6 +146,4 @@ def apart(one: Any, other: Any) -> float:
 
 def allowed(w: AttentionWorkload) -> float:
     """How far two forward results may lie apart: each is as far as the contract allows from one answer."""
-    from .family import FORWARD
-
     return 2 * FORWARD[w.dtype]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Judgement, Trial, leaves
 
@@ -25,9 +25,7 @@ from ._checks_probe import (
     solved,
     weights,
 )
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 GROUPED = {"compressed_block": 2, "compressed_selected": 3}  # the first tile of a probe sees two groups
 FEW = 5  # blocks of a probe that selects nothing of interest

@@ -15,12 +15,10 @@ one per cent above these. For sparse compression it also counts means that lie a
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from harness import Array, Cost
 
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 KERNEL_BLOCK = 128
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 def index_scores(w: AttentionWorkload, first: int, index_q: Any, index_k: Any, index_w: Any) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .family import AttentionWorkload
-from .reference_lists import KERNEL_BLOCK
+from ._inputs import KERNEL_BLOCK
+from .workload import AttentionWorkload
 
 
 def merged(w: AttentionWorkload, picks: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 
 from harness import Unsupported
 
-from .family import AttentionWorkload
 from .reference import refuse
+from .workload import AttentionWorkload
 
 
 def attention(w: AttentionWorkload) -> Callable[..., Any]:

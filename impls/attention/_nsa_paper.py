@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ._packed import packed
-from .family import AttentionWorkload
 from .reference_paper import lengths, refuse_paper
+from .workload import AttentionWorkload
 
 STEP_BYTES = 256 << 20
 STEP_QUERIES = 256

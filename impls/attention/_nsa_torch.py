@@ -20,11 +20,12 @@ from typing import Any
 
 from harness import Unsupported
 
+from ._bounds import BYTES
 from ._branches import block_means, compressed, filled, gathered, table, window
 from ._packed import packed
 from ._stage import in_stage
-from .family import BYTES, AttentionWorkload
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
+from .workload import AttentionWorkload
 
 STEP_BYTES = 512 << 20
 STEP_TILES = 8

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from harness import Unsupported
 
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 WHAT = {"attention": "takes queries and keys", "block_lists": "makes lists of picks"}
 

@@ -6,7 +6,7 @@ Packed sequences are attended one after the other; where they begin is read on t
 from harness import implementation
 
 from ._stage import in_stage
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="dense")

@@ -9,7 +9,7 @@ from harness import Unsupported, implementation
 
 from ._packed import packed
 from ._stage import in_stage
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="dense")

@@ -11,7 +11,7 @@ import shutil
 from harness import Unsupported, implementation
 
 from ._stage import in_stage
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="dense")

@@ -8,7 +8,7 @@ are one more mask, which lets no work be skipped.
 from harness import Unsupported, implementation
 
 from ._stage import in_stage
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="jax", semantics="dense")

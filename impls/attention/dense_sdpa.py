@@ -10,7 +10,7 @@ from harness import Unsupported, implementation
 
 from ._packed import packed
 from ._stage import in_stage
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 INSTEAD = "use backend=math, another dtype or attention/dense, where torch chooses"
 

@@ -8,8 +8,8 @@ place. A backward computes each chunk again from its inputs and its picks.
 from harness import implementation
 
 from ._dsa import index_scores, picked_tokens
-from .family import AttentionWorkload
 from .reference_dsa import refuse_dsa
+from .workload import AttentionWorkload
 
 STEP_BYTES = 256 << 20
 STEP_QUERIES = 256

@@ -7,8 +7,8 @@ nothing saved by picking (prefill in DeepSeek-V3.2-Exp's own inference code is o
 from harness import implementation
 
 from ._dsa import index_scores, picked_tokens
-from .family import AttentionWorkload
 from .reference_dsa import refuse_dsa
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="dsa")

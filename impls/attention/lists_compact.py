@@ -8,8 +8,8 @@ from harness import implementation
 
 from ._lists import expanded, merged
 from ._stage import in_stage
-from .family import AttentionWorkload
 from .reference_lists import KERNEL_BLOCK, width
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="block_lists")

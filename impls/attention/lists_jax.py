@@ -3,8 +3,8 @@
 from harness import implementation
 
 from ._stage import in_stage
-from .family import AttentionWorkload
 from .reference_lists import KERNEL_BLOCK, width
+from .workload import AttentionWorkload
 
 
 @implementation(framework="jax", semantics="block_lists")

@@ -9,8 +9,8 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
-from .family import AttentionWorkload
 from .reference_paper import refuse_paper
+from .workload import AttentionWorkload
 
 GROUP = 16  # the smallest side of a Triton product
 

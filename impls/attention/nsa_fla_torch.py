@@ -7,7 +7,7 @@ query's probabilities of whole blocks select among them (flash-linear-attention,
 from harness import implementation
 
 from ._nsa_paper import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_fla")

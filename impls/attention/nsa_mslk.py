@@ -7,7 +7,7 @@ nothing is attended beside the selected blocks, and the window counts the query'
 from harness import implementation
 
 from ._nsa_torch import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk")

@@ -7,7 +7,7 @@ one, its temporary memory is whole.
 from harness import implementation
 
 from ._nsa_jax import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="jax", semantics="nsa_mslk")

@@ -7,7 +7,7 @@ Of groups of 128 block means the 16 of highest mean score are read (`num_cmp_sel
 from harness import implementation
 
 from ._nsa_torch import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk_sparse_compressed")

@@ -7,7 +7,7 @@ count block 0 again for missing picks where `block` is 128 or more, and window +
 from harness import implementation
 
 from ._nsa_torch import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk_upstream")

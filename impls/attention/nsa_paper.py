@@ -9,7 +9,7 @@ keys of its own: for each some 1000, whatever the sequence. Means stand in for t
 from harness import implementation
 
 from ._nsa_paper import attention
-from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_paper")

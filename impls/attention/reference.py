@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
 from ._stage import in_stage
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 SCORES = 1 << 23  # scores of a block of rows: 64 MiB in f64
 

@@ -16,15 +16,13 @@ over heads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
 from ._stage import in_stage
 from .reference import attend, by_blocks
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 DEVIATIONS = 6
 OTHER_ROUNDINGS = 4  # the weight, its scale, their product, storing the score

@@ -9,16 +9,13 @@ in int32. What stands behind the count, and how much of it, is never read and ne
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness import Array, Contract, Cost, Evidence, Judgement, Shapes, Unsupported, exact
+from harness import Contract, Cost, Evidence, Judgement, exact
 
+from ._inputs import KERNEL_BLOCK
 from ._stage import in_stage
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
-
-KERNEL_BLOCK = 128
+from .workload import AttentionWorkload
 
 
 def lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
@@ -53,42 +50,6 @@ def _from(first: int, last: int) -> range:
 def width(w: AttentionWorkload) -> int:
     """As many blocks as a list can need: those of all picks, or all there are."""
     return min(w.selected * max(1, w.block // KERNEL_BLOCK), -(-w.seq // KERNEL_BLOCK))
-
-
-def shapes_of_lists(w: AttentionWorkload) -> Shapes:
-    """Raises :class:`Unsupported` for what the stage does not define, naming the field."""
-    if not w.causal:
-        raise Unsupported("causal=false: picks are those of causal selection; use causal=true")
-    if w.varlen:
-        raise Unsupported("varlen=true: lists are made for one sequence; use varlen=false")
-    if w.seq % w.block:
-        raise Unsupported(f"seq {w.seq} is no multiple of block {w.block}; choose one that is")
-    if w.block % KERNEL_BLOCK and KERNEL_BLOCK % w.block:
-        raise Unsupported(f"block {w.block} and the kernel's 128 share no edges; use a multiple or a divisor")
-    return {"picks": Array((w.batch, w.heads, -(-w.seq // w.tile), w.selected), "i32")}
-
-
-def draw_picks(w: AttentionWorkload, rng: Any) -> Any:
-    """Distinct blocks that begin before their tile's end, each choice as likely as any other; sorted.
-
-    A tile that sees fewer than `selected` picks them all, and 0 for the rest (Floyd's sampling:
-    a number that is taken already makes way for the largest one of the step).
-    """
-    import numpy as np
-
-    shape = shapes_of_lists(w)["picks"]
-    assert isinstance(shape, Array)
-    ends = np.minimum(np.arange(1, shape.shape[2] + 1) * w.tile, w.seq)
-    seen = -(-ends // w.block)
-    picks = np.full(shape.shape, -1, np.int32)
-    for i in range(w.selected):
-        last = np.maximum(seen - w.selected + i, -1)
-        drawn = np.floor(rng.random(shape.shape[:3]) * (last + 1)).astype(np.int32)
-        taken = (picks[..., :i] == drawn[..., None]).any(-1)
-        picks[..., i] = np.where(taken, last, drawn)
-    few = np.arange(w.selected)
-    picks = np.where(seen[:, None] < w.selected, np.where(few < seen[:, None], few, 0), picks)
-    return np.sort(picks, -1).astype(np.int32)
 
 
 def lists_cost(w: AttentionWorkload) -> Cost:

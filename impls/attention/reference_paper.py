@@ -22,15 +22,13 @@ that is one thing unless another block has all of a query's probability, to the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
 from ._stage import in_stage
 from .reference import SCORES, attend, by_sequence, products
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 FORCED = 3  # the first block, the query's own, the one before it
 DEVIATIONS = 6

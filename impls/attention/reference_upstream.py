@@ -17,14 +17,12 @@ has two, one that drops a tail and one that fills it with zeros, and so none to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
 from .reference import attend, block_means, block_scores, by_blocks, per_sequence, products, refuse
-
-if TYPE_CHECKING:
-    from .family import AttentionWorkload
+from .workload import AttentionWorkload
 
 KERNEL_BLOCK = 128
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
-if TYPE_CHECKING:
-    from .family import MaskWorkload
+from .workload import MaskWorkload
 
 
 def need_head(w: MaskWorkload) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import WORD
+from .workload import MaskWorkload
 
 
 def fails(_: MaskWorkload, options: Mapping[str, Any]) -> dict[str, str]:

@@ -9,8 +9,8 @@ index outside the row opens nothing.
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import BLOCK
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="blocks")

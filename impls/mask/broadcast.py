@@ -7,8 +7,8 @@ the row equals no column and opens nothing.
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -8,8 +8,8 @@ opens nothing.
 
 from harness import Unsupported, implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -22,35 +22,17 @@ left open to choice is which of the visible columns that tie at the cutoff are k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast, exact, tolerance
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, exact, tolerance
 
 from ._checks import CHECKS
 from ._contracts import opened
 from .reference import attended, blocks, closed, masked_again, packed, selected, threshold, top, visible
+from .workload import MaskWorkload
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2}
 ATTENDED = {"f64": 1e-10, "f32": 1e-5, "bf16": 2 * 2**-8}
-
-
-@dataclass(frozen=True)
-class MaskWorkload:
-    """`rows` queries each select `topk` of `seq` columns; `dtype` is that of scores and mask.
-
-    `head_dim` is the width of queries, keys and values for attention under the mask; at 0, the
-    default, there are none. `causal` spreads the queries evenly over the columns, the last at the end,
-    and hides from each what lies behind it.
-    """
-
-    batch: int = axis(1)
-    rows: int = axis(128)
-    seq: int = axis()
-    topk: int = axis(2048)
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
-    head_dim: int = axis(0, minimum=0, later=True)
-    causal: bool = axis(False, later=True)
 
 
 def shapes(w: MaskWorkload) -> Shapes:

@@ -10,7 +10,7 @@ gathers NaN.
 from harness import implementation
 
 from ._masked_attention import need_head, products, softmax
-from .family import MaskWorkload
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="attended")

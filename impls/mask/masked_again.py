@@ -12,12 +12,12 @@ from typing import Literal
 from harness import Unsupported, implementation
 
 from .broadcast import broadcast
-from .family import MaskWorkload
 from .reference import closed, last_visible
 from .scatter import scatter
 from .scatter_flat import scatter_flat
 from .threshold_exactk import threshold_exactk
 from .threshold_raw import threshold_raw
+from .workload import MaskWorkload
 
 INDEXED = {"broadcast": broadcast, "scatter": scatter, "scatter_flat": scatter_flat}
 SCORED = {"threshold_exactk": threshold_exactk, "threshold_raw": threshold_raw}

@@ -7,8 +7,8 @@ prefill go this way. Duplicates and indices outside the row are as scatter has t
 from harness import implementation
 
 from ._masked_attention import need_head, products, softmax
-from .family import MaskWorkload
 from .scatter import scatter
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="attended")

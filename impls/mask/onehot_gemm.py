@@ -10,8 +10,8 @@ index outside the row opens nothing. The trick is that of one-hot embedding look
 
 from harness import Unsupported, implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import cast
 
-if TYPE_CHECKING:
-    from .family import MaskWorkload
+from .workload import MaskWorkload
 
 FLOAT32_MAX = float.fromhex("0x1.fffffep127")
 WORD = 32  # columns in a word of `packed`

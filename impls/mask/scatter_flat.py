@@ -7,8 +7,8 @@ what points past the last row is dropped.
 
 from harness import Unsupported, implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

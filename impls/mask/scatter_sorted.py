@@ -9,8 +9,8 @@ does, XLA promises no result. The form is MaxText #4261's with the hints of `jax
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -8,8 +8,8 @@ keeps one column fewer.
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -7,8 +7,8 @@ cutoff is itself a masked score, until the causal mask is added again. Hence a s
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="jax", semantics="threshold")

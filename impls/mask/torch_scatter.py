@@ -8,8 +8,8 @@ on a GPU it ends the process.
 
 from harness import implementation
 
-from .family import MaskWorkload
 from .reference import closed
+from .workload import MaskWorkload
 
 
 @implementation(framework="torch", semantics="exact")

@@ -11,12 +11,11 @@ way back, each with a forward's error, and is allowed twice as much.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Contract, Evidence, Judgement, tolerance
 
-if TYPE_CHECKING:
-    from .family import MlaWorkload
+from .workload import MlaWorkload
 
 FORWARD = {"f64": 1e-10, "f32": 2e-5, "bf16": 5.12 * 2**-8, "f16": 5.12 * 2**-11}
 GRADIENT = {dtype: 2 * bound for dtype, bound in FORWARD.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Check, Judgement, Trial, Unsupported, leaves
 
@@ -17,9 +17,7 @@ from ._bounds import FORWARD, growth, near
 from ._checks_probe import SWITCH, asked, given, referee, rows_of, together, wide
 from ._inputs import both_forms, inputs, plain
 from .reference import dequantised, latents
-
-if TYPE_CHECKING:
-    from .family import MlaWorkload
+from .workload import MlaWorkload
 
 
 def _equivalence(trial: Trial) -> Judgement:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Judgement, Trial, cast
 
 from ._inputs import cache, frequencies
 from .reference import dense, dequantised
-
-if TYPE_CHECKING:
-    from .family import MlaWorkload
+from .workload import MlaWorkload
 
 SWITCH = 256  # new tokens up to which #684 takes another path
 ROWS = 12

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
-if TYPE_CHECKING:
-    from .family import Config, MlaWorkload
+from .workload import Config, MlaWorkload
 
 ROPE_BASE = 10000.0
 BLOCK = 128  # rows and columns of a quantised weight that share one scale

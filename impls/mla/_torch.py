@@ -11,7 +11,7 @@ from typing import Any
 from harness import Unsupported
 
 from ._inputs import BLOCK
-from .family import MlaWorkload
+from .workload import MlaWorkload
 
 EPSILON = 1e-6
 

@@ -9,8 +9,9 @@ from operator import add
 
 from harness import implementation
 
+from ._cost import keeps_latents
 from ._torch import dequantised, forward_only, future, latents, probabilities, queries
-from .family import MlaWorkload, keeps_latents
+from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_latents)

@@ -9,8 +9,9 @@ from operator import add
 
 from harness import implementation
 
+from ._cost import keeps_latents
 from ._jax import OF_DECODE, dequantised, forward_only, latents, linear, probabilities, product, queries
-from .family import MlaWorkload, keeps_latents
+from .workload import MlaWorkload
 
 
 @implementation(framework="jax", semantics="dense", facts=keeps_latents)

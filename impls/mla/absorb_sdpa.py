@@ -11,8 +11,9 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 
 from harness import implementation
 
+from ._cost import keeps_latents
 from ._torch import dequantised, forward_only, latents, queries
-from .family import MlaWorkload, keeps_latents
+from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_latents)

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from harness import Unsupported, implementation
 
+from ._cost import keeps_heads
 from ._torch import dequantised, keys_values, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 
 def raises(_: MlaWorkload, options: Mapping[str, Any]) -> dict[str, str]:

@@ -13,9 +13,10 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from . import naive as standard
+from ._cost import BYTES, keeps_heads
 from ._torch import dequantised, keys_values, probabilities, queries
-from .family import BYTES, MlaWorkload, keeps_heads
 from .fast_path import LONGEST
+from .workload import MlaWorkload
 
 
 def taken(w: MlaWorkload) -> bool:

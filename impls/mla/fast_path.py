@@ -12,8 +12,9 @@ from typing import Any
 from harness import implementation
 
 from . import naive as standard
+from ._cost import keeps_heads
 from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 LONGEST = 256
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from harness import Unsupported, implementation
 
+from ._cost import keeps_heads
 from ._torch import dequantised, forward_only, keys_values, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 BLOCK = 128
 

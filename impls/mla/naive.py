@@ -8,8 +8,9 @@ from operator import add
 
 from harness import implementation
 
+from ._cost import keeps_heads
 from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_heads)

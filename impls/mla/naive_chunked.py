@@ -9,8 +9,9 @@ Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never 
 
 from harness import Unsupported, implementation
 
+from ._cost import keeps_heads
 from ._torch import dequantised, keys_values, probabilities, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_heads)

@@ -10,8 +10,9 @@ from operator import add
 
 from harness import implementation
 
+from ._cost import keeps_heads
 from ._jax import OF_DECODE, dequantised, forward_only, keys_values, linear, probabilities, product, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 
 @implementation(framework="jax", semantics="dense", facts=keeps_heads)

@@ -12,8 +12,9 @@ from typing import Literal
 
 from harness import Unsupported, implementation
 
+from ._cost import keeps_heads
 from ._torch import dequantised, forward_only, keys_values, queries
-from .family import MlaWorkload, keeps_heads
+from .workload import MlaWorkload
 
 
 @implementation(framework="torch", semantics="dense", facts=keeps_heads)

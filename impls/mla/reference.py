@@ -6,12 +6,11 @@ A decode's reference reads the latents; the cached keys and values are the same 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Unsupported
 
-if TYPE_CHECKING:
-    from .family import MlaWorkload
+from .workload import MlaWorkload
 
 EPSILON = 1e-6
 KEYS = 1 << 24  # numbers in a block of heads' keys and values: 128 MiB in f64

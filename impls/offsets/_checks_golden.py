@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .reference import zero_empty
-
-if TYPE_CHECKING:
-    from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 SEQ = 16
 """Tokens of every row; shorter ones are padded."""

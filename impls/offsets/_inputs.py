@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 LEAST_TOKENS = 4
 """Of a segment with its padding."""

@@ -7,7 +7,8 @@ self-attention, wrong for a query shorter than its keys, an absent segment or a 
 from harness import implementation
 
 from ._lengths import tail
-from .family import OffsetsWorkload, counted, partnerless
+from .family import counted, partnerless
+from .workload import OffsetsWorkload
 
 
 @implementation(

@@ -7,7 +7,8 @@ place 0 anyway, so the compaction is work for nothing. Ignores positions and the
 from harness import implementation
 
 from ._lengths import offsets_of
-from .family import OffsetsWorkload, counted, partnerless
+from .family import counted, partnerless
+from .workload import OffsetsWorkload
 
 
 @implementation(

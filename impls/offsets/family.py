@@ -13,26 +13,14 @@ TransformerEngine's (window − 1, 0).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, exact
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact
 
 from ._checks import CHECKS
 from ._inputs import LEAST_TOKENS, inputs
 from .reference import pairwise, zero_empty
-
-
-@dataclass(frozen=True)
-class OffsetsWorkload:
-    """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only."""
-
-    batch: int = axis(1)
-    seq: int = axis()
-    max_segments: int = axis(16)
-    kind: str = axis("causal", choices=("causal", "bottom_right", "padding", "sliding"))
-    layout: str = axis("self", choices=("self", "cross", "absent", "intra_padding", "striped"))
-    window: int = axis(4096, later=True)
+from .workload import OffsetsWorkload
 
 
 def shapes(w: OffsetsWorkload) -> Shapes:

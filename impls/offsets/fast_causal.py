@@ -18,7 +18,7 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from ._lengths import tail
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 def more_to_trim(w: OffsetsWorkload) -> bool:

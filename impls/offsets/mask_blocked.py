@@ -8,7 +8,7 @@ before where `tile` does not divide seq, which a maximum does not mind.
 from harness import Unsupported, implementation
 
 from ._lengths import left_in_run, tail
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 @implementation(framework="jax", semantics="exact")

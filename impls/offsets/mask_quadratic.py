@@ -7,7 +7,7 @@ there, four bytes a pair, wherever the compiler does not fuse both reductions in
 from harness import implementation
 
 from ._lengths import left_in_run, tail
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 @implementation(framework="jax", semantics="exact")

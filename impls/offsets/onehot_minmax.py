@@ -14,7 +14,7 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from ._lengths import left_in_run, tail
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 def fills(w: OffsetsWorkload, _: Mapping[str, Any]) -> dict[str, str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 BLOCK = 1024
 

@@ -15,7 +15,7 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from ._run_starts import LANES, boundaries, first_at_least
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 def most_runs(w: OffsetsWorkload) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 
 from harness import implementation
 
-from .family import OffsetsWorkload, counted, partnerless
+from .family import counted, partnerless
+from .workload import OffsetsWorkload
 
 
 def one_start_an_id(w: OffsetsWorkload, options: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ Ids must not exceed seq: a row numbered from 1 holds no more segments than token
 from harness import Unsupported, implementation
 
 from ._lengths import left_in_run, tail
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 @implementation(framework="jax", semantics="exact")

@@ -8,7 +8,7 @@ in O(T log T). Lengths and starts are the runs that remain, row by row: their nu
 
 from harness import implementation
 
-from .family import OffsetsWorkload
+from .workload import OffsetsWorkload
 
 
 @implementation(framework="torch", semantics="exact")

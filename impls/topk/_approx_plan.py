@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, log, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._expected_recall import expected_recall
-
-if TYPE_CHECKING:
-    from .family import TopkWorkload
+from .workload import TopkWorkload
 
 TILE, FLAT_TILE = 128, 1024  # what candidates are a multiple of; the second for scores of one dimension
 FIRST_STAGE = "PartialReduce"  # the call that a TPU's program holds where it approximates

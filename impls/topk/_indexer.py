@@ -15,12 +15,11 @@ terms x, in whatever order, is about |Σx| + ‖x‖₂ at most, so a sum has an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness import Array, Cost, Shapes, Sharding, Unsupported, cast
 
-if TYPE_CHECKING:
-    from .family import TopkWorkload
+from .workload import TopkWorkload
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 OTHER_ROUNDINGS = 4  # the weight, its scale, their product, storing the score

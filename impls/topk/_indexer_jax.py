@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 def index_scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .family import TopkWorkload
+from .workload import TopkWorkload
 
 WORDS = {"f64": "u8", "f32": "u4", "bf16": "u4", "f16": "u2"}
 KEYS = {"f64": "f8", "f32": "f4", "bf16": "f4", "f16": "f2"}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from harness import Unsupported
 
-if TYPE_CHECKING:
-    from .family import TopkWorkload
+from .workload import TopkWorkload
 
 WHAT = {"select": "takes scores", "indexer": "takes an indexer's queries, keys and weights"}
 

@@ -8,7 +8,7 @@ groups that meet the target would hold one score each, as at seq 65536, topk 204
 from harness import implementation
 
 from ._approx_plan import told
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: told(w, static))

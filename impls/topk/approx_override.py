@@ -10,7 +10,7 @@ sorts, and the candidates are the shard's largest: the recall is 1 wherever a sh
 from harness import Unsupported, implementation
 
 from ._approx_plan import told
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(

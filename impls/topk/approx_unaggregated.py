@@ -9,7 +9,7 @@ many, but the row's largest, by a sort or a top-k: the recall is 1 for any targe
 from harness import implementation
 
 from ._approx_plan import told
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: told(w, static))

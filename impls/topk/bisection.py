@@ -9,7 +9,7 @@ at the cutoff fill up in the order of their index. It reads the row once a bit: 
 from harness import implementation
 
 from ._sort_keys import sortable, take_above
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="exact")

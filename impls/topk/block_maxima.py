@@ -9,7 +9,7 @@ maxima themselves; keeping their blocks is what makes it exact.
 
 from harness import Unsupported, implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 def count(w: TopkWorkload, block: int) -> int:

@@ -9,7 +9,7 @@ through maxima once more. Both libraries look at the same memory.
 from harness import Unsupported, implementation
 
 from .block_maxima import count
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 AGAIN = 8  # candidates that share a second maximum
 

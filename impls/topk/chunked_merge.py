@@ -8,7 +8,7 @@ k-selection, arXiv 1702.08734, merges per-thread queues). Equal scores come as `
 
 from harness import Unsupported, implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="exact")

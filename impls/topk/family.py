@@ -11,10 +11,9 @@ The defaults are #4243's: selection 2048, recall 0.95, 128 of its 1024 rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, axis, cast
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast
 
 from ._checks import CHECKS
 from ._contracts import EXACT, RECALL
@@ -22,31 +21,11 @@ from ._contracts_indexer import EXACT_SCORED, RECALL_SCORED
 from ._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
 from ._stage import only
 from .reference import indexed, largest
+from .workload import DISTRIBUTIONS, TopkWorkload
+
+__all__ = ["DISTRIBUTIONS", "FAMILY", "TopkWorkload", "cost", "inputs", "shapes"]
 
 PERIOD = 2048
-DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal", "narrow")
-
-
-@dataclass(frozen=True)
-class TopkWorkload:
-    """`rows` queries with `seq` scores each; `recall` is judged in the semantics of that name only.
-
-    In stage `indexer` the scores are those of `heads` indexer heads of width `head_dim`, and rows and
-    keys may lie on `devices` devices in a line called `axis`: `rows` and `seq` are those of all together.
-    """
-
-    batch: int = axis(1)
-    rows: int = axis(128)
-    seq: int = axis()
-    topk: int = axis(2048)
-    recall: float = axis(0.95)
-    distribution: str = axis("iid", choices=DISTRIBUTIONS)
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
-    stage: str = axis("select", choices=("select", "indexer"), later=True)
-    heads: int = axis(64, later=True)
-    head_dim: int = axis(128, later=True)
-    devices: int = axis(1, later=True)
-    axis: str = axis("context", choices=("context",), later=True)  # last: from here on the name is this
 
 
 def shapes(w: TopkWorkload) -> Shapes:

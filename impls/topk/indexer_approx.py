@@ -9,7 +9,7 @@ from harness import implementation
 
 from ._approx_plan import told
 from ._indexer_jax import index_scores
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(

@@ -7,7 +7,7 @@ The scores stand in memory, [batch, rows, seq] in f32, made head by head in a lo
 from harness import implementation
 
 from ._indexer_jax import index_scores
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="indexer")

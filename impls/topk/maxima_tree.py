@@ -9,7 +9,7 @@ passed over in maxima: it is selected only where its group is. Groups are column
 
 from harness import Unsupported, implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 ROOM = 8  # scores of the topmost level for each that is selected: with fewer, nearly every group is kept
 

@@ -8,7 +8,7 @@ bytes where all are equal (RadiK, arXiv 2501.14336). What is left at the end fil
 from harness import implementation
 
 from ._radix import selection
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="numpy", semantics="exact")

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from harness import Unsupported, implementation
 
 from ._radix import selection
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 NORMAL = NormalDist()
 SIGMAS = 8

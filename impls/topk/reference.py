@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._indexer import scores_of
-
-if TYPE_CHECKING:
-    from .family import TopkWorkload
+from .workload import TopkWorkload
 
 STEP_ROWS = 64  # of scores that exist at a time where they are computed
 

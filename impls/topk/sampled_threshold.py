@@ -12,7 +12,7 @@ from itertools import pairwise
 from harness import implementation
 
 from ._sample_threshold import guess, positions
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and their memory is used again
 

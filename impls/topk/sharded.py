@@ -8,7 +8,7 @@ Exact, and equal scores come as `lax.top_k` has them.
 
 from harness import Unsupported, implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="exact")

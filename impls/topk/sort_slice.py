@@ -6,7 +6,7 @@ The plainest exact answer, O(n log n) whatever k is. It is what `lax.top_k` and,
 
 from harness import implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="jax", semantics="exact")

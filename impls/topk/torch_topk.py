@@ -2,7 +2,7 @@
 
 from harness import implementation
 
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 
 @implementation(framework="torch", semantics="exact")

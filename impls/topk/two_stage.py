@@ -9,7 +9,7 @@ few of them, and most are lost.
 from harness import Unsupported, implementation
 
 from ._expected_recall import expected_recall
-from .family import TopkWorkload
+from .workload import TopkWorkload
 
 MOST_KEPT = 16  # of a bucket; beyond, inserting one by one is slower than sorting
 

@@ -1,0 +1,25 @@
+"""The workload of a mask: rows of columns, and how many of them are selected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness import axis
+
+
+@dataclass(frozen=True)
+class MaskWorkload:
+    """`rows` queries each select `topk` of `seq` columns; `dtype` is that of scores and mask.
+
+    `head_dim` is the width of queries, keys and values for attention under the mask; at 0, the
+    default, there are none. `causal` spreads the queries evenly over the columns, the last at the end,
+    and hides from each what lies behind it.
+    """
+
+    batch: int = axis(1)
+    rows: int = axis(128)
+    seq: int = axis()
+    topk: int = axis(2048)
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+    head_dim: int = axis(0, minimum=0, later=True)
+    causal: bool = axis(False, later=True)

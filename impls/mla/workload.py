@@ -1,0 +1,71 @@
+"""The workload of multi-head latent attention, and the widths of the models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from harness import axis
+
+EXTENSION = 40  # how many times longer upstream's extended context is
+
+
+@dataclass(frozen=True)
+class Config:
+    """Widths of a model: `dim` of a token, and per head `nope` + `rope` of a key and `v` of a value."""
+
+    dim: int
+    heads: int
+    q_lora: int
+    kv_lora: int
+    nope: int = 128
+    rope: int = 64
+    v: int = 128
+
+
+CONFIGS = {"small": Config(2048, 16, 0, 512), "v3": Config(7168, 128, 1536, 512)}
+
+
+@dataclass(frozen=True)
+class MlaWorkload:
+    """In `prefill` attention over `seq` new tokens; in `decode` one new token after `seq` cached ones.
+
+    `causal` closes later tokens to a prefill's queries; the one token of a decode is the last anyway.
+    `q_lora` gives queries a latent of their own, or none, whatever the configuration says; `nope`,
+    `rope` and `v` above 0 replace its widths per head. `mscale` multiplies scores by m², with
+    m = 0.1·ln 40 + 1 for a context extended 40 times. Tokens are `input_scale` times normal ones.
+    Under `weights=fp8_block` linear weights are float8_e4m3 with a f32 scale per 128 × 128 block,
+    four to an int32; they are for inference and have no gradient.
+    """
+
+    batch: int = axis(1)
+    seq: int = axis()
+    phase: str = axis("prefill", choices=("prefill", "decode"))
+    config: str = axis("small", choices=tuple(CONFIGS))
+    causal: bool = axis(True)
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
+    q_lora: str = axis("config", choices=("config", "on", "off"), later=True)
+    mscale: bool = axis(False, later=True)
+    nope: int = axis(0, minimum=0, later=True)
+    rope: int = axis(0, minimum=0, later=True)
+    v: int = axis(0, minimum=0, later=True)
+    input_scale: float = axis(1.0, later=True)
+    weights: str = axis("plain", choices=("plain", "fp8_block"), later=True)
+
+    @property
+    def widths(self) -> Config:
+        own = CONFIGS[self.config]
+        lora = {"config": own.q_lora, "on": own.q_lora or CONFIGS["v3"].q_lora, "off": 0}[self.q_lora]
+        heads = {"nope": self.nope or own.nope, "rope": self.rope or own.rope, "v": self.v or own.v}
+        return replace(own, q_lora=lora, **heads)
+
+    @property
+    def new(self) -> int:
+        """Tokens that are not cached yet."""
+        return 1 if self.phase == "decode" else self.seq
+
+    @property
+    def scale(self) -> float:
+        """What scores are multiplied with: 1/√(nope + rope), and m² where the context is extended."""
+        m = 0.1 * math.log(EXTENSION) + 1 if self.mscale else 1.0
+        return (self.widths.nope + self.widths.rope) ** -0.5 * m**2
