@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.catalog.catalog import Catalog
-from harness.run.case_state import CaseState
-from harness.run.events import Listener
-from harness.run.group import GroupRun
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.events import Listener
+from harness.run.group.group_context import GroupContext
+from harness.run.group.group_run import GroupRun
+from harness.run.group.run_context import Provenance, RunContext
 from harness.run.processes.worker_process import Processes
-from harness.run.records import Provenance
-from harness.run.run_context import RunContext
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.run.run_context import RunContext
+from harness.run.group.run_context import RunContext
 from harness.sweep.schedule import Group
 
 WORK = ("compile", "contract", "samples")

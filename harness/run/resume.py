@@ -10,8 +10,8 @@ from typing import Any
 from harness.catalog.catalog import Catalog
 from harness.core.errors import UsageError
 from harness.core.record import Record
-from harness.run.events import Listener
-from harness.run.run_context import Checks
+from harness.run.group.events import Listener
+from harness.run.group.run_context import Checks
 from harness.run.runner import left, unfinished
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.core.record import Record
-from harness.run.case_state import CaseState
-from harness.run.group import GroupRun, Interrupted
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
+from harness.run.group.group_run import GroupRun, Interrupted
+from harness.run.group.predict import KnownWork
+from harness.run.group.records import record_of, was_compiled, was_cut_short
+from harness.run.group.run_context import RunContext
 from harness.run.overhead import RemainingTime, overhead
-from harness.run.predict import KnownWork
-from harness.run.records import record_of, was_compiled, was_cut_short
-from harness.run.run_context import RunContext
 from harness.sweep.schedule import Group, Schedule
 
 Key = tuple[str, int]  # case id and replicate

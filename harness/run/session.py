@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.record import Record
-from harness.run.events import Listener
+from harness.run.group.events import Listener
+from harness.run.group.run_context import Provenance, RunContext
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
 from harness.run.overhead import together
 from harness.run.processes.worker_process import Processes
-from harness.run.records import Provenance
 from harness.run.resume import Request, suites, take_up
-from harness.run.run_context import RunContext
 from harness.run.runner import RunOutcome, left, run
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder, new_run_id

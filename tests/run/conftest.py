@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from harness.catalog.catalog import Catalog
-from harness.run import sampling, session
+from harness.run import session
+from harness.run.group import sampling
+from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
 from harness.run.resume import Request
-from harness.run.run_context import RunContext
 from harness.sweep.schedule import Schedule
 from tests.run import plans
 from tests.run.fakes import FakeExecutor, Heard

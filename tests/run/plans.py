@@ -7,10 +7,9 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.case import Case
 from harness.core.record import Correctness, Record, Timing
 from harness.core.workload import Field
-from harness.run.group import GroupRun
-from harness.run.group_context import GroupContext
-from harness.run.records import Provenance
-from harness.run.run_context import RunContext
+from harness.run.group.group_context import GroupContext
+from harness.run.group.group_run import GroupRun
+from harness.run.group.run_context import Provenance, RunContext
 from harness.sweep.schedule import Group, Schedule
 from harness.sweep.settings import Settings
 from harness.sweep.suite import Skip, Suite

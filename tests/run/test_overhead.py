@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.run.group import GroupRun
-from harness.run.group_context import GroupContext
+from harness.run.group.group_context import GroupContext
+from harness.run.group.group_run import GroupRun
 from harness.run.overhead import RemainingTime, overhead, together
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import case, context, group, schedule

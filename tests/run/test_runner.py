@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.record import Record
-from harness.run.records import was_cut_short
+from harness.run.group.records import was_cut_short
 from harness.run.runner import left, run, unfinished
 from tests.run.fakes import FakeExecutor, Heard
 from tests.run.plans import context, schedule

@@ -20,7 +20,7 @@ from harness.gate.static.compile_sides import compile_sides
 from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
-from harness.run.case_state import CaseState
+from harness.run.group.case_state import CaseState
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.sweep.project import Asked
 

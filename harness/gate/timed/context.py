@@ -10,10 +10,10 @@ from harness.gate.outcome import INVALID
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.processes import GateExecutor, Opener
-from harness.run.case_state import CaseState
-from harness.run.group_context import GroupContext
-from harness.run.run_context import RunContext
-from harness.run.verification import Verifier
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
+from harness.run.group.run_context import RunContext
+from harness.run.group.verification import Verifier
 from harness.sweep.settings import Settings
 
 

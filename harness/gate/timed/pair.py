@@ -18,10 +18,10 @@ from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler, Rounds
-from harness.run.case_state import CaseState
-from harness.run.compilation import compile_case
+from harness.run.group.case_state import CaseState
+from harness.run.group.compilation import compile_case
+from harness.run.group.group_context import SETS
 from harness.run.processes.executor import Ended
-from harness.run.verification import SETS
 
 PADDING_BYTES = 4096
 COMPILE_SHARE = 0.15  # of the budget: no new case is compiled after that

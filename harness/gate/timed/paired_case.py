@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
-from harness.run.case_state import CaseState
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
 
 CANDIDATE, BASE = "candidate", "base"
 BOTH = (CANDIDATE, BASE)

@@ -16,9 +16,9 @@ from harness.core.units import format_count
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
-from harness.run.events import Listener
+from harness.run.group.events import Listener
+from harness.run.group.run_context import Provenance
 from harness.run.machine.fingerprint_probe import FingerprintProbe
-from harness.run.records import Provenance
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, terminable

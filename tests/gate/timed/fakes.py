@@ -12,8 +12,8 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
 from harness.gate.timed.processes import GateExecutor
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import PROVENANCE, open_group
+from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
-from harness.run.run_context import RunContext
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, static
 from tests.run.plans import SETTINGS, catalog, group
 

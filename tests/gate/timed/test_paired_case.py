@@ -8,7 +8,7 @@ import pytest
 from harness.core.record import Static
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
-from harness.run.case_state import CaseState
+from harness.run.group.case_state import CaseState
 from tests.run.plans import case, catalog
 
 

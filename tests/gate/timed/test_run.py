@@ -27,7 +27,7 @@ from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, isolated, left_out
-from harness.run.case_state import CaseState
+from harness.run.group.case_state import CaseState
 from harness.sweep.margins import Accept
 from tests.run.plans import SETTINGS, case, catalog, schedule
 

@@ -13,11 +13,13 @@ from typing import Any
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.core.record import Record
-from harness.run.case_state import CaseState
+from harness.run.group.case_state import CaseState
+from harness.run.group.records import record_of
+from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
-from harness.run.records import record_of
-from harness.run.run_context import RunContext
 from harness.sweep.schedule import Group
+
+SETS = 2  # sets of inputs that samples rotate over
 
 
 class GroupContext:

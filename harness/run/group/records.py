@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from harness.core.median_interval import median_interval
 from harness.core.record import Memory, Record, Timing
-from harness.run.case_state import NOT_COMPILED, NOT_REACHED, CaseState
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What all records of a run share."""
-
-    run: str
-    fingerprint: str
-    environment: str
-    seed: int
+from harness.run.group.case_state import NOT_COMPILED, NOT_REACHED, CaseState
+from harness.run.group.run_context import Provenance
 
 
 def timing_of(state: CaseState) -> Timing | None:

@@ -7,14 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from harness.core.record import Record
 from harness.core.units import format_bytes
-from harness.run.case_state import CaseState
-from harness.run.compilation import compile_case
-from harness.run.group_context import GroupContext
-from harness.run.run_context import DEPTHS, RunContext
-from harness.run.sampling import leave, sample
-from harness.run.verification import SETS, Verifier
-
-__all__ = ["DEPTHS", "GroupRun", "Interrupted", "RunContext"]
+from harness.run.group.case_state import CaseState
+from harness.run.group.compilation import compile_case
+from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.sampling import leave, sample
+from harness.run.group.verification import Verifier
 
 
 class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep

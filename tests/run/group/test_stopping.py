@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.median_interval import samples_needed
-from harness.run.stopping import MAX_ROUNDS, Stopping
+from harness.run.group.stopping import MAX_ROUNDS, Stopping
 
 BOTH = {"slow": ("slow",), "fast": ("slow",)}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.core.errors import Unsupported
-from harness.run.case_state import CaseState
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
 from harness.run.processes.executor import Ended
 
 TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.catalog.catalog import Catalog
-from harness.run.events import Listener
-from harness.run.predict import Prediction
+from harness.run.group.events import Listener
+from harness.run.group.predict import Prediction
 from harness.run.processes.executor import Executor
-from harness.run.records import Provenance
 
 DEPTHS = ("static", "check", "run")
 
@@ -24,6 +23,16 @@ def _seconds() -> dict[str, float]:
 
 
 Checks = Collection[str] | Mapping[str, Collection[str]] | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What all records of a run share."""
+
+    run: str
+    fingerprint: str
+    environment: str
+    seed: int
 
 
 @dataclass

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness.core.record import Cost, Static
-from harness.run.predict import STEEPEST, KnownWork, Prediction
+from harness.run.group.predict import STEEPEST, KnownWork, Prediction
 from tests.run.plans import case
 
 NOTHING = KnownWork()

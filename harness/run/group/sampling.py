@@ -8,11 +8,10 @@ import statistics
 from collections.abc import Sequence
 
 from harness.core.units import format_seconds
-from harness.run.case_state import CaseState
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.stopping import Stopping
 from harness.run.machine.interference import Interference
-from harness.run.stopping import Stopping
-from harness.run.verification import SETS
 
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn

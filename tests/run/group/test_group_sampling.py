@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core.median_interval import samples_needed
-from harness.run import sampling
+from harness.run.group import sampling
 from harness.run.processes.executor import Ended
 from tests.run.fakes import MIB, Act, FakeExecutor, Heard, at
 from tests.run.plans import SETTINGS, group, measure, timing

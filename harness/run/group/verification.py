@@ -11,11 +11,9 @@ from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.record import Checked, Correctness
-from harness.run.case_state import CaseState
-from harness.run.group_context import GroupContext
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import SETS, GroupContext
 from harness.run.processes.executor import Ended, Worker
-
-SETS = 2  # sets of inputs that samples rotate over
 
 
 class Verifier:

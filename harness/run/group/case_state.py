@@ -11,7 +11,7 @@ from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
 from harness.core.record import Checked, Correctness, Cost, Static
 from harness.core.units import format_bytes
-from harness.run.predict import KnownWork
+from harness.run.group.predict import KnownWork
 from harness.run.processes.executor import Worker
 
 NOT_COMPILED = "the case ended before it was compiled"
