@@ -134,7 +134,7 @@ def _schedule(cases: Sequence[Case], catalog: Catalog, config: Config) -> Schedu
     from harness.sweep.config import SuiteConfig
     from harness.sweep.overrides import Overrides
     from harness.sweep.schedule import plan
-    from harness.sweep.yaml_nodes import Entry, Scalar
+    from harness.sweep.yaml.nodes import Entry, Scalar
 
     def suite(name: str, case: Case) -> SuiteConfig:
         values = {

@@ -30,7 +30,7 @@ from harness.core.workload import shown
 from harness.sweep.axes import missing
 from harness.sweep.axes import parse as parse_field
 from harness.sweep.variants import from_label, variant
-from harness.sweep.yaml_nodes import Scalar, at
+from harness.sweep.yaml.nodes import Scalar, at
 
 MODE = "mode"
 TRACEABLE = "torch"

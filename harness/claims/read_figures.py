@@ -10,8 +10,8 @@ from harness.claims.functions import COLUMNS, NO_EVIDENCE, called_in
 from harness.claims.model import Citation, Figure, Table
 from harness.core.errors import UsageError
 from harness.core.units import parse_share
-from harness.sweep import yaml_nodes
-from harness.sweep.yaml_nodes import Listing, Node, Scalar, at, items, scalar
+from harness.sweep.yaml import nodes as yaml_nodes
+from harness.sweep.yaml.nodes import Listing, Node, Scalar, at, items, scalar
 
 FIGURE_KEYS = (
     "name",

@@ -15,10 +15,10 @@ from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of, table_of, text_of
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
-from harness.sweep import yaml_nodes
 from harness.sweep.axes import parse
-from harness.sweep.yaml_nodes import Entry, Listing, Node, Scalar, at, items, scalar
-from harness.sweep.yaml_reader import read
+from harness.sweep.yaml import nodes as yaml_nodes
+from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, at, items, scalar
+from harness.sweep.yaml.reader import read
 
 FILE = "claims.yaml"
 SECTIONS = ("sources", "tables", "claims", "context")

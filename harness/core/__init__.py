@@ -1,5 +1,6 @@
 """The words of the project as frozen data: case, workload, record, metric, units, errors, protocol.
 
-A class here checks itself when it is built: a record that contradicts itself cannot exist. Standard
-library only, and nothing of the harness is imported: every other room may import this one.
+A class here checks itself when it is built: a record that contradicts itself cannot exist. `paths` and
+`machine` say where the project lies, and what of this machine it may use. Standard library only, and
+nothing of the harness is imported: every other room may import this one.
 """

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.catalog.catalog import FamilyInfo
 from harness.core.errors import UsageError
 from harness.core.workload import Field, Value, canonical, shown
-from harness.sweep.yaml_nodes import Scalar, at
+from harness.sweep.yaml.nodes import Scalar, at
 
 _LARGEST = 2**63 - 1  # what a record can store
 

@@ -16,7 +16,7 @@ from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
 from harness.sweep.margins import GateMargins, margins_of
 from harness.sweep.settings import Settings
-from harness.sweep.yaml_nodes import (
+from harness.sweep.yaml.nodes import (
     Entry,
     Node,
     Scalar,
@@ -28,7 +28,7 @@ from harness.sweep.yaml_nodes import (
     table,
     words,
 )
-from harness.sweep.yaml_reader import read
+from harness.sweep.yaml.reader import read
 
 TOP_KEYS = ("default", "defaults", "plugins", "suites")
 GATE_KEYS = ("delta", "accept")

@@ -11,7 +11,7 @@ from harness.core.workload import Value
 from harness.sweep.axes import axis
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.variants import Variant, all_of, baseline, listed
-from harness.sweep.yaml_nodes import Scalar, at, scalars
+from harness.sweep.yaml.nodes import Scalar, at, scalars
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.patterns import matches
 from harness.core.static_figures import EXACT_FIGURES
 from harness.core.units import parse_share
-from harness.sweep.yaml_nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
+from harness.sweep.yaml.nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
 FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent")
 

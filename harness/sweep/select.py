@@ -12,7 +12,7 @@ from harness.sweep.config import Config
 from harness.sweep.grid import SuiteAxes, for_family, understand
 from harness.sweep.overrides import Overrides
 from harness.sweep.variants import Variant, baseline, from_label, variant
-from harness.sweep.yaml_nodes import Scalar, at
+from harness.sweep.yaml.nodes import Scalar, at
 
 
 @dataclass(frozen=True)

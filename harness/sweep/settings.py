@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from harness.core.errors import UsageError, nearest
+from harness.core.machine import usable_cores, usable_memory
 from harness.core.units import parse_bytes, parse_count, parse_seconds, parse_share
-from harness.sweep.machine import usable_cores, usable_memory
 
 _MEMORY_SHARE = 0.75
 

@@ -11,7 +11,7 @@ from harness.core.case import label, split_label
 from harness.core.errors import UsageError
 from harness.core.workload import Value
 from harness.sweep.axes import axis
-from harness.sweep.yaml_nodes import Node, Scalar, YamlMapping, at, scalar, scalars
+from harness.sweep.yaml.nodes import Node, Scalar, YamlMapping, at, scalar, scalars
 
 Spelt = tuple[ImplementationInfo, dict[str, list[Value]]]  # an implementation and the values of its options
 

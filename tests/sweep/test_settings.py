@@ -3,8 +3,7 @@ import dataclasses
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep import machine
-from harness.sweep.machine import control_group_limit, usable_cores, usable_memory
+from harness.core.machine import usable_cores, usable_memory
 from harness.sweep.settings import Settings
 
 GIB = 2**30
@@ -72,49 +71,3 @@ def test_what_changes_the_figures_must_agree(name):
     other = dataclasses.replace(settings, **{name: 5})
     with pytest.raises(ValueError, match=name):
         settings.shared_with(other)
-
-
-def group(root, membership, line, *limits):
-    membership.write_text(line)
-    for path, text in limits:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
-    return control_group_limit(root, membership)
-
-
-def test_control_group_v2_takes_the_tightest_limit_upward(tmp_path):
-    limit = group(
-        tmp_path / "sys",
-        tmp_path / "self",
-        "0::/user/run\n",
-        ("user/run/memory.max", "max\n"),
-        ("user/memory.max", "3000\n"),
-        ("memory.max", "9000\n"),
-    )
-    assert limit == 3000
-
-
-def test_control_group_v1(tmp_path):
-    limit = group(
-        tmp_path / "sys",
-        tmp_path / "self",
-        "5:cpu,cpuacct:/x\n4:memory:/job\n",
-        ("memory/job/memory.limit_in_bytes", "4096\n"),
-    )
-    assert limit == 4096
-
-
-def test_a_group_outside_the_mounted_tree_is_bounded_by_its_root(tmp_path):
-    limit = group(tmp_path / "sys", tmp_path / "self", "0::/docker/abc\n", ("memory.max", "5000\n"))
-    assert limit == 5000
-
-
-def test_without_control_groups_there_is_no_limit(tmp_path):
-    assert control_group_limit(tmp_path / "sys", tmp_path / "none") is None
-
-
-def test_the_lower_of_memory_and_limit_counts(monkeypatch):
-    monkeypatch.setattr(machine, "control_group_limit", lambda: 12345)
-    assert usable_memory() == 12345
-    monkeypatch.setattr(machine, "control_group_limit", lambda: 2**62)
-    assert 12345 < usable_memory() < 2**62

@@ -10,7 +10,7 @@ from harness.core.errors import UsageError
 from harness.core.workload import Field, Value, canonical, shown
 from harness.gate.sides.side import Side
 from harness.sweep.variants import Variant, from_label, variant
-from harness.sweep.yaml_nodes import Scalar
+from harness.sweep.yaml.nodes import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.errors import UsageError
-from harness.sweep.yaml_nodes import Listing, Scalar, YamlMapping
-from harness.sweep.yaml_reader import displayed, read
+from harness.sweep.yaml.nodes import Listing, Scalar, YamlMapping
+from harness.sweep.yaml.reader import displayed, read
 
 
 @pytest.fixture

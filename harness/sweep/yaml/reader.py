@@ -11,7 +11,7 @@ from yaml.nodes import Node as YamlNode
 from yaml.reader import ReaderError
 
 from harness.core.errors import UsageError
-from harness.sweep.yaml_nodes import Entry, Listing, Node, Scalar, YamlMapping
+from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"

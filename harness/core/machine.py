@@ -6,9 +6,7 @@ from pathlib import Path
 
 def usable_memory() -> int:
     """Bytes of RAM, or of the control group's limit where that is lower."""
-    import psutil
-
-    total = int(psutil.virtual_memory().total)
+    total = int(_read_text(Path("/proc/meminfo")).split("MemTotal:")[1].split()[0]) * 1024
     limit = control_group_limit()
     return total if limit is None else min(total, limit)
 
