@@ -81,11 +81,6 @@ class CaseGrid:
         return {panel: " · ".join(w for w in own if w not in common) for panel, own in words.items()}
 
 
-def shown(label: str) -> str:
-    """A label without its family, which the suite has in common."""
-    return label.split("/", 1)[-1]
-
-
 def _words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
     point, mode, device = panel.rsplit(":", 2)

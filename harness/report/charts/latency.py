@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from harness.analysis.stats import Estimate, time_of
 from harness.report.charts.grid import CaseGrid, GridCell
-from harness.report.charts.marks import NOT_TIMED, failure_marks, keys_of
-from harness.report.charts.model import Chart, Mark, Panel, Point, Series
+from harness.report.charts.marks import failure_marks, keys_of
+from harness.report.charts.model import NOT_TIMED, Chart, Mark, Panel, Point, Series
 from harness.report.charts.notes import interval_notes, record_notes
 
 

@@ -5,19 +5,22 @@ from collections.abc import Iterable
 from harness.analysis.results import HOST, static_of
 from harness.core.units import format_bytes
 from harness.report.charts.grid import GridCell
-from harness.report.charts.model import Key, Mark, Panel
-
-CROSSOVER = "crossover"
-FIRST_WIN = "first_win"
-NO_RATIO = "no_ratio"
-NO_FIGURE = "no_figure"
-NOT_TIMED = "not_timed"
-DOES_NOT_FIT = "does_not_fit"
-HOLLOW = "hollow"
-LIGHT = "light"
-LIMIT = "limit"
-OVERFLOW = "overflow"
-DEVICE = "device"
+from harness.report.charts.model import (
+    CROSSOVER,
+    DEVICE,
+    DOES_NOT_FIT,
+    FIRST_WIN,
+    HOLLOW,
+    LIGHT,
+    LIMIT,
+    NO_FIGURE,
+    NO_RATIO,
+    NOT_TIMED,
+    OVERFLOW,
+    Key,
+    Mark,
+    Panel,
+)
 
 MEANINGS = {
     "oom": "out of memory (bytes planned, if known)",

@@ -6,8 +6,19 @@ from typing import Any
 from harness.analysis.results import HOST, static_of, targets
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
 from harness.report.charts.grid import CaseGrid, GridCell
-from harness.report.charts.marks import DOES_NOT_FIT, HOLLOW, LIGHT, LIMIT, NO_FIGURE, failure_marks, keys_of
-from harness.report.charts.model import Chart, Mark, Panel, Point, Series
+from harness.report.charts.marks import failure_marks, keys_of
+from harness.report.charts.model import (
+    DOES_NOT_FIT,
+    HOLLOW,
+    LIGHT,
+    LIMIT,
+    NO_FIGURE,
+    Chart,
+    Mark,
+    Panel,
+    Point,
+    Series,
+)
 from harness.report.charts.notes import Remark, gathered, record_notes, shortened
 from harness.report.memory_limit import limit_of
 

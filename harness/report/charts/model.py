@@ -3,6 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+# Symbols of marks that are not the status of a case.
+CROSSOVER = "crossover"
+FIRST_WIN = "first_win"
+NO_RATIO = "no_ratio"
+NO_FIGURE = "no_figure"
+NOT_TIMED = "not_timed"
+DOES_NOT_FIT = "does_not_fit"
+HOLLOW = "hollow"
+LIGHT = "light"
+LIMIT = "limit"
+OVERFLOW = "overflow"
+DEVICE = "device"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -99,3 +112,8 @@ def stretches(points: Iterable[Point], lengths: tuple[int, ...]) -> list[list[Po
             found.append([point])
         last = at
     return found
+
+
+def shown(label: str) -> str:
+    """A label without its family, which the suite has in common."""
+    return label.split("/", 1)[-1]

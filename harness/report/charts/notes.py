@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid, GridCell, shown
+from harness.report.charts.grid import CaseGrid, GridCell
 from harness.report.charts.marks import planned_texts
+from harness.report.charts.model import shown
 
 REASON_WIDTH = 180
 

@@ -6,9 +6,19 @@ from harness.analysis.compare import Comparison
 from harness.analysis.scaling import Crossover, crossovers, near
 from harness.analysis.stats import Estimate
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid, GridCell, shown
-from harness.report.charts.marks import CROSSOVER, FIRST_WIN, NO_RATIO, failure_marks, keys_of
-from harness.report.charts.model import Chart, Mark, Panel, Point, Series
+from harness.report.charts.grid import CaseGrid, GridCell
+from harness.report.charts.marks import failure_marks, keys_of
+from harness.report.charts.model import (
+    CROSSOVER,
+    FIRST_WIN,
+    NO_RATIO,
+    Chart,
+    Mark,
+    Panel,
+    Point,
+    Series,
+    shown,
+)
 from harness.report.charts.notes import Remark, gathered, interval_notes, record_notes
 
 

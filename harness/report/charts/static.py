@@ -5,8 +5,18 @@ from typing import Any
 
 from harness.analysis.results import HOST, static_of, targets
 from harness.report.charts.grid import CaseGrid, GridCell
-from harness.report.charts.marks import DEVICE, DOES_NOT_FIT, NO_FIGURE, OVERFLOW, keys_of
-from harness.report.charts.model import Chart, Mark, Panel, Point, Series
+from harness.report.charts.marks import keys_of
+from harness.report.charts.model import (
+    DEVICE,
+    DOES_NOT_FIT,
+    NO_FIGURE,
+    OVERFLOW,
+    Chart,
+    Mark,
+    Panel,
+    Point,
+    Series,
+)
 from harness.report.charts.notes import Remark, failure_notes, gathered, semantics_notes, shortened
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines

@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 from harness.analysis.results import HOST, SuiteRecords, by_suite, targets
 from harness.core.errors import UsageError
 from harness.core.record import Record
+from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.model import Chart
-from harness.report.charts.page import Sheet, draw_page
 from harness.report.charts.provenance import provenance
 from harness.report.charts.speedup import speedup
 from harness.report.charts.static import static
-from harness.report.charts.style import looks, style
 
 
 def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]:

@@ -2,11 +2,11 @@ import pytest
 
 from harness.core.record import STATUSES
 from harness.report.charts import draw_suite
+from harness.report.charts.drawing.outcome_strip import small_print
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.latency import latency
 from harness.report.charts.marks import MEANINGS
 from harness.report.charts.model import Mark
-from harness.report.charts.outcome_strip import small_print
 from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, timing, written
 
 K = 1024

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.report.charts import draw_suite
-from harness.report.charts.style import looks
+from harness.report.charts.drawing.style import looks
 from tests.report.charts.suites import INFO, drawn_ids, record, suite, written
 
 K = 1024

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.report.charts import legend, text
-from harness.report.charts.axes import draw_panel, tick_lengths
-from harness.report.charts.layout import GAP, MARGIN, Layout
+from harness.report.charts.drawing import legend, text
+from harness.report.charts.drawing.axes import draw_panel, tick_lengths
+from harness.report.charts.drawing.layout import GAP, MARGIN, Layout
+from harness.report.charts.drawing.outcome_strip import draw_strip
+from harness.report.charts.drawing.style import INK, SOFT, Look
 from harness.report.charts.model import Chart, Panel
-from harness.report.charts.outcome_strip import draw_strip
-from harness.report.charts.style import INK, SOFT, Look
 
 TITLE, BODY, NOTE = 12.0, 8.5, 7.0  # points
 APART = 0.08  # between title, legend, panels and footnotes

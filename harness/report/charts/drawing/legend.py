@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from harness.report.charts import text
-from harness.report.charts.grid import shown
-from harness.report.charts.marks import DEVICE, LIGHT, LIMIT
-from harness.report.charts.model import Chart
-from harness.report.charts.style import INK, SOFT, SYMBOLS, WARNING, Look, symbol_style
+from harness.report.charts.drawing import text
+from harness.report.charts.drawing.style import INK, SOFT, SYMBOLS, WARNING, Look, symbol_style
+from harness.report.charts.model import DEVICE, LIGHT, LIMIT, Chart, shown
 
 SIZE = 8.0  # points
 LINE, SYMBOL = 0.32, 0.14  # inches that a sample takes

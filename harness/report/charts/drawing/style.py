@@ -7,7 +7,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.path import Path
 
-from harness.report.charts.marks import (
+from harness.report.charts.drawing.text import FONT
+from harness.report.charts.model import (
     CROSSOVER,
     DOES_NOT_FIT,
     FIRST_WIN,
@@ -17,7 +18,6 @@ from harness.report.charts.marks import (
     NOT_TIMED,
     OVERFLOW,
 )
-from harness.report.charts.text import FONT
 
 INK = "#222222"
 SOFT = "#6b6b6b"

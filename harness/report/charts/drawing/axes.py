@@ -4,13 +4,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 
 from harness.core.units import format_bytes, format_count
-from harness.report.charts import text
-from harness.report.charts.layout import Layout
-from harness.report.charts.lines import draw_series
-from harness.report.charts.marks import CROSSOVER
-from harness.report.charts.model import Panel
-from harness.report.charts.scales import TIME, minor_ticks, thinned
-from harness.report.charts.style import GRID, INK, PAPER, SOFT, WARNING, Look
+from harness.report.charts.drawing import text
+from harness.report.charts.drawing.layout import Layout
+from harness.report.charts.drawing.lines import draw_series
+from harness.report.charts.drawing.scales import TIME, minor_ticks, thinned
+from harness.report.charts.drawing.style import GRID, INK, PAPER, SOFT, WARNING, Look
+from harness.report.charts.model import CROSSOVER, Panel
 from harness.report.format import trimmed
 
 TICK = 7.5  # points

@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.report.charts import text
-from harness.report.charts.grid import shown
-from harness.report.charts.model import Chart
-from harness.report.charts.scales import BYTES, SCALES, Scale, floor_of, length_limits
-from harness.report.charts.style import Look
+from harness.report.charts.drawing import text
+from harness.report.charts.drawing.scales import BYTES, SCALES, Scale, floor_of, length_limits
+from harness.report.charts.drawing.style import Look
+from harness.report.charts.model import Chart, shown
 
 MARGIN = 0.2  # around the page
 HEADING, BARE = 0.3, 0.12  # above a panel: with a title, and without

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
-from harness.report.charts.grid import shown
-from harness.report.charts.layout import Layout
-from harness.report.charts.model import Panel, Point, Series, stretches
+from harness.report.charts.drawing.layout import Layout
+from harness.report.charts.model import Panel, Point, Series, shown, stretches
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
 

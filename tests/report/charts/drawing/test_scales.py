@@ -2,8 +2,7 @@ import math
 
 import pytest
 
-from harness.report.charts.model import Point, stretches
-from harness.report.charts.scales import (
+from harness.report.charts.drawing.scales import (
     BYTES,
     RATIO,
     TIME,
@@ -15,6 +14,7 @@ from harness.report.charts.scales import (
     minor_ticks,
     thinned,
 )
+from harness.report.charts.model import Point, stretches
 from harness.report.format import trimmed
 
 

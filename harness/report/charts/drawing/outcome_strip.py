@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 
-from harness.report.charts import text
-from harness.report.charts.grid import shown
-from harness.report.charts.layout import NAME, ROW, Layout
-from harness.report.charts.marks import CROSSOVER
-from harness.report.charts.model import Mark
-from harness.report.charts.style import PAPER, SYMBOLS, symbol_style
+from harness.report.charts.drawing import text
+from harness.report.charts.drawing.layout import NAME, ROW, Layout
+from harness.report.charts.drawing.style import PAPER, SYMBOLS, symbol_style
+from harness.report.charts.model import CROSSOVER, Mark, shown
 
 PRINT = 6.0  # points
 BENEATH = 0.135  # inches from a symbol down to its small print
