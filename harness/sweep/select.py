@@ -9,8 +9,8 @@ from harness.catalog.catalog import Catalog
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 from harness.sweep.config import Config
-from harness.sweep.grid import SuiteAxes, for_family, understand
 from harness.sweep.overrides import Overrides
+from harness.sweep.suite import SuiteAxes, for_family, understand
 from harness.sweep.variants import Variant, baseline, from_label, variant
 from harness.sweep.yaml.nodes import Scalar, at
 
