@@ -34,7 +34,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClaimEvidence:
     """What was found out for the needs of all claims."""
 
     compiled: Mapping[Need, Compiled] = field(default_factory=dict[Need, Compiled])

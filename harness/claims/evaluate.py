@@ -10,7 +10,7 @@ from typing import NoReturn
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.claims import columns
-from harness.claims.answers import Compiled, Evidence
+from harness.claims.answers import ClaimEvidence, Compiled
 from harness.claims.columns import NoValueError
 from harness.claims.expression import Called, Expression, Value, parse
 from harness.claims.functions import (
@@ -60,7 +60,7 @@ class Evaluator:
 
     claim: Claim
     catalog: Catalog
-    evidence: Evidence
+    evidence: ClaimEvidence
     by: dict[str, None] = field(default_factory=dict[str, None])
     targets: dict[str, None] = field(default_factory=dict[str, None])
     calls: set[str] = field(default_factory=set[str])

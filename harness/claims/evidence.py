@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.claims.answers import Compiled, Evidence, Judged
+from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, Record, Static
 
@@ -38,12 +38,12 @@ class Workplace:
     say: Callable[[str], None]
 
 
-def gather(place: Workplace, wanted: Sequence[Need]) -> Evidence:
+def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
     """Answers to all needs."""
     compiled, costed, judged = (
         [need for need in wanted if need.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
     )
-    return Evidence(
+    return ClaimEvidence(
         compiled=_compile(place, compiled) if compiled else {},
         costs=_costs(place.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},

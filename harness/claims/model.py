@@ -203,7 +203,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Side:
+class FigureValue:
     """What one column of a figure came to, and the arithmetic with its numbers put in (`7.61 / 1.73`)."""
 
     value: Found
@@ -220,12 +220,12 @@ class Reading:
     """
 
     figure: Figure
-    published: Side | None = None
-    upto: Side | None = None
-    follows: Side | None = None
-    found: Side | None = None
-    at_most: Side | None = None
-    at_least: Side | None = None
+    published: FigureValue | None = None
+    upto: FigureValue | None = None
+    follows: FigureValue | None = None
+    found: FigureValue | None = None
+    at_most: FigureValue | None = None
+    at_least: FigureValue | None = None
     agrees: bool | None = None
     against: str = ""
     row: str = ""

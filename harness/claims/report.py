@@ -21,8 +21,8 @@ from harness.claims.model import (
     REPRODUCED,
     VACUOUS,
     VERDICTS,
+    FigureValue,
     Reading,
-    Side,
     Verdict,
 )
 from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
@@ -172,5 +172,5 @@ def _figure_data(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _value(side: Side | None) -> object:
+def _value(side: FigureValue | None) -> object:
     return None if side is None else side.value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog
-from harness.claims.answers import Evidence
+from harness.claims.answers import ClaimEvidence
 from harness.claims.arithmetic import worked_out
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import Expression, Value
@@ -24,8 +24,8 @@ from harness.claims.model import (
     VACUOUS,
     Claim,
     Figure,
+    FigureValue,
     Reading,
-    Side,
     Verdict,
 )
 from harness.claims.wording import sentence
@@ -36,7 +36,7 @@ ROUNDING = 1e-12  # relative: what floating-point arithmetic may add to a figure
 NO_ROW = "no row of the table holds the numbers that it needs"
 
 
-def judge(claim: Claim, catalog: Catalog, evidence: Evidence) -> Verdict:
+def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
     read = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
     readings = tuple(reading for reading, _ in read)
@@ -86,7 +86,7 @@ def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
     return bool(claim.targets) and targets >= set(claim.targets)
 
 
-def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: Evidence) -> tuple[Reading, str]:
+def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> tuple[Reading, str]:
     """A figure at the row that speaks most against it, and what this machine lacked for any of its rows.
 
     A row that disagrees outweighs rows that are not to be had; these outweigh rows that agree.
@@ -155,7 +155,7 @@ class _Point:
     def read(self) -> tuple[float, Reading, str]:
         """(how far off it is, in shares or over its bound; what it is; what this machine lacked)."""
         figure = self.figure
-        sides: dict[str, Side] = {}
+        sides: dict[str, FigureValue] = {}
         missing: Missing | None = None
         for name, expression in self._expressions():
             try:
@@ -190,9 +190,9 @@ class _Point:
             if expression is not None:
                 yield name, expression
 
-    def _side(self, expression: Expression) -> Side:
+    def _side(self, expression: Expression) -> FigureValue:
         value = self.evaluator.value(expression, self.names)
-        return Side(value, worked_out(expression, self.names, self.evaluator.value))
+        return FigureValue(value, worked_out(expression, self.names, self.evaluator.value))
 
 
 def _offs(reading: Reading) -> Iterator[float]:
@@ -206,7 +206,7 @@ def _offs(reading: Reading) -> Iterator[float]:
         yield _off(follows, None, found)
 
 
-def _off(measure: Side, upto: Side | None, other: Side) -> float:
+def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
     """By which share of the nearer end a value lies outside; whole for words and truths that differ."""
     low, high, value = measure.value, (upto or measure).value, other.value
     if any(isinstance(one, bool | str) for one in (low, high, value)):
@@ -235,7 +235,7 @@ def _bound(reading: Reading) -> tuple[float, Reading]:
     return max(over, under), replace(reading, agrees=keeps)
 
 
-def _number(side: Side) -> float:
+def _number(side: FigureValue) -> float:
     if isinstance(side.value, bool | str):
         why = f"{side.value} is not a number, so it bounds nothing"
         raise ValueError(why)  # noqa: TRY004 - of the file, not of a caller

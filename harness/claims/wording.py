@@ -14,8 +14,8 @@ from harness.claims.model import (
     VARIES,
     Citation,
     Claim,
+    FigureValue,
     Reading,
-    Side,
 )
 from harness.core.units import format_bytes
 
@@ -78,7 +78,7 @@ def published_text(reading: Reading) -> str:
     return " to ".join(ends)
 
 
-def _published(side: Side, unit: str, expression: Expression) -> str:
+def _published(side: FigureValue, unit: str, expression: Expression) -> str:
     """A number written out keeps its digits (`26581.04`)."""
     value = side.value
     if isinstance(value, bool | str) or unit == BYTES:
@@ -114,7 +114,7 @@ def bound_text(reading: Reading) -> str:
     )
 
 
-def _worked_out(side: Side | None, unit: str, expression: Expression | None) -> str:
+def _worked_out(side: FigureValue | None, unit: str, expression: Expression | None) -> str:
     if side is None:
         return ""
     text = _short(side, unit, expression)
@@ -122,7 +122,7 @@ def _worked_out(side: Side | None, unit: str, expression: Expression | None) -> 
     return f"{side.arithmetic} = {text}" if shown else text
 
 
-def _short(side: Side, unit: str, expression: Expression | None) -> str:
+def _short(side: FigureValue, unit: str, expression: Expression | None) -> str:
     varies = expression is not None and _HOST.search(expression.text)
     numeric = not isinstance(side.value, bool | str)
     return f"{VARIES if varies and numeric else ''}{value_text(side.value, unit)}"

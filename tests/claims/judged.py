@@ -13,8 +13,8 @@ from harness.claims.model import (
     Citation,
     Claim,
     Figure,
+    FigureValue,
     Reading,
-    Side,
     Source,
     Table,
     Verdict,
@@ -67,8 +67,8 @@ MEMORY = Verdict(
                 within=0.05,
                 why="rounded",
             ),
-            published=Side(2**31),
-            found=Side(2**31 + 2**20),
+            published=FigureValue(2**31),
+            found=FigureValue(2**31 + 2**20),
             agrees=True,
             rows=1,
             by=("compiled for tpu:v5p",),
@@ -77,9 +77,9 @@ MEMORY = Verdict(
         ),
         Reading(
             figure("ratio", unit="×", published=("50", "800"), follows="16Gi / 256Mi"),
-            published=Side(50),
-            upto=Side(800),
-            follows=Side(64.0, "17179869184 / 268435456"),
+            published=FigureValue(50),
+            upto=FigureValue(800),
+            follows=FigureValue(64.0, "17179869184 / 268435456"),
             agrees=True,
             rows=1,
         ),
@@ -92,8 +92,8 @@ RATE = Verdict(
     (
         Reading(
             figure("rate", unit="TFLOP/s", follows="n / dense", at_most='peak("cuda:b200")', each=True),
-            follows=Side(4990.0, "65536 / 3.7"),
-            at_most=Side(2250),
+            follows=FigureValue(4990.0, "65536 / 3.7"),
+            at_most=FigureValue(2250),
             agrees=False,
             against=IMPLAUSIBLE,
             row="64Ki",
@@ -107,10 +107,10 @@ TIME = Verdict(
     NOT_CHECKABLE,
     "It takes a TPU.",
     (
-        Reading(figure("time", unit="ms", published="153"), published=Side(153), rows=1),
+        Reading(figure("time", unit="ms", published="153"), published=FigureValue(153), rows=1),
         Reading(
             figure("seen", unit="×", found='flops("a", "tpu:v5p") / 2'),
-            found=Side(2.4321, "4.8642 / 2"),
+            found=FigureValue(2.4321, "4.8642 / 2"),
             rows=1,
             by=("compiled for tpu:v5p",),
             targets=(TARGET,),
@@ -125,7 +125,7 @@ LACKING = Verdict(
     "libtpu is not installed.",
     (
         Reading(
-            figure("temp", published="1", found="1"), published=Side(1), missing="libtpu is not installed"
+            figure("temp", published="1", found="1"), published=FigureValue(1), missing="libtpu is not installed"
         ),
     ),
     incomplete="libtpu is not installed",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
-from harness.claims.answers import Compiled, Evidence, Judged
+from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, OperatorWeight, Static
 from harness.core.workload import Field
@@ -109,7 +109,7 @@ def evidence(
     passed: bool | None = True,
     absent: str = "",
     lost: tuple[int, ...] = (),
-) -> Evidence:
+) -> ClaimEvidence:
     """One answer to everything; `temp` may be by target or by length, and `lost` lengths take too long."""
     compiled: dict[Need, Compiled] = {}
     for need in wanted:
@@ -123,7 +123,7 @@ def evidence(
             bytes_ = temp if not isinstance(temp, Mapping) else temp.get(need.target, temp.get(need.case.seq))
             told = static("sha256:0", ("TopK",), temp_bytes=bytes_, flops=flops, opcodes={"sort": 1})
             compiled[need] = Compiled(told, facts={"path": "fast"})
-    return Evidence(
+    return ClaimEvidence(
         compiled,
         {need: cost for need in wanted if need.kind == Need.COST},
         {

@@ -9,7 +9,7 @@ import yaml
 
 from harness.catalog import discovery
 from harness.catalog.accelerators import target
-from harness.claims.answers import Evidence
+from harness.claims.answers import ClaimEvidence
 from harness.claims.model import (
     ADDS_UP,
     AGAINST,
@@ -67,7 +67,7 @@ def verdicts(catalog, claims):
         wanted = needs(claim, catalog)
         if all(one.kind == Need.COST for one in wanted):
             costs = {one: cost_of(catalog, one) for one in wanted}
-            found[claim.name] = judge(claim, catalog, Evidence(costs=costs))
+            found[claim.name] = judge(claim, catalog, ClaimEvidence(costs=costs))
     return found
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import Compiled, Evidence, Judged
+from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import parse
 from harness.claims.functions import ARGUMENTS, called_in
@@ -49,13 +49,13 @@ def compiled(target="host", of=None, program=None, calls=(), **figures):
 
 
 def value(text, claim=CLAIM, **evidence):
-    evaluator = Evaluator(claim, CATALOG, Evidence(**evidence))
+    evaluator = Evaluator(claim, CATALOG, ClaimEvidence(**evidence))
     found = evaluator.value(parse(text), claim.names())
     return found, tuple(evaluator.by), tuple(evaluator.targets)
 
 
 def rests_on(text, **evidence):
-    evaluator = Evaluator(CLAIM, CATALOG, Evidence(**evidence))
+    evaluator = Evaluator(CLAIM, CATALOG, ClaimEvidence(**evidence))
     evaluator.value(parse(text), CLAIM.names())
     return evaluator.tested, evaluator.bounded_by_hardware
 

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.model import CONTRADICTED, IMPLAUSIBLE, VERDICTS, Citation, Reading, Side, Source, Verdict
+from harness.claims.model import (
+    CONTRADICTED,
+    IMPLAUSIBLE,
+    VERDICTS,
+    Citation,
+    FigureValue,
+    Reading,
+    Source,
+    Verdict,
+)
 from harness.claims.page import HEADLINES, PAGES, page
 from harness.claims.page_diff import parts
 from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, PULL, RATE, SUM, SURPRISE, claim, figure
@@ -159,7 +168,7 @@ def test_the_document_is_the_same_for_the_same_figures():
 
 
 def test_a_bar_or_a_line_break_in_a_text_does_not_break_a_table():
-    told = Reading(figure("a|b", published="1"), published=Side(1), missing="one\ntwo")
+    told = Reading(figure("a|b", published="1"), published=FigureValue(1), missing="one\ntwo")
     text = page([Verdict(claim("bar"), CONTRADICTED, "x", (told,))], VERSIONS)
     assert "| a\\|b | 1 | – | none: one two | – | – |" in text
 
