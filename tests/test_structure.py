@@ -1,0 +1,176 @@
+"""What no single file shows: circles of imports, floors, and one name for two things.
+
+An import counts wherever it stands: at the top, inside a function, under TYPE_CHECKING, and as
+`import_module` of a name in quotes. What does not count: names that are computed (the framework that a
+worker loads, the module that a catalog names), modules that a child process is started with, and that
+a module's packages run before it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FLOORS = 6
+
+# Names that several rooms of the harness have a file of, and what each is there. A room that is not
+# listed has to find another name for its file.
+SHARED = {
+    "axes": {"sweep": "of a suite's fields", "report/charts/drawing": "of a panel"},
+    "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
+    "compare": {"commands": "the command", "analysis": "two implementations of one run"},
+    "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
+    "evidence": {"claims": "what expressions ask for", "gate/report": "what a gate keeps of a case"},
+    "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
+    "model": {"claims": "a claim", "report/charts": "a chart"},
+    "options": {"commands": "of every command", "gate": "of the gate"},
+    "output": {"commands": "of a run", "gate": "of a gate"},
+    "page": {"claims": "docs/CLAIMS.md", "report/charts/drawing": "of a chart"},
+    "progress": {"report": "of a run", "gate/report": "of a gate"},
+    "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
+    "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
+    "store": {"gate": "of gates", "gate/noise": "of noise"},
+    "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
+    "wording": {"claims": "of claims", "gate/report": "of gates"},
+}
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """Dotted name → file; a package is its `__init__`."""
+    found: dict[str, Path] = {}
+    for folder in ("harness", "impls"):
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(parts[:-1] if path.stem == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path, root: Path) -> Iterator[tuple[str, str]]:
+    """(a, b) of each `from a import b`, with `a` written out; (a, "") of `import a`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names=names):
+                yield from ((alias.name, "") for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                above = path.relative_to(root).parts[:-level] if level else ()
+                base = ".".join([*above, *([module] if module else [])])
+                yield from ((base, alias.name) for alias in names)
+            case ast.Call(
+                func=ast.Name("import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str(name)), *_],
+            ):
+                yield name, ""
+
+
+def graph(root: Path) -> dict[str, set[str]]:
+    """Module → modules. What is imported from a package is its module of that name, else the package."""
+    known = modules(root)
+    found: dict[str, set[str]] = {}
+    for name, path in known.items():
+        named = {f"{a}.{b}" if f"{a}.{b}" in known else a for a, b in imports(path, root)}
+        found[name] = named & known.keys() - {name}
+    return found
+
+
+def circle(edges: Mapping[str, set[str]]) -> list[str]:
+    """The modules of one circle, in order; empty where there is none."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def longest_chains(root: Path) -> dict[str, list[str]]:
+    """Folder → its longest chain of modules that import each other, the highest first."""
+    known, edges = modules(root), graph(root)
+    below: dict[str, list[str]] = {}
+    longest: dict[str, list[str]] = {}
+    for name in TopologicalSorter(edges).static_order():
+        beside = [other for other in edges[name] if known[other].parent == known[name].parent]
+        below[name] = [name, *max((below[other] for other in sorted(beside)), key=len, default=[])]
+        folder = str(known[name].parent.relative_to(root))
+        longest[folder] = max(longest.get(folder, []), below[name], key=len)
+    return longest
+
+
+def test_no_import_leads_back() -> None:
+    assert circle(graph(ROOT)) == []
+
+
+def test_no_package_has_more_than_six_floors() -> None:
+    """A package is a folder; one within it is a package of its own."""
+    too_high = {folder: chain for folder, chain in longest_chains(ROOT).items() if len(chain) > FLOORS}
+    assert too_high == {}
+
+
+def test_no_two_classes_of_the_harness_share_a_name() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((ROOT / "harness").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+def test_files_of_one_name_are_told_apart_by_their_rooms() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in sorted((ROOT / "harness").rglob("*.py")):
+        if path.stem != "__init__":
+            found[path.stem].add(str(path.parent.relative_to(ROOT / "harness")))
+    shared = {name: rooms for name, rooms in found.items() if len(rooms) > 1}
+    unexplained = {name: rooms - SHARED.get(name, {}).keys() for name, rooms in shared.items()}
+    assert {name: rooms for name, rooms in unexplained.items() if rooms} == {}
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Callable[..., dict[str, set[str]]]:
+    def plant(**files: str) -> dict[str, set[str]]:
+        (tmp_path / "harness" / "room").mkdir(parents=True)
+        for name, text in {"__init__": "", **files}.items():
+            (tmp_path / "harness" / "room" / f"{name}.py").write_text(text)
+        return graph(tmp_path)
+
+    return plant
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "import harness.room.low",
+        "from harness.room.low import x",
+        "from harness.room import low",
+        "from .low import x",
+        "from . import low as down",
+        "def later():\n    from harness.room.low import x",
+        "if TYPE_CHECKING:\n    from .low import X",
+        "from importlib import import_module\nimport_module('harness.room.low')",
+        "import importlib\ndef later():\n    importlib.import_module('harness.room.low')",
+    ],
+)
+def test_every_kind_of_import_is_seen(planted: Callable[..., dict[str, set[str]]], back: str) -> None:
+    edges = planted(low="from harness.room.high import y", high=back)
+    assert edges["harness.room.high"] == {"harness.room.low"}
+    assert set(circle(edges)) == {"harness.room.high", "harness.room.low"}
+
+
+def test_a_name_that_is_computed_is_none(planted: Callable[..., dict[str, set[str]]]) -> None:
+    text = "import importlib\ndef get(name):\n    importlib.import_module(f'harness.room.{name}')"
+    edges = planted(low=text, high="from harness.room.low import get")
+    assert edges["harness.room.low"] == set()
+    assert circle(edges) == []
+
+
+def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp_path: Path) -> None:
+    planted(a="from . import b, d", b="from .c import x", c="from .d import x", d="")
+    (tmp_path / "harness" / "room" / "inner").mkdir()
+    (tmp_path / "harness" / "room" / "inner" / "e.py").write_text("from harness.room.a import x")
+    chains = longest_chains(tmp_path)
+    assert chains["harness/room"] == [f"harness.room.{name}" for name in "abcd"]
+    assert chains["harness/room/inner"] == ["harness.room.inner.e"]
