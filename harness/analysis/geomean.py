@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, points
-from harness.analysis.stats import BY_PROCESS, LEVEL, PROCESSES, round_log_ratios, student_t, too_few
+from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_half_width, too_few
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -124,8 +124,7 @@ def _half_width(effects: Sequence[Mapping[Process, float]]) -> tuple[float | Non
     if any(own.keys() != effects[0].keys() for own in effects):
         return None, "not every length was timed by the same processes"
     by_process = [statistics.fmean(own[process] for own in effects) for process in effects[0]]
-    count = len(by_process)
-    return student_t((1 + LEVEL) / 2, count - 1) * statistics.stdev(by_process) / math.sqrt(count), None
+    return t_half_width(statistics.stdev(by_process), len(by_process)), None
 
 
 def _note_missing_lengths(panel: Sequence[Mean]) -> list[Mean]:

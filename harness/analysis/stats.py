@@ -49,6 +49,14 @@ def student_t(probability: float, freedom: int) -> float:
     return float(stdtrit(freedom, probability))
 
 
+def t_half_width(spread: float, count: int, probability: float = (1 + LEVEL) / 2) -> float:
+    """Half the interval of a mean of `count` values with this standard deviation, by Student's t.
+
+    `probability` is that of either end alone; the default gives an interval at 95 %.
+    """
+    return student_t(probability, count - 1) * spread / math.sqrt(count)
+
+
 def time_of(records: Sequence[Record]) -> Estimate:
     """Seconds per call of one case, from its replicates.
 
@@ -138,7 +146,7 @@ def _over_processes(effects: Sequence[float]) -> Estimate:
     mean = statistics.fmean(effects)
     if count < PROCESSES:
         return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS))
-    half = student_t((1 + LEVEL) / 2, count - 1) * statistics.stdev(effects) / math.sqrt(count)
+    half = t_half_width(statistics.stdev(effects), count)
     return Estimate(mean, mean - half, mean + half, count, BY_PROCESS)
 
 

@@ -9,13 +9,21 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.analysis.stats import PROCESSES, student_t
+from harness.analysis.stats import PROCESSES, t_half_width
 from harness.gate.timed.decision import Margin
 
 PAIRS = 8  # enough for a spread that is known to about a quarter
 MOST = 12
 DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
 QUARTER = 0.75  # of the cases must be held: one noisy case does not speak for the machine
+
+
+def pairs_needed(spread: float, distance: float, error: float, most: int) -> int | None:
+    """The fewest pairs whose bound is nearer to the mean than `distance`; None where `most` are too few."""
+    for count in range(PROCESSES, most + 1):
+        if t_half_width(spread, count, 1 - error) < distance:
+            return count
+    return None
 
 
 @dataclass(frozen=True)
@@ -33,11 +41,7 @@ class Spread:
     def pairs_for(self, delta: float, most: int = MOST) -> int | None:
         """The fewest pairs that tell Δ from Δ/2 at this spread; None where `most` are not enough."""
         margin = Margin(delta)
-        distance = margin.excluded - margin.least
-        for count in range(PROCESSES, most + 1):
-            if student_t(1 - margin.regressed, count - 1) * self.spread / math.sqrt(count) < distance:
-                return count
-        return None
+        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, most)
 
     @property
     def holds(self) -> float | None:

@@ -1,9 +1,9 @@
 """What an open case would need for a verdict, from the spread its pairs have shown."""
 
-import math
 import statistics
 
-from harness.analysis.stats import PROCESSES, student_t
+from harness.analysis.stats import PROCESSES, t_half_width
+from harness.gate.noise.detectable import pairs_needed
 from harness.gate.outcome import NOT_ENOUGH
 from harness.gate.report import wording
 from harness.gate.report.evidence import CaseEvidence
@@ -18,7 +18,7 @@ def required_pairs(evidence: CaseEvidence) -> list[str]:
     if len(effects) < PROCESSES:
         return []
     mean, spread, count = statistics.fmean(effects), statistics.stdev(effects), len(effects)
-    reach = student_t(1 - margin.regressed, count - 1) * spread / math.sqrt(count)
+    reach = t_half_width(spread, count, 1 - margin.regressed)
     now = (
         f"smallest detectable now, with {count} pairs that spread by {100 * spread:.1f} %: "
         f"a mean of {wording.percent(margin.least + reach)} is called regressed"
@@ -34,13 +34,5 @@ def required_pairs(evidence: CaseEvidence) -> list[str]:
 
 
 def _so_many(spread: float, away: float, margin: Margin) -> str:
-    needed = pairs_needed(spread, away, margin.regressed)
+    needed = pairs_needed(spread, away, margin.regressed, MOST_PAIRS)
     return f"more than {MOST_PAIRS} pairs, out of reach" if needed is None else f"{needed} pairs"
-
-
-def pairs_needed(spread: float, distance: float, error: float = 0.01) -> int | None:
-    """The fewest pairs whose bound is nearer to the mean than `distance`; None where no number will do."""
-    for count in range(PROCESSES, MOST_PAIRS + 1):
-        if student_t(1 - error, count - 1) * spread / math.sqrt(count) < distance:
-            return count
-    return None

@@ -6,7 +6,7 @@ import statistics
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.noise.detectable import DELTAS, Spread, Tally, held
+from harness.gate.noise.detectable import DELTAS, Spread, Tally, held, pairs_needed
 
 
 def spread(effects, case="mask/scatter@seq=1:fwd:cpu"):
@@ -69,3 +69,18 @@ def test_a_case_without_all_its_pairs_has_no_spread():
     tally = Tally.of(["a"], wanted=4)
     tally.feed("a", 0.1)
     assert tally.spreads({"a": 1.0}) == []
+
+
+@pytest.mark.parametrize(("spread", "distance"), [(0.03, 0.01), (0.01, 0.02), (0.004, 0.025)])
+def test_the_fewest_pairs_whose_bound_is_near_enough(spread, distance):
+    count = pairs_needed(spread, distance, 0.01, 1000)
+
+    def half(pairs):
+        return student_t(0.99, pairs - 1) * spread / math.sqrt(pairs)
+
+    assert half(count) < distance
+    assert count == 4 or half(count - 1) >= distance
+
+
+def test_no_number_of_pairs_closes_no_distance():
+    assert pairs_needed(0.03, 0.0, 0.01, 1000) is None

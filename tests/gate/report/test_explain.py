@@ -1,14 +1,9 @@
 """An explanation: its claim, its chart, and what an open case would need."""
 
-import math
-
-import pytest
-
-from harness.analysis.stats import student_t
 from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, VANISHED, CaseVerdict
 from harness.gate.report import print_explanation
 from harness.gate.report.explain import claim
-from harness.gate.report.required_pairs import pairs_needed, required_pairs
+from harness.gate.report.required_pairs import required_pairs
 from harness.gate.report.strip_plot import Strip, strip_chart
 
 OPEN = (-0.02, 0.06, 0.01, 0.05)
@@ -64,21 +59,6 @@ def test_few_pairs_have_no_bounds(page, evidence):
     text = page(print_explanation, evidence(**open_case(first=OPEN[:2])))
     assert "mean +2.0 % over 2 pairs; bounds need at least 4 pairs" in text
     assert "smallest detectable" not in text
-
-
-@pytest.mark.parametrize(("spread", "distance"), [(0.03, 0.01), (0.01, 0.02), (0.004, 0.025)])
-def test_the_fewest_pairs_whose_bound_is_near_enough(spread, distance):
-    count = pairs_needed(spread, distance)
-
-    def half(pairs):
-        return student_t(0.99, pairs - 1) * spread / math.sqrt(pairs)
-
-    assert half(count) < distance
-    assert count == 4 or half(count - 1) >= distance
-
-
-def test_no_number_of_pairs_closes_no_distance():
-    assert pairs_needed(0.03, 0.0) is None
 
 
 def test_an_open_case_says_what_would_settle_it(evidence):
