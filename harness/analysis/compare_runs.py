@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.analysis.results import HOST, by_case, label_of, panel_of, static_of
 from harness.analysis.stats import Estimate, ratio, time_of
+from harness.core.difference import differences
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 
@@ -65,16 +66,10 @@ def across(before: Sequence[Record], after: Sequence[Record]) -> list[Change]:
     return found
 
 
-def differing(left: Mapping[str, Any], right: Mapping[str, Any], prefix: str = "") -> list[str]:
+def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """What two fingerprints do not share: `versions.jax (0.10.1, 0.10.2)`."""
-    found: list[str] = []
-    for name in sorted({*left, *right}):
-        mine, theirs = left.get(name), right.get(name)
-        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-            found += differing(mine, theirs, f"{prefix}{name}.")
-        elif mine != theirs:
-            found.append(f"{prefix}{name} ({mine}, {theirs})")
-    return found
+    found = sorted(differences(left, right), key=lambda found: found[0])
+    return [f"{name} ({mine}, {theirs})" for name, mine, theirs in found]
 
 
 def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
+from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.record import Record
 from harness.run.group.events import Listener
@@ -109,17 +110,10 @@ def _other_evidence(
     return None
 
 
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str = "") -> str:
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values where those are short."""
     found: list[str] = []
-    for name in [*before, *(name for name in now if name not in before)]:
-        old, new = before.get(name), now.get(name)
-        if old == new:
-            continue
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            found.append(_difference(old, new, f"{prefix}{name}."))
-        elif isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping)):
-            found.append(f"{prefix}{name}")
-        else:
-            found.append(f"{prefix}{name} ({old} then, {new} now)")
+    for name, old, new in differences(before, now):
+        long = isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping))
+        found.append(name if long else f"{name} ({old} then, {new} now)")
     return ", ".join(found)
