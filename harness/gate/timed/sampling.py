@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.core.units import format_seconds
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, NO_TIME, READINGS, PairedCase
+from harness.run.group.forged_clock import forged_beside, forged_reason
 
 WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
 SETTLED = 0.97
 WARM_SECONDS = 0.01  # of a reading; what takes longer is warm after one batch
-HIDDEN_SECONDS = 0.0015  # of a turn that collecting garbage may take on one side more than on the other
 
 
 @dataclass(frozen=True)
@@ -103,17 +102,12 @@ class PairSampler:
         return samples
 
     def _check_clock(self, paired: PairedCase) -> None:
-        """Compare the readings with the runner's own clock: an implementation may forge its process's.
-
-        What a turn takes beside its readings, messages and waking, is much the same on both sides.
-        """
+        """Compare the readings of both sides with the runner's own clock."""
         hidden = {side: statistics.median(self.hidden[paired.id, side]) for side in BOTH}
         for side, other in ((CANDIDATE, BASE), (BASE, CANDIDATE)):
             read_s = statistics.median(self.read[paired.id, side])
-            if hidden[side] > hidden[other] + max(hidden[other], HIDDEN_SECONDS) + read_s / 4:
-                claimed, took = format_seconds(read_s), format_seconds(hidden[side] + read_s)
-                why = f"the {side} read {claimed} where {took} passed here; leave time.perf_counter alone"
-                paired.settle(INVALID, why)
+            if forged_beside(read_s, hidden[side], hidden[other]):
+                paired.settle(INVALID, forged_reason(f"the {side}", read_s, hidden[side]))
 
     def _verify_again(self, paired: PairedCase) -> None:
         """Verify a last call, on storage that held other values before."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from harness.core.units import format_seconds
 from harness.run.group.case_state import CaseState
+from harness.run.group.forged_clock import forged_alone, forged_reason
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.stopping import Stopping
 from harness.run.machine.interference import Interference
@@ -16,7 +17,6 @@ from harness.run.machine.interference import Interference
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
-FREE_SECONDS = 0.05  # of a turn that readings need not explain: messages, waking, collecting garbage
 LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm caches
 
 
@@ -46,19 +46,13 @@ def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
 
 
 def _check_clock(context: GroupContext, state: CaseState) -> None:
-    """Drop readings that the runner's own clock contradicts: an implementation may forge its process's.
-
-    What a turn takes beside its readings is an untimed call, no longer than a reading, and some
-    milliseconds; where most of the time is something else, the readings are not of these calls.
-    """
+    """Drop readings that the runner's own clock contradicts."""
     if not state.living:
         return
     rounds = {round_ for round_, _ in state.readings}
     read_s = sum(seconds for _, seconds in state.readings) * state.inner
-    if state.unexplained_s > 2 * read_s + FREE_SECONDS * len(rounds):
-        took, claimed = format_seconds(state.unexplained_s + read_s), format_seconds(read_s)
-        reason = f"its process read {claimed} where {took} passed here; leave time.perf_counter alone"
-        context.settle(state, "crashed", reason)
+    if forged_alone(read_s, state.unexplained_s, len(rounds)):
+        context.settle(state, "crashed", forged_reason("its process", read_s, state.unexplained_s))
 
 
 def leave(context: GroupContext, state: CaseState) -> None:
