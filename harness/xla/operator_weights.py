@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.core.paths import ROOT
+from harness.core.paths import PROJECT
 from harness.core.record import OperatorWeight
 from harness.xla.hlo import STARTS, Graph, Instruction
 
@@ -121,6 +121,6 @@ class Places:
 def _short(file: str) -> str:
     """A path from the repository on, or a file's name alone: no machine's folders."""
     path = Path(file)
-    if path.is_relative_to(ROOT) and "site-packages" not in path.relative_to(ROOT).parts:
-        return path.relative_to(ROOT).as_posix()
+    if path.is_relative_to(PROJECT) and "site-packages" not in path.relative_to(PROJECT).parts:
+        return path.relative_to(PROJECT).as_posix()
     return path.name

@@ -125,7 +125,9 @@ LACKING = Verdict(
     "libtpu is not installed.",
     (
         Reading(
-            figure("temp", published="1", found="1"), published=FigureValue(1), missing="libtpu is not installed"
+            figure("temp", published="1", found="1"),
+            published=FigureValue(1),
+            missing="libtpu is not installed",
         ),
     ),
     incomplete="libtpu is not installed",

@@ -2,8 +2,9 @@
 
 import pytest
 
+from harness.core.paths import PROJECT
 from harness.core.record import OperatorWeight
-from harness.xla.operator_weights import ROOT, weighed, weights
+from harness.xla.operator_weights import weighed, weights
 
 CONFIG = 'backend_config={{"window_config":{{"estimated_cycles":"{}","iteration_bounds":["1"]}}}}'
 MODULE = """HloModule jit_mask, is_scheduled=true
@@ -70,7 +71,7 @@ ENTRY %main (a: s32[8]) -> s32[8] {
 
 
 def module():
-    text = MODULE.replace("%ROOT%", str(ROOT))
+    text = MODULE.replace("%ROOT%", str(PROJECT))
     for cycles in (0, 10, 60, 100, 200, 300):
         text = text.replace(f"%{cycles}%", CONFIG.format(cycles))
     return text
