@@ -78,7 +78,7 @@ def test_imports_are_told_apart() -> None:
     assert imported(ast.walk(ast.parse("from . import cli\ndef f():\n  from cli import main"))) == {"cli"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "--json"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "-h"], ["list"], ["list", "--json"]], ids=" ".join)
 def test_what_only_prints_starts_without_heavy_packages(arguments: list[str], tmp_path: Path) -> None:
     code = (
         "import json, sys, cli\n"

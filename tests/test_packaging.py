@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ASK = """
 import json, sys
-from harness.sweep.project import Asked
-asked = Asked({})
-catalog, _ = asked.catalog()
-places = {"bench": str(asked.config().path), "home": str(asked.config().home), "results": str(asked.results)}
-json.dump({**places, "catalog": catalog.to_json()}, sys.stdout)
+from harness.sweep.project import Project
+project = Project()
+places = {"bench": project.config.path, "home": project.config.home, "results": project.results}
+places = {name: str(path) for name, path in places.items()}
+json.dump({**places, "catalog": project.catalog.to_json()}, sys.stdout)
 """
 
 

@@ -15,10 +15,10 @@ from harness.claims.page_diff import alike, parts
 from harness.claims.verdict import judge
 from harness.commands.output import progress_of
 from harness.core.errors import UsageError, nearest
-from harness.sweep.project import Asked
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
+    from harness.sweep.project import Project
 
 FOLDER = Path("docs")
 RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
@@ -38,7 +38,7 @@ class ClaimsOutcome:
 
 
 def claims(
-    asked: Asked,
+    project: Project,
     names: Sequence[str] = (),
     *,
     check: bool = False,
@@ -53,13 +53,13 @@ def claims(
     """
     from harness.claims.needs import needs
 
-    catalog, _ = asked.catalog()
+    catalog = project.catalog
     chosen = _chosen(names, catalog)
     wanted = list(dict.fromkeys(need for claim in chosen for need in needs(claim, catalog)))
-    place = Workplace(catalog, asked.config(), asked.results, progress_of, say)
+    place = Workplace(catalog, project.config, project.results, progress_of, say)
     evidence = gather(place, wanted)
     verdicts = tuple(judge(claim, catalog, evidence) for claim in chosen)
-    folder = asked.config().home / FOLDER
+    folder = project.config.home / FOLDER
     versions = _versions()
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     if check:
@@ -70,12 +70,12 @@ def claims(
     return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected(verdicts))
 
 
-def tell(outcome: ClaimsOutcome, asked: Asked, *, check: bool = False) -> int:
+def tell(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
     """Print the outcome; the exit code."""
     from harness.claims.report import claims_data, print_claims
     from harness.commands.output import console, print_json
 
-    if asked.json:
+    if json:
         print_json({**claims_data(outcome.verdicts), "notes": outcome.notes, "problems": outcome.problems})
     else:
         out = console()

@@ -6,17 +6,22 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.sweep.project import Asked
-
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.catalog.catalog import Catalog
+    from harness.commands.compare import SideBySide
     from harness.core.record import Record
     from harness.report.progress import Progress
+    from harness.run.doctor import Finding
+    from harness.run.dry_run import PlannedCase
+    from harness.run.session import Done
+    from harness.store.runs import Stored
     from harness.sweep.schedule import Schedule
 
 PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
@@ -35,7 +40,23 @@ def print_json(data: Mapping[str, Any]) -> None:
     sys.stdout.buffer.write(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS) + b"\n")
 
 
-def print_run_or_json(
+def print_note(text: str) -> None:
+    """A line for whoever waits, beside the answer."""
+    typer.echo(text, err=True)
+
+
+def print_run(done: Done, *, json: bool) -> None:
+    """The tables of a run that has just ended."""
+    outcome = done.outcome
+    _print_records(done.folder.info, outcome.records, outcome.overhead, (), json=json)
+
+
+def print_stored(stored: Stored, *, json: bool) -> None:
+    """The tables of a stored run."""
+    _print_records(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+
+
+def _print_records(
     info: Mapping[str, Any],
     records: Sequence[Record],
     overhead: Mapping[str, Any] | None,
@@ -43,7 +64,6 @@ def print_run_or_json(
     *,
     json: bool,
 ) -> None:
-    """A run's tables, or its data."""
     if json:
         from harness.report.run_json import run_data
 
@@ -51,38 +71,14 @@ def print_run_or_json(
             typer.echo(problem, err=True)
         print_json(run_data(info, records, overhead))
     else:
-        from harness.report.run_report import print_run
+        from harness.report import run_report
 
-        print_run(console(), info, records, overhead, problems)
-
-
-def print_list(asked: Asked) -> None:
-    """What exists: families, implementations and targets."""
-    from harness.catalog.accelerators import absent, accelerators
-
-    catalog, _ = asked.catalog()
-    targets = list(accelerators().values())
-    if asked.json:
-        print_json({**catalog.to_json(), "targets": [asdict(one) for one in targets]})
-    else:
-        from harness.report.tables.listing import families_table, targets_table
-
-        missing = {one.kind: why for one in targets if (why := absent(one.kind))}
-        console().print(families_table(catalog), targets_table(targets, missing))
+        run_report.print_run(console(), info, records, overhead, problems)
 
 
-def print_dry_run(asked: Asked) -> None:
-    """What a run would do; nothing runs."""
-    from harness.run import dry_run as rehearsal
-    from harness.run.session import known_seconds
-
-    schedule, catalog = asked.schedule()
-    progress = progress_of(schedule)
-    try:
-        rows = rehearsal.dry_run(schedule, catalog, known_seconds(asked.results), progress)
-    finally:
-        progress.close()
-    if asked.json:
+def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:
+    """What a run would do."""
+    if json:
         print_json({"cases": [vars(row) for row in rows]})
     else:
         from harness.report.tables.listing import schedule_table
@@ -97,3 +93,46 @@ def progress_of(schedule: Schedule) -> Progress:
     from harness.report.progress import Progress
 
     return Progress(len(schedule.groups) * schedule.replicates, Console(stderr=True, highlight=False))
+
+
+def print_catalog(catalog: Catalog, *, json: bool) -> None:
+    """What exists: families, implementations and targets."""
+    from harness.catalog.accelerators import absent, accelerators
+
+    targets = list(accelerators().values())
+    if json:
+        print_json({**catalog.to_json(), "targets": [asdict(target) for target in targets]})
+    else:
+        from harness.report.tables.listing import families_table, targets_table
+
+        missing = {target.kind: why for target in targets if (why := absent(target.kind))}
+        console().print(families_table(catalog), targets_table(targets, missing))
+
+
+def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
+    """What this machine offers a benchmark, and lacks."""
+    if json:
+        print_json({"findings": [vars(finding) for finding in findings]})
+    else:
+        from harness.report.tables.listing import findings_table
+
+        console().print(findings_table(findings))
+
+
+def print_comparison(comparison: SideBySide, *, json: bool) -> None:
+    """Two sides, case by case."""
+    if json:
+        print_json(comparison.to_json())
+    else:
+        from harness.report.run_report import print_sides
+
+        print_sides(console(), comparison.changes, comparison.heading, comparison.differing)
+
+
+def print_paths(paths: Sequence[Path], *, json: bool) -> None:
+    """The charts that were drawn."""
+    if json:
+        print_json({"charts": [str(path) for path in paths]})
+    else:
+        for path in paths:
+            typer.echo(path)

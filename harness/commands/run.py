@@ -1,72 +1,93 @@
-"""The commands that make a run: they conduct it, tell what came of it, and say how it ended."""
+"""`run`, `check` and `static`: make a run of a schedule, and say how it ended."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import typer
 
-from harness.commands.output import print_run_or_json, progress_of
-from harness.sweep.project import Asked, words
+from harness.commands.exit_codes import INCORRECT, STOPPED
+from harness.commands.output import progress_of
 
 if TYPE_CHECKING:
+    from harness.run.dry_run import PlannedCase
     from harness.run.session import Done
+    from harness.sweep.project import Project
+    from harness.sweep.schedule import Schedule
 
-INCORRECT, STOPPED = 4, 130
+
+def run_schedule(
+    project: Project,
+    schedule: Schedule,
+    version: str,
+    *,
+    depth: str = "run",
+    resume: bool = False,
+    checks: Collection[str] | None = (),
+) -> Done:
+    """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
+    from harness.run.session import Request, conduct
+
+    request = Request(
+        schedule, project.catalog, project.results, typed_command(), depth, version, resume, checks
+    )
+    with closing(progress_of(schedule)) as progress:
+        return conduct(request, progress)
 
 
-def conduct(asked: Asked, depth: str, version: str, *, resume: bool = False) -> int:
-    """A run of this depth; its exit code."""
+def compile_schedule(
+    project: Project, schedule: Schedule, version: str, targets: Sequence[str], *, max_seq: bool
+) -> Done:
+    """Compile a schedule for each target, and store its static figures."""
+    from harness.run.compile.static_run import static_run
     from harness.run.session import Request
-    from harness.run.session import conduct as run
 
-    schedule, catalog = asked.schedule()
-    checks = asked.checks(catalog) if depth == "check" else ()
-    request = Request(schedule, catalog, asked.results, command(), depth, version, resume, checks)
-    progress = progress_of(schedule)
-    try:
-        done = run(request, progress)
-    finally:
-        progress.close()
-    _tell(asked, done)
+    request = Request(schedule, project.catalog, project.results, typed_command(), "static", version)
+    with closing(progress_of(schedule)) as progress:
+        return static_run(request, tuple(targets), progress, longest=max_seq)
+
+
+def rehearse_schedule(project: Project, schedule: Schedule) -> list[PlannedCase]:
+    """Compile a schedule, and estimate how long it would take; nothing runs."""
+    from harness.run.dry_run import dry_run
+    from harness.run.session import known_seconds
+
+    with closing(progress_of(schedule)) as progress:
+        return dry_run(schedule, project.catalog, known_seconds(project.results), progress)
+
+
+def known_targets(names: Sequence[str]) -> tuple[str, ...]:
+    """The targets to compile for, the host where none is named. UsageError for an unknown one."""
+    from harness.catalog.accelerators import HOST, target
+
+    targets = tuple(dict.fromkeys(names)) or (HOST,)
+    for name in targets:
+        target(name)
+    return targets
+
+
+def end_run(done: Done) -> int:
+    """The exit code of a run; where it was stopped, stderr says how to go on."""
     if done.outcome.interrupted:
         typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
-        again = shlex.join(word for word in command() if word != "--resume")
+        again = shlex.join(word for word in typed_command() if word != "--resume")
         typer.echo(f"resume with: {again} --resume", err=True)
         return STOPPED
     return INCORRECT if any(record.unexpected for record in done.outcome.records) else 0
 
 
-def compile_for(asked: Asked, version: str, *, longest: bool) -> int:
-    """The static figures of a schedule for the targets asked for; the exit code."""
-    from harness.catalog.accelerators import HOST, target
-    from harness.run.compile.static_run import static_run
-    from harness.run.session import Request
-
-    targets = tuple(dict.fromkeys(words(asked.flags.get("target")))) or (HOST,)
-    for name in targets:
-        target(name)
-    schedule, catalog = Asked({**asked.flags, "device": ["cpu"]}).schedule()  # a target is no device
-    request = Request(schedule, catalog, asked.results, command(), "static", version)
-    progress = progress_of(schedule)
-    try:
-        done = static_run(request, targets, progress, longest=longest)
-    finally:
-        progress.close()
-    _tell(asked, done)
+def end_compilation(done: Done) -> int:
+    """The exit code of a run that compiled alone: what failed is a finding, not an error."""
     if done.outcome.interrupted:
         typer.echo(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
-        typer.echo(f"go on with: {shlex.join(command())}", err=True)
+        typer.echo(f"go on with: {shlex.join(typed_command())}", err=True)
         return STOPPED
     return 0
 
 
-def command() -> list[str]:
+def typed_command() -> list[str]:
     return ["seqsweep", *sys.argv[1:]]
-
-
-def _tell(asked: Asked, done: Done) -> None:
-    outcome = done.outcome
-    print_run_or_json(done.folder.info, outcome.records, outcome.overhead, (), json=asked.json)

@@ -1,34 +1,30 @@
-"""A stored run, as far as the flags keep it: for the commands that show it and draw it."""
+"""`show` and `chart`: a stored run, as far as the flags keep it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.analysis.filter import Selection
 from harness.store.find import find
-from harness.store.runs import Stored
-from harness.sweep.project import Asked, words
 
-SELECTING = ("family", "impl", "seq", "mode", "device")
+if TYPE_CHECKING:
+    from harness.analysis.filter import Selection
+    from harness.store.runs import Stored
+    from harness.sweep.project import Project
 
 
-def stored_run(asked: Asked) -> Stored:
-    """The part of a stored run that the flags keep."""
-    folder = find(asked.results, asked.flags["run"])
+def read_run(project: Project, name: str, selection: Selection) -> Stored:
+    """The part of a stored run that the selection keeps."""
+    folder = find(project.results, name)
     stored = folder.read()
-    selection = Selection(
-        tuple(asked.flags.get("names") or ()), *(words(asked.flags.get(name)) for name in SELECTING)
-    )
     info, records = selection.of({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
     return replace(stored, info=info, records=tuple(records))
 
 
-def draw(asked: Asked) -> list[Path]:
-    """Draw the run's charts; the files."""
+def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[Path]:
+    """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files."""
     from harness.report.charts import draw_run
     from harness.store.atomic import write_files
 
-    stored = stored_run(asked)
-    charts = draw_run(stored.info, stored.records)
-    return write_files(asked.flags.get("out") or asked.config().home / "charts", charts)
+    return write_files(folder or project.config.home / "charts", draw_run(stored.info, stored.records))

@@ -1,17 +1,90 @@
-"""The flags of a timed gate that are its own."""
+"""What a gate is asked to do: the flags as values that cannot contradict each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.core.errors import UsageError
+from harness.core.units import format_seconds, parse_seconds
+from harness.gate.outcome import FAIL, WARN
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
+
+LEAST_PAIRS = 4
+GATE_THREADS = "1"
 
 
 @dataclass(frozen=True)
 class GateOptions:
-    """The flags of a timed gate that are its own."""
+    """Everything that the flags of a gate say. UsageError where two of them ask for two things.
 
-    against: str | None
-    max_pairs: int
-    budget_s: float
-    inconclusive: str
+    `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is as typed, None: the
+    suite's own. `explain` is the pattern of one case; `junit` the file to write.
+    """
+
+    suites: tuple[str, ...] = ()
+    overrides: Overrides = field(default_factory=Overrides)
+    against: str | None = None
+    cases: tuple[str, ...] = ()
+    delta: str | None = None
+    max_pairs: int = 12
+    budget_s: float = 300.0
+    explain: str | None = None
+    last: bool = False
     self_check: bool = False
+    static: bool = False
+    update: bool = False
+    inconclusive: str = FAIL
+    junit: Path | None = None
     resume: bool = False
+
+    def __post_init__(self) -> None:
+        if self.inconclusive not in {WARN, FAIL}:
+            raise UsageError(f"--inconclusive {self.inconclusive}: write warn or fail")
+        if self.max_pairs < LEAST_PAIRS:
+            raise UsageError(
+                f"--max-pairs {self.max_pairs}: no verdict stands on fewer than {LEAST_PAIRS} pairs"
+            )
+        for flag, is_given, other, other_is_given in (
+            ("--update", self.update, "--self-check", self.self_check),
+            ("--update", self.update, "--against", self.against),
+            ("--update", self.update, "--last", self.last),
+            ("--static", self.static, "--self-check", self.self_check),
+            ("--static", self.static, "--resume", self.resume),
+            ("--self-check", self.self_check, "--against", self.against),
+            ("--last", self.last, "--resume", self.resume),
+        ):
+            if is_given and other_is_given:
+                raise UsageError(f"{flag} and {other} ask for two things; give one of them")
+        if self.update and not self.static:
+            raise UsageError("--update writes the file of exact figures: say --static too")
+        if self.static and self.explain:
+            raise UsageError("--explain is about times; of --static, the reasons say everything")
+
+
+def parse_budget(text: str) -> float:
+    """The seconds of a gate. UsageError for a budget that is none."""
+    try:
+        seconds = parse_seconds(text)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from None
+    if seconds <= 0:
+        raise UsageError(f"--budget {format_seconds(seconds)}: must be longer than 0 s")
+    return seconds
+
+
+def limit_threads(options: GateOptions, project: Project) -> GateOptions:
+    """The options with one thread per case, unless a flag, the defaults or a suite says otherwise.
+
+    Two processes that are measured side by side then do not need each other's cores.
+    """
+    settings = options.overrides.settings
+    if "threads" in settings:
+        return options
+    config = project.config
+    suites = [config.suites[name] for name in options.suites or config.default if name in config.suites]
+    if "threads" in config.given or any("threads" in suite.overrides for suite in suites):
+        return options
+    overrides = replace(options.overrides, settings={**settings, "threads": GATE_THREADS})
+    return replace(options, overrides=overrides)

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from harness.catalog.catalog import Catalog
-from harness.core.case import Case
+from harness.core.case import Case, split_list
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
+from harness.gate.options import GateOptions
 from harness.gate.outcome import VANISHED, CaseVerdict
 from harness.gate.sides.base import Base, base_of
 from harness.gate.sides.matching import counterpart
@@ -18,7 +19,7 @@ from harness.gate.sides.temp_folder import locked_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
 from harness.sweep.margins import Accept, accepted
-from harness.sweep.project import Asked, words
+from harness.sweep.project import Project
 from harness.sweep.schedule import Group, Schedule, plan
 
 DELTA, QUICK_DELTA = 0.05, 0.10
@@ -67,13 +68,13 @@ class GatePlan:
         return min(self.deltas[suite.name] for suite in self.schedule.suites if case in suite.cases)
 
 
-def schedule_of(asked: Asked) -> tuple[Schedule, Catalog, list[Case], list[str]]:
+def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case], list[str]]:
     """The schedule without the cases that --cases does not name, all cases that are left, the patterns."""
-    schedule, catalog = asked.schedule()
+    schedule = project.plan(options.suites, options.overrides)
     everything = {case.id: case for suite in schedule.suites for case in suite.cases}
     patterns: list[str] = []
-    for text in asked.flags.get("cases") or ():
-        parts = words([text])  # an id has commas of its own: they separate only what stands by itself
+    for text in options.cases:
+        parts = split_list(text)  # an id has commas of its own: they separate only what stands by itself
         whole = any(matches(text, one) for one in everything)
         apart = all(any(matches(part, one) for one in everything) for part in parts)
         patterns += parts if apart and not whole else [text]
@@ -82,49 +83,54 @@ def schedule_of(asked: Asked) -> tuple[Schedule, Catalog, list[Case], list[str]]
     groups = (_selected_group(group, kept) for group in schedule.groups)
     skips = tuple(skip for skip in schedule.skips if skip.case.id in kept)
     part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
-    return part, catalog, [everything[name] for name in ids], patterns
+    return part, [everything[name] for name in ids], patterns
 
 
 def _selected_group(group: Group, kept: set[str]) -> Group:
     return replace(group, cases=tuple(case for case in group.cases if case.id in kept))
 
 
-@contextmanager
-def plan_of(asked: Asked, against: str | None, *, self_check: bool = False) -> Generator[GatePlan]:
-    """The plan that the flags of a gate ask for; the base exists as long as the block."""
-    schedule, catalog, cases, patterns = schedule_of(asked)
-    candidate = Side(CANDIDATE, "the working tree", catalog)
+def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
+    """The plan of the candidate by itself: for a base that is a file, or is yet to be found."""
+    schedule, cases, patterns = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]
     if not running:
         why = next((f" ({reason})" for reason in skipped.values()), "")
         raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
     _refuse_mixed(schedule)
-    gate_plan = GatePlan(
+    return GatePlan(
         schedule=schedule,
-        catalog=catalog,
-        sides={CANDIDATE: candidate},
+        catalog=project.catalog,
+        sides={CANDIDATE: Side(CANDIDATE, "the working tree", project.catalog)},
         opponents=dict.fromkeys(running),
         left_out=skipped,
         patterns=tuple(patterns),
-        deltas=_deltas(asked, schedule),
-        accepts=_accepts(asked, schedule),
+        deltas=_deltas(project, options, schedule),
+        accepts=_accepts(project, schedule),
     )
-    if self_check:
+
+
+@contextmanager
+def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
+    """The plan of both sides; the base exists as long as the block."""
+    gate_plan = plan_of_candidate(project, options)
+    candidate = gate_plan.sides[CANDIDATE]
+    if options.self_check:
         base = replace(candidate, name=BASE, says="the working tree again")
         yield replace(
             gate_plan,
             sides={CANDIDATE: candidate, BASE: base},
-            opponents={case: case for case in running},
+            opponents={case: case for case in gate_plan.opponents},
             self_check=True,
         )
         return
-    config, wanted = asked.config(), {case.implementation for case in running}
+    path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
     with (
         locked_folder() as folder,
-        base_of(against, candidate, config.path, asked.plugins(), folder, wanted=wanted) as base,
+        base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
     ):
-        yield _with_base(gate_plan, base, asked)
+        yield _with_base(gate_plan, base, project, options)
 
 
 def _refuse_mixed(schedule: Schedule) -> None:
@@ -138,15 +144,7 @@ def _refuse_mixed(schedule: Schedule) -> None:
             raise UsageError(f"these suites ask for several {what} ({found}); gate them one at a time")
 
 
-@contextmanager
-def plan_of_candidate(asked: Asked) -> Generator[GatePlan]:
-    """The candidate by itself, for a base that is a file."""
-    with plan_of(asked, None, self_check=True) as gate_plan:
-        sides = {CANDIDATE: gate_plan.sides[CANDIDATE]}
-        yield replace(gate_plan, sides=sides, opponents=dict.fromkeys(gate_plan.opponents))
-
-
-def _with_base(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
+def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateOptions) -> GatePlan:
     candidate = gate_plan.sides[CANDIDATE]
     opponents: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
@@ -158,7 +156,7 @@ def _with_base(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
             opponents[case], new[case.id] = None, found
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
-    vanished, notes = _vanished_cases(base, asked, opponents, gate_plan)
+    vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
     return replace(
         gate_plan,
         sides={CANDIDATE: candidate, BASE: base.side},
@@ -171,7 +169,8 @@ def _with_base(gate_plan: GatePlan, base: Base, asked: Asked) -> GatePlan:
 
 def _vanished_cases(
     base: Base,
-    asked: Asked,
+    project: Project,
+    options: GateOptions,
     opponents: Mapping[Case, Case | None],
     gate_plan: GatePlan,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -179,14 +178,12 @@ def _vanished_cases(
     if not base.side.trees:
         return (), ()
     try:
-        config = bench.load(base.config) if base.config else asked.config()
-        suites = [name for name in asked.flags.get("suites") or () if name in config.suites]
-        if asked.flags.get("suites") and not suites:
+        config = bench.load(base.config) if base.config else project.config
+        suites = [name for name in options.suites if name in config.suites]
+        if options.suites and not suites:
             return (), ()
-        overrides = asked.overrides(base.side.catalog, ())
-        schedule = plan(
-            config, base.side.catalog, suites, replace(overrides, plugins=_plugin_ids(asked, base))
-        )
+        brought = tuple(name for name in project.brought if name in base.side.catalog.implementations)
+        schedule = plan(config, base.side.catalog, suites, replace(options.overrides, plugins=brought))
     except UsageError as error:
         return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
@@ -195,33 +192,25 @@ def _vanished_cases(
     return tuple(case for case in sorted(theirs) if gate_plan.named(case)), ()
 
 
-def _plugin_ids(asked: Asked, base: Base) -> tuple[str, ...]:
-    """The ids that --plugin files register at the base."""
-    _, brought = asked.catalog()
-    return tuple(name for name in brought if name in base.side.catalog.implementations)
-
-
-def _deltas(asked: Asked, schedule: Schedule) -> dict[str, float]:
+def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[str, float]:
     """Δ of every suite: the flag's, else bench.yaml's, else what the budget allows."""
-    from harness.core.units import parse_seconds, parse_share
+    from harness.core.units import parse_share
 
-    flag, budget = asked.flags.get("delta"), parse_seconds(asked.flags.get("gate_budget") or "300s")
-    usual = QUICK_DELTA if budget < QUICK_SECONDS else DELTA
-    if flag is not None:
+    usual = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
+    if options.delta is not None:
         try:
-            share = parse_share(flag)
+            share = parse_share(options.delta)
         except ValueError as error:
             raise UsageError(f"--delta: {error}") from None
         if not 0 < share < 1:
-            raise UsageError(f"--delta {flag}: a slowdown between 0 and 100 %, as 5%")
+            raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
         return {suite.name: share for suite in schedule.suites}
-    config = asked.config()
-    written = {name: suite.gate.delta for name, suite in config.suites.items()}
+    written = {name: suite.gate.delta for name, suite in project.config.suites.items()}
     return {suite.name: written.get(suite.name) or usual for suite in schedule.suites}
 
 
-def _accepts(asked: Asked, schedule: Schedule) -> tuple[Accept, ...]:
-    suites = asked.config().suites
+def _accepts(project: Project, schedule: Schedule) -> tuple[Accept, ...]:
+    suites = project.config.suites
     return tuple(
         one for suite in schedule.suites if suite.name in suites for one in suites[suite.name].gate.accept
     )

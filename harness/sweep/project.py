@@ -1,13 +1,14 @@
-"""A command's flags, and the configuration, catalog and schedule that they name."""
+"""What one command works on: bench.yaml, everything registered, and the folder of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.core.case import split_label, split_list
+from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -16,15 +17,80 @@ if TYPE_CHECKING:
     from harness.sweep.overrides import Overrides
     from harness.sweep.schedule import Schedule
 
-SETTINGS = ("budget", "timeout", "memory", "threads", "precision", "seed")
+
+@dataclass(frozen=True)
+class Project:
+    """Configuration, catalog and results of one command; each is read on its first use, and only once.
+
+    `config_path` None: the nearest bench.yaml. `results_path` None: results/ beside it. `given_plugins`
+    are files whose implementations join those that bench.yaml names.
+    """
+
+    config_path: Path | None = None
+    results_path: Path | None = None
+    given_plugins: tuple[str, ...] = ()
+
+    @cached_property
+    def config(self) -> Config:
+        from harness.sweep.config import configuration
+
+        return configuration(self.config_path)
+
+    @property
+    def results(self) -> Path:
+        return (self.results_path or self.config.home / "results").absolute()
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The plugins of bench.yaml, then the given ones."""
+        return (*self.config.plugins, *self._given_paths)
+
+    @property
+    def catalog(self) -> Catalog:
+        """Everything registered: the project's own, installed packages', all plugins'."""
+        return self._catalogs[1]
+
+    @property
+    def brought(self) -> tuple[str, ...]:
+        """The implementations that only the given plugins register; they join every suite of their family."""
+        known, everything = self._catalogs
+        return tuple(name for name in everything.implementations if name not in known.implementations)
+
+    def plan(
+        self, suites: Sequence[str] = (), overrides: Overrides | None = None, ids: Sequence[str] = ()
+    ) -> Schedule:
+        """The schedule of the suites (none: the default ones), cut down to the ids if any are given."""
+        from harness.sweep.overrides import Overrides
+        from harness.sweep.schedule import plan
+
+        changes = overrides or Overrides()
+        families, impls = resolve_ids(ids, self.catalog)
+        changes = replace(
+            changes,
+            families=(*changes.families, *families),
+            impls=(*changes.impls, *impls),
+            plugins=self.brought,
+        )
+        return plan(self.config, self.catalog, suites, changes)
+
+    def checks_in(self, ids: Sequence[str]) -> frozenset[str] | None:
+        """The checks among the ids; None where there is none, which means all checks."""
+        return frozenset(ids) & self.catalog.checks().keys() or None
+
+    @property
+    def _given_paths(self) -> tuple[str, ...]:
+        return tuple(str(Path(name).absolute()) for name in self.given_plugins)
+
+    @cached_property
+    def _catalogs(self) -> tuple[Catalog, Catalog]:
+        """The catalog without the given plugins, and with them."""
+        from harness.catalog import discovery
+
+        known = discovery.catalog(self.config.plugins)
+        return known, known.merged(discovery.catalog(self._given_paths)) if self._given_paths else known
 
 
-def words(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Flags given once with commas, or several times."""
-    return tuple(word for value in values or () for word in split_list(value))
-
-
-def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(families, implementations) that ids mean; beside implementations, a family means all of its own.
 
     A check means its family. UsageError for an id that is none of these, with the nearest.
@@ -48,77 +114,3 @@ def named(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[
     whole = [name for name in ids if name in catalog.families]
     expanded = [info.id for family in whole for info in catalog.of_family(family)]
     return (), tuple(dict.fromkeys([*impls, *expanded]))
-
-
-@dataclass
-class Asked:
-    """The flags of a command, and what they mean for the layers below."""
-
-    flags: Mapping[str, Any]
-    _config: Config | None = field(default=None, init=False)
-
-    @property
-    def json(self) -> bool:
-        return bool(self.flags.get("json"))
-
-    def config(self) -> Config:
-        if self._config is None:
-            from harness.sweep.config import configuration
-
-            self._config = configuration(self.flags.get("config"))
-        return self._config
-
-    @property
-    def results(self) -> Path:
-        return (self.flags.get("results") or self.config().home / "results").absolute()
-
-    def plugins(self) -> list[str]:
-        """The sources of bench.yaml, then those of --plugin."""
-        given = (str(Path(name).absolute()) for name in words(self.flags.get("plugin")))
-        return [*self.config().plugins, *given]
-
-    def catalog(self) -> tuple[Catalog, tuple[str, ...]]:
-        """Everything registered, and the ids that --plugin files brought."""
-        from harness.catalog import discovery
-
-        known = discovery.catalog(self.config().plugins)
-        given = words(self.flags.get("plugin"))
-        everything = discovery.catalog(self.plugins()) if given else known
-        return everything, tuple(i for i in everything.implementations if i not in known.implementations)
-
-    def checks(self, catalog: Catalog) -> frozenset[str] | None:
-        """The checks that ids name; None: all, for none is named."""
-        wanted = frozenset(words(self.flags.get("ids"))) & catalog.checks().keys()
-        return wanted or None
-
-    def schedule(self) -> tuple[Schedule, Catalog]:
-        from harness.sweep.schedule import plan
-
-        catalog, brought = self.catalog()
-        overrides = self.overrides(catalog, brought)
-        return plan(self.config(), catalog, self.flags.get("suites") or (), overrides), catalog
-
-    def overrides(self, catalog: Catalog, brought: tuple[str, ...]) -> Overrides:
-        from harness.sweep.overrides import Overrides
-
-        flags = self.flags
-        fields: dict[str, tuple[str, ...]] = {}
-        for assignment in flags.get("set_") or ():
-            name, equals, text = assignment.partition("=")
-            if not equals:
-                raise UsageError(f"--set: write FIELD=VALUE, not {assignment}")
-            fields[name.strip()] = (*fields.get(name.strip(), ()), *words([text]))
-        families, impls = named(words(flags.get("ids")), catalog)
-        return Overrides(
-            families=(*words(flags.get("family")), *families),
-            impls=(*words(flags.get("impl")), *impls),
-            seqs=words(flags.get("seq")),
-            modes=words(flags.get("mode")),
-            devices=words(flags.get("device")),
-            fields=fields,
-            baseline=flags.get("baseline"),
-            quick=bool(flags.get("quick")),
-            replicates=flags.get("replicates", 1),
-            settings={name: flags[name] for name in SETTINGS if flags.get(name) is not None},
-            plugins=brought,
-        )

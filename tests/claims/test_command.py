@@ -12,7 +12,7 @@ from harness.core.errors import UsageError
 from harness.core.record import Static
 from harness.core.workload import Field
 from harness.run import compile as compiling
-from harness.sweep.project import Asked
+from harness.sweep.project import Project
 
 BENCH = "suites:\n  mask: {family: mask, seq: 8}\n"
 CLAIMS = """\
@@ -89,7 +89,7 @@ class Place:
         self.catalog = Catalog(families, implementations)
         (folder / "bench.yaml").write_text(BENCH)
         monkeypatch.setattr(compiling, "compile_all", self.compiler)
-        monkeypatch.setattr(Asked, "catalog", lambda _: (self.catalog, ()))
+        monkeypatch.setattr(Project, "catalog", self.catalog)
         monkeypatch.setattr("harness.commands.claims._versions", lambda: {"jax": "1.2.3"})
         self.without(None)
 
@@ -109,11 +109,12 @@ class Place:
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
 
-    def asked(self, **flags):
-        return Asked({"config": self.folder / "bench.yaml", "results": None, "plugin": None, **flags})
+    @property
+    def project(self):
+        return Project(self.folder / "bench.yaml")
 
     def run(self, *names, check=False):
-        return claims(self.asked(), names, check=check)
+        return claims(self.project, names, check=check)
 
 
 @pytest.fixture
@@ -368,8 +369,7 @@ def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):
 
 
 def test_as_json(place, capfdbinary):
-    asked = place.asked(json=True)
-    assert tell(claims(asked, ["mask"]), asked) == 0
+    assert tell(place.run("mask"), json=True) == 0
     data = json.loads(capfdbinary.readouterr().out)
     assert [one["id"] for one in data["claims"]] == list(MASK)
     assert data["claims"][1]["figures"][0]["found"] == 7
@@ -377,8 +377,7 @@ def test_as_json(place, capfdbinary):
 
 
 def test_as_a_table(place, capsys):
-    asked = place.asked()
-    assert tell(claims(asked, check=True), asked, check=True) == 1
+    assert tell(place.run(check=True), json=False, check=True) == 1
     out = capsys.readouterr().out
     assert "mask/arithmetic" in out
     assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out

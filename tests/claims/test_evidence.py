@@ -8,9 +8,10 @@ from harness.claims.model import REPRODUCED, Need
 from harness.claims.needs import needs
 from harness.claims.read_yaml import load
 from harness.claims.verdict import judge
+from harness.commands.output import progress_of
 from harness.core.record import Cost
 from harness.run import compile as compiling
-from harness.sweep.project import Asked
+from harness.sweep.project import Project
 from tests.claims.planted import CATALOG, document, static
 
 CLAIMS = """\
@@ -35,8 +36,8 @@ def place(tmp_path):
     (tmp_path / "bench.yaml").write_text("suites:\n  mask: {family: mask, seq: 8}\n")
 
     def of(catalog, said):
-        asked = Asked({"config": tmp_path / "bench.yaml", "results": None, "plugin": None})
-        return Workplace(catalog, asked.config(), asked.results, asked.progress, said.append)
+        project = Project(tmp_path / "bench.yaml")
+        return Workplace(catalog, project.config, project.results, progress_of, said.append)
 
     return of
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.case import Case
@@ -14,6 +15,7 @@ from harness.core.errors import MachineError, UsageError
 from harness.gate.noise import store as stored
 from harness.gate.noise.detectable import MOST, Spread, Tally, held
 from harness.gate.noise.load_generator import load_generators
+from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, plan_of
 from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.loop import GateLoop
@@ -21,7 +23,8 @@ from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.setup import set_up
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
-from harness.sweep.project import Asked
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
 
 if TYPE_CHECKING:
     from harness.gate.report.progress import GateProgress
@@ -67,9 +70,15 @@ class Regime:
         return {"regime": self.name, "holds": self.holds, "pair_s": self.pair_s, "cases": cases}
 
 
-def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
+def noise_options() -> GateOptions:
+    """A gate of the working tree against itself, as long as one regime may take."""
+    overrides = Overrides(settings={"budget": f"{REGIME_SECONDS:g}s"})
+    return GateOptions(overrides=overrides, budget_s=REGIME_SECONDS, self_check=True)
+
+
+def measure(project: Project, options: GateOptions, progress: GateProgress) -> list[Regime]:
     """Measure and store. MachineError when no case could be measured."""
-    with plan_of(asked, None, self_check=True) as plan, ExitStack() as stack:
+    with plan_of(project, options) as plan, ExitStack() as stack:
         stack.enter_context(device_lock("cpu", " ".join(["seqsweep", *sys.argv[1:]])))
         cases = chosen(plan)
         found: list[Regime] = []
@@ -82,7 +91,7 @@ def measure(asked: Asked, progress: GateProgress) -> list[Regime]:
     if not any(regime.spreads for regime in found):
         raise MachineError("no case was fast enough to be measured; name a suite with shorter lengths")
     stored.write(
-        asked.results,
+        project.results,
         {
             "machine": identity(plan.schedule.suites[0].settings.threads),
             "measured": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -121,11 +130,11 @@ def identity(threads: int) -> dict[str, Any]:
     return {name: facts[name] for name in IDENTITY}
 
 
-def refuse_below(asked: Asked, delta: float, threads: int) -> None:
+def refuse_below(results: Path, delta: float, threads: int) -> None:
     """UsageError for a Δ below 5 % that this machine is not known to hold."""
     if delta >= USUAL:
         return
-    found = stored.read(asked.results)
+    found = stored.read(results)
     measure_it = "measure it with: seqsweep doctor --noise"
     share = f"{100 * delta:g} %"
     if found is None or found.get("machine") != identity(threads):

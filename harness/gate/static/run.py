@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import UsageError
+from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.plan import GatePlan, gone, plan_of, plan_of_candidate
 from harness.gate.report.progress import GateProgress
@@ -22,7 +23,7 @@ from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.group.case_state import CaseState
 from harness.run.machine.fingerprint_probe import FingerprintProbe
-from harness.sweep.project import Asked
+from harness.sweep.project import Project
 
 HOST = "host"
 STALE = f"the file has it, and nothing of its name is registered: bring it back, or update the file: {UPDATE}"
@@ -44,13 +45,13 @@ class BaselineMachine:
         return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
 
 
-def run_static(asked: Asked, against: str | None, progress: GateProgress) -> GateOutcome:
+def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
     """Compile and judge both sides; without history the candidate alone, against the file."""
     with ExitStack() as stack:
-        plan, missing = _plan(asked, against, stack)
+        plan, missing = _plan(project, options, stack)
         threads = plan.schedule.suites[0].settings.threads
         machine = BaselineMachine.here(threads)
-        path = path_of(asked.results, HOST, machine.versions)
+        path = path_of(project.results, HOST, machine.versions)
         baseline = read(path)
         if baseline is None and BASE not in plan.sides:
             raise UsageError(
@@ -82,14 +83,16 @@ def run_static(asked: Asked, against: str | None, progress: GateProgress) -> Gat
     )
 
 
-def update(asked: Asked, progress: GateProgress) -> tuple[str, list[str], list[str]]:
+def update(
+    project: Project, options: GateOptions, progress: GateProgress
+) -> tuple[str, list[str], list[str]]:
     """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
-    with plan_of_candidate(asked) as plan:
-        threads = plan.schedule.suites[0].settings.threads
-        machine = BaselineMachine.here(threads)
-        progress.total = len(plan.schedule.groups)
-        states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
-    path = path_of(asked.results, HOST, machine.versions)
+    plan = plan_of_candidate(project, options)
+    threads = plan.schedule.suites[0].settings.threads
+    machine = BaselineMachine.here(threads)
+    progress.total = len(plan.schedule.groups)
+    states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
+    path = path_of(project.results, HOST, machine.versions)
     figures = {case: own for case, (_, own) in _pairs(plan, states).items()}
     good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
     bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
@@ -113,12 +116,12 @@ def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
     }
 
 
-def _plan(asked: Asked, against: str | None, stack: ExitStack) -> tuple[GatePlan, str]:
+def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[GatePlan, str]:
     """The question, and why it has no base where it has none."""
     try:
-        return stack.enter_context(plan_of(asked, against)), ""
+        return stack.enter_context(plan_of(project, options)), ""
     except NoHistory as missing:
-        return stack.enter_context(plan_of_candidate(asked)), str(missing)
+        return plan_of_candidate(project, options), str(missing)
 
 
 def _pairs(

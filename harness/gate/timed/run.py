@@ -28,7 +28,7 @@ from harness.gate.timed.setup import set_up
 from harness.gate.timed.verdicts import RoundsWriter, TimedResult, evidence_of, isolated, left_out, verdicts
 from harness.run.machine.lock import device_lock
 from harness.store.runs import new_run_id
-from harness.sweep.project import Asked
+from harness.sweep.project import Project
 
 if TYPE_CHECKING:
     from harness.gate.report.progress import GateProgress
@@ -41,15 +41,17 @@ def looks(max_pairs: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*range(FIRST_LOOK, max_pairs + 1, 2), max_pairs]))
 
 
-def run_timed(asked: Asked, options: GateOptions, progress: GateProgress) -> tuple[GateOutcome, GateFolder]:
+def run_timed(
+    project: Project, options: GateOptions, progress: GateProgress
+) -> tuple[GateOutcome, GateFolder]:
     """Measure, decide and store. KeyboardInterrupt leaves everything measured on disk."""
     with ExitStack() as stack:
-        plan = stack.enter_context(plan_of(asked, options.against, self_check=options.self_check))
-        refuse_below(asked, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
+        plan = stack.enter_context(plan_of(project, options))
+        refuse_below(project.results, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
         request = request_of(plan, options, states(plan))
         for device in sorted({case.device for case in plan.opponents}):
             stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
-        folder = newest(asked.results, request) if options.resume else _new(asked, request)
+        folder = newest(project.results, request) if options.resume else _new(project.results, request)
         progress.kept = folder.path
         kept = RoundsWriter(folder, folder.pairs())
         with_counterpart = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
@@ -135,7 +137,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
     return f"sha256:{hashlib.sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS)).hexdigest()}"
 
 
-def _new(asked: Asked, request: str) -> GateFolder:
+def _new(results: Path, request: str) -> GateFolder:
     now = datetime.now(UTC)
     command = ["seqsweep", *sys.argv[1:]]
     header = {
@@ -145,4 +147,4 @@ def _new(asked: Asked, request: str) -> GateFolder:
         "request": request,
         "outcome": None,
     }
-    return GateFolder.create(asked.results, new_run_id(now, f"{os.getpid()} {' '.join(command)}"), header)
+    return GateFolder.create(results, new_run_id(now, f"{os.getpid()} {' '.join(command)}"), header)

@@ -5,15 +5,14 @@ import pytest
 from harness.core.errors import UsageError
 from harness.gate.noise import measure
 from harness.gate.noise import store as stored
-from harness.sweep.project import Asked
 
 HERE = {"cpu": "x", "cores": 2, "memory_gib": 24, "kernel": "6"}
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def results(tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "identity", lambda _: HERE)
-    return Asked({"results": tmp_path})
+    return tmp_path
 
 
 def known(tmp_path, holds, machine=None):
@@ -22,39 +21,39 @@ def known(tmp_path, holds, machine=None):
     stored.write(tmp_path, {"machine": machine or HERE, "regimes": regimes})
 
 
-def test_five_percent_needs_no_knowledge(asked):
-    measure.refuse_below(asked, 0.05, 1)
+def test_five_percent_needs_no_knowledge(results):
+    measure.refuse_below(results, 0.05, 1)
 
 
-def test_less_is_refused_where_nothing_is_known(asked):
+def test_less_is_refused_where_nothing_is_known(results):
     with pytest.raises(UsageError, match=r"3 % needs a quiet machine.*doctor --noise"):
-        measure.refuse_below(asked, 0.03, 1)
+        measure.refuse_below(results, 0.03, 1)
 
 
-def test_the_noise_of_another_machine_is_no_knowledge(asked, tmp_path):
+def test_the_noise_of_another_machine_is_no_knowledge(results, tmp_path):
     known(tmp_path, 0.01, machine={**HERE, "cores": 64})
     with pytest.raises(UsageError, match="not known"):
-        measure.refuse_below(asked, 0.03, 1)
+        measure.refuse_below(results, 0.03, 1)
 
 
-def test_less_is_refused_with_the_spread_that_forbids_it(asked, tmp_path):
+def test_less_is_refused_with_the_spread_that_forbids_it(results, tmp_path):
     known(tmp_path, 0.07)
     with pytest.raises(UsageError, match=r"spread by 2\.1 % \(mask/scatter\), so that 12 pairs hold 7 %"):
-        measure.refuse_below(asked, 0.03, 1)
+        measure.refuse_below(results, 0.03, 1)
 
 
-def test_a_machine_that_holds_nothing_says_so(asked, tmp_path):
+def test_a_machine_that_holds_nothing_says_so(results, tmp_path):
     known(tmp_path, None)
     with pytest.raises(UsageError, match="no slowdown up to 50 %"):
-        measure.refuse_below(asked, 0.03, 1)
+        measure.refuse_below(results, 0.03, 1)
 
 
-def test_less_is_taken_where_it_can_be_held(asked, tmp_path):
+def test_less_is_taken_where_it_can_be_held(results, tmp_path):
     known(tmp_path, 0.02)
-    measure.refuse_below(asked, 0.03, 1)
+    measure.refuse_below(results, 0.03, 1)
 
 
-def test_a_damaged_file_says_how_to_make_another(asked, tmp_path):
+def test_a_damaged_file_says_how_to_make_another(results, tmp_path):
     (tmp_path / "noise.json").write_text("{")
     with pytest.raises(UsageError, match="doctor --noise"):
-        measure.refuse_below(asked, 0.03, 1)
+        measure.refuse_below(results, 0.03, 1)

@@ -1,0 +1,78 @@
+"""The help of a command: a section per group of options, and examples at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+EXAMPLES = {
+    "run": {
+        "seqsweep run": "the default suites of bench.yaml",
+        "seqsweep run mask topk --quick": "two suites, two lengths each",
+        "seqsweep run mask --impl scatter,broadcast --seq 4Ki,64Ki": "two implementations, two lengths",
+        "seqsweep run --dry-run": "list the cases; run nothing",
+    },
+    "check": {
+        "seqsweep check": "everything that is registered",
+        "seqsweep check mask topk/sort": "a family, and one implementation of another",
+        "seqsweep check mask/kept_count": "one check",
+    },
+    "static": {
+        "seqsweep static mask --target host,tpu:v5p,cuda:h200": "for this machine and two others",
+        "seqsweep static mask --target tpu:v5p --max-seq": "how long a sequence fits a TPU v5p",
+    },
+    "claims": {
+        "seqsweep claims": "all families; writes docs/CLAIMS.md",
+        "seqsweep claims mask": "one family; writes nothing",
+        "seqsweep claims --check": "is docs/CLAIMS.md up to date?",
+    },
+    "list": {
+        "seqsweep list": "what can be run",
+        "seqsweep list --plugin my_scatter.py": "the same, with a file of your own",
+    },
+    "doctor": {
+        "seqsweep doctor": "what is installed, and what is missing",
+        "seqsweep doctor --noise": "which slowdown a gate can hold here; takes minutes",
+    },
+    "show": {
+        "seqsweep show": "the newest run",
+        "seqsweep show mask --run 20261120": "one suite of an older run",
+    },
+    "compare": {
+        "seqsweep compare latest --impl scatter,broadcast": "two implementations of the newest run",
+        "seqsweep compare 20261119 20261120": "two runs: a trend, not a verdict",
+    },
+    "gate": {
+        "seqsweep gate mask": "times against the merge base",
+        "seqsweep gate --static": "exact figures alone; for any machine",
+        "seqsweep gate mask --against git:HEAD~1 --cases '*seq=4096*'": "some cases against another commit",
+        "seqsweep gate --last --explain 'mask/scatter@*'": "why a case has its verdict",
+    },
+    "chart": {
+        "seqsweep chart": "the newest run, into charts/",
+        "seqsweep chart mask --out figures": "one suite, into a folder of your choice",
+    },
+}
+
+
+class SectionedCommand(TyperCommand):
+    """A command whose help has a section per `rich_help_panel`.
+
+    Plain text, as rich's own panels take longer to load than all else that `--help` does.
+    """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            row = parameter.get_help_record(ctx)
+            if row is not None:
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        with formatter.section("Examples"):
+            formatter.write_dl(list(EXAMPLES[self.name or ""].items()), col_max=36)

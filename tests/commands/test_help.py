@@ -1,0 +1,120 @@
+"""Help, version and completion: light, plain, and true."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import cli
+from harness.commands.help import EXAMPLES
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUP = typer.main.get_command(cli.app)
+
+
+def call(*words, **environment):
+    return subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def helped(name):
+    command = GROUP.commands[name]
+    return command.get_help(typer.Context(command, info_name=f"seqsweep {name}"))
+
+
+@pytest.mark.parametrize("words", [[], ["run"], ["gate"], ["list"]], ids=" ".join)
+def test_h_is_help(words):
+    short, long = call(*words, "-h"), call(*words, "--help")
+    assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, "")
+    assert "-h, --help" in short.stdout
+    assert short.stdout.startswith(f"Usage: {' '.join(['seqsweep', *words])} ")
+
+
+def test_no_words_are_help():
+    assert call().stdout == call("--help").stdout
+
+
+def test_version():
+    done = call("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {cli.VERSION}\n", "")
+
+
+def test_a_version_after_a_command_is_none():
+    done = call("run", "--version")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("seqsweep: No such option: --version")
+
+
+SECTIONS = {
+    "run": ["Arguments", "Selection", "Limits", "Run", "Places", "Output", "Options", "Examples"],
+    "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+    "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+    "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
+    "list": ["Places", "Output", "Options", "Examples"],
+    "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
+    "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "compare": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_section_per_group(name):
+    assert re.findall(r"^(\w+):$", helped(name), re.MULTILINE) == SECTIONS[name]
+
+
+def test_a_flag_stands_in_its_section():
+    limits = re.search(r"Limits:\n(.*?)\n\n", helped("run"), re.DOTALL)
+    assert re.findall(r"--[a-z-]+", limits[1]) == [
+        *("--timeout", "--memory", "--threads", "--seed", "--budget", "--precision", "--replicates")
+    ]
+
+
+def test_every_command_has_examples():
+    assert EXAMPLES.keys() == GROUP.commands.keys() == SECTIONS.keys()
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
+def test_an_example_is_understood(line):
+    program, name, *words = shlex.split(line)
+    assert program == "seqsweep"
+    with GROUP.commands[name].make_context(name, words, parent=typer.Context(GROUP)) as context:
+        assert not context.args
+
+
+def test_an_example_stands_in_its_help():
+    for name, lines in EXAMPLES.items():
+        page = helped(name)
+        assert all(line in page and meaning in page for line, meaning in lines.items()), name
+
+
+def test_completion_names_commands_and_flags():
+    ask = {"_SEQSWEEP_COMPLETE": "complete_bash"}
+    commands = call(COMP_WORDS="seqsweep ch", COMP_CWORD="1", **ask)
+    assert (commands.returncode, commands.stdout.split(), commands.stderr) == (0, ["check", "chart"], "")
+    flags = call(COMP_WORDS="seqsweep run --re", COMP_CWORD="2", **ask)
+    assert (flags.returncode, flags.stdout.split()) == (0, ["--replicates", "--resume", "--results"])
+
+
+def test_completion_is_installed_for_the_shell_that_asks(tmp_path):
+    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = call("--install-completion", "bash", **told)
+    assert done.returncode == 0
+    script = (tmp_path / ".bash_completions" / "seqsweep.sh").read_text()
+    assert "_SEQSWEEP_COMPLETE=complete_bash" in script
+    assert call("--show-completion", "bash", **told).stdout.strip() == script.strip()
+
+
+def test_completion_of_an_unknown_kind_is_no_verdict():
+    assert call(_SEQSWEEP_COMPLETE="nonsense").returncode == 5

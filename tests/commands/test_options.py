@@ -1,0 +1,116 @@
+"""The groups of options: which flags a command takes, and what the layers below get of them."""
+
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from cli import app
+from harness.commands import options
+from harness.commands.options import combine, split_words
+from harness.core.errors import UsageError
+from harness.sweep.overrides import Overrides
+
+COMMANDS = typer.main.get_command(app).commands
+CASES = ["--family", "--impl", "--seq", "--mode"]
+PLACE = ["--plugin", "--config", "--results"]
+LIMITS = ["--timeout", "--memory", "--threads"]
+FLAGS = {
+    "run": [
+        *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
+        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--json"),
+    ],
+    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"],
+    "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--json"],
+    "claims": ["--check", *PLACE, "--json"],
+    "list": ["--plugin", "--config", "--json"],
+    "doctor": ["--noise", *PLACE, "--json"],
+    "show": [*CASES, "--device", "--run", "--config", "--results", "--json"],
+    "chart": [*CASES, "--device", "--run", "--out", "--config", "--results", "--json"],
+    "compare": ["--impl", "--force", "--config", "--results", "--json"],
+    "gate": [
+        *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
+        *("--self-check", "--static", "--update", "--inconclusive", "--junit", "--resume"),
+        *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"),
+    ],
+}
+
+
+def test_every_command_is_pinned():
+    assert COMMANDS.keys() == FLAGS.keys()
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_command_takes_exactly_its_flags(name):
+    taken = [word for one in COMMANDS[name].params if one.param_type_name == "option" for word in one.opts]
+    assert sorted(taken) == sorted(FLAGS[name])
+
+
+def test_words_come_with_commas_or_one_by_one():
+    assert split_words(["a,b", "c[x=1,y=2]"]) == ("a", "b", "c[x=1,y=2]")
+    assert split_words(None) == ()
+
+
+def test_nothing_typed_changes_nothing():
+    groups = options.SelectionFlags(), options.LimitFlags(), options.RunFlags()
+    assert combine(*groups) == combine() == Overrides()
+
+
+def test_each_group_adds_its_own():
+    selection = options.SelectionFlags(
+        family=["mask"], impl=["a,b"], seq=["4Ki"], mode=["bwd"], set_=["rows=1,2", "rows=3"], quick=True
+    )
+    limits = options.LimitFlags(timeout="1s", seed="7")
+    run = options.RunFlags(baseline="a", budget="2s", replicates=4)
+    assert combine(selection, limits, run) == Overrides(
+        families=("mask",),
+        impls=("a", "b"),
+        seqs=("4Ki",),
+        modes=("bwd",),
+        fields={"rows": ("1", "2", "3")},
+        baseline="a",
+        quick=True,
+        replicates=4,
+        settings={"timeout": "1s", "seed": "7", "budget": "2s"},
+    )
+
+
+def test_a_device_is_typed_or_the_host():
+    assert combine(options.SelectionFlags(device=["cuda"])).devices == ("cuda",)
+    assert combine(options.HostSelectionFlags()).devices == ("cpu",)
+
+
+def test_a_field_without_a_value_is_refused():
+    with pytest.raises(UsageError, match="--set: write FIELD=VALUE, not rows"):
+        combine(options.SelectionFlags(set_=["rows"]))
+
+
+def test_a_place_is_a_project():
+    config, results = Path("b.yaml"), Path("r")
+    whole = options.PlaceFlags(config=config, results=results, plugin=["a.py,b.py"]).project()
+    assert (whole.config_path, whole.results_path, whole.given_plugins) == (config, results, ("a.py", "b.py"))
+    assert options.CatalogFlags(plugin=["a.py"]).project().given_plugins == ("a.py",)
+    assert options.ResultsFlags(config, results).project().results_path == results
+
+
+def test_a_part_of_a_run_is_a_selection():
+    part = options.StoredFlags(family=["mask"], seq=["1Ki,2Ki"], device=["cpu"]).part(["quick"])
+    assert (part.suites, part.families, part.seqs, part.devices) == (
+        ("quick",),
+        ("mask",),
+        ("1Ki", "2Ki"),
+        ("cpu",),
+    )
+
+
+def test_a_gate_gives_its_budget_to_each_case():
+    overrides = combine(options.LimitFlags(seed="1"))
+    gate = options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml")).options(["mask"], overrides)
+    assert (gate.suites, gate.cases, gate.junit, gate.budget_s) == (("mask",), ("a@*",), Path("j.xml"), 20.0)
+    assert gate.overrides.settings == {"seed": "1", "budget": "20s"}
+
+
+@pytest.mark.parametrize(("budget", "says"), [("0", "--budget 0 s: must be longer"), ("x", "--budget: ")])
+def test_a_gate_needs_a_budget(budget, says):
+    with pytest.raises(UsageError, match=says):
+        options.GateFlags(budget=budget).options((), Overrides())

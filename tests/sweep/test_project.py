@@ -1,0 +1,98 @@
+"""A project reads bench.yaml and what is registered once, and plans what is asked of it."""
+
+import pytest
+
+from harness.catalog import discovery
+from harness.core.errors import UsageError
+from harness.sweep import config as bench
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
+
+BENCH = """\
+default: [one]
+plugins: [own.py]
+suites:
+  one: {family: mask, seq: 256, rows: 4, topk: 8, impls: [scatter]}
+  two: {family: topk, seq: 256, rows: 4, topk: 8, impls: [exact]}
+"""
+PLUGIN = '''\
+from harness import implementation
+from impls.mask.family import MaskWorkload
+
+
+@implementation(framework="numpy", semantics="exact")
+def {name}(w: MaskWorkload):
+    """Nothing yet."""
+'''
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    for name in ("own", "given"):
+        (tmp_path / f"{name}.py").write_text(PLUGIN.format(name=name))
+    return tmp_path
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The files and plugins that were read, in order."""
+    log = []
+    load, plugin = bench.load, discovery.plugin
+    monkeypatch.setattr(bench, "load", lambda path, **more: log.append(path.name) or load(path, **more))
+    monkeypatch.setattr(discovery, "plugin", lambda name: log.append(name.split("/")[-1]) or plugin(name))
+    return log
+
+
+def test_everything_is_read_once_and_no_sooner(folder, reads):
+    project = Project(folder / "bench.yaml", given_plugins=(str(folder / "given.py"),))
+    assert reads == []
+    for _ in range(2):
+        assert "mask/given" in project.catalog.implementations
+        assert project.brought == ("mask/given",)
+        assert project.plan()
+        assert project.config.default == ("one",)
+    assert reads == ["bench.yaml", "own.py", "given.py"]
+
+
+def test_a_given_plugin_joins_the_suites_of_its_family(folder):
+    project = Project(folder / "bench.yaml", given_plugins=(str(folder / "given.py"),))
+    assert set(project.plan().suites[0].implementations) == {"mask/scatter", "mask/given"}
+    assert set(Project(folder / "bench.yaml").plan().suites[0].implementations) == {"mask/scatter"}
+
+
+def test_a_plugin_that_bench_yaml_names_too_brings_nothing(folder):
+    project = Project(folder / "bench.yaml", given_plugins=(str(folder / "own.py"),))
+    assert project.brought == ()
+    assert "mask/own" in project.catalog.implementations
+
+
+def test_plugins_are_bench_yamls_then_the_given_ones(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    project = Project(given_plugins=("given.py",))
+    assert project.plugins == (str(folder / "own.py"), str(folder / "given.py"))
+
+
+def test_results_lie_beside_bench_yaml_or_where_they_are_wanted(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert Project().results == Project(folder / "bench.yaml").results == folder / "results"
+    assert Project(results_path=folder / "elsewhere").results == folder / "elsewhere"
+
+
+def test_results_elsewhere_need_no_bench_yaml(folder):
+    assert Project(folder / "absent.yaml", folder).results == folder
+
+
+def test_suites_and_overrides_are_planned(folder):
+    schedule = Project(folder / "bench.yaml").plan(["two"], Overrides(seqs=("512",)))
+    assert [(suite.name, suite.axes["seq"]) for suite in schedule.suites] == [("two", [512])]
+
+
+def test_ids_cut_a_plan_down(folder):
+    project = Project(folder / "bench.yaml")
+    assert [suite.family for suite in project.plan(ids=["topk/exact"]).suites] == ["topk"]
+    assert project.checks_in(["topk/exact"]) is None
+    check = next(name for name in project.catalog.checks() if name.startswith("mask/"))
+    assert project.checks_in([check, "topk"]) == {check}
+    with pytest.raises(UsageError, match='"topkk" is no family, implementation or check; nearest: "topk"'):
+        project.plan(ids=["topkk"])
