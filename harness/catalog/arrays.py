@@ -6,7 +6,7 @@ numpy and ml_dtypes load when an array is made, not before.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,9 +51,24 @@ class Sharding:
     outputs: tuple[str | None, ...] | None = None
 
 
-def nbytes(shapes: Shapes) -> int:
-    """The bytes of all arrays of a tree."""
-    return sum(v.nbytes if isinstance(v, Array) else nbytes(v) for v in shapes.values())
+def walk(tree: Any, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """(path, leaf) of every leaf of a tree of dicts, tuples and lists.
+
+    Dicts are walked in the order of their sorted names, so that trees built apart agree.
+    """
+    if isinstance(tree, Mapping):
+        for name in sorted(tree):
+            yield from walk(tree[name], *path, str(name))
+    elif isinstance(tree, (tuple, list)):
+        for index, branch in enumerate(tree):
+            yield from walk(branch, *path, index)
+    else:
+        yield path, tree
+
+
+def nbytes(tree: Any) -> int:
+    """The bytes of all arrays of a tree, or of their descriptions."""
+    return sum(leaf.nbytes for _, leaf in walk(tree))
 
 
 def prune(tree: Any) -> Any:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.catalog.arrays import walk
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -47,16 +49,11 @@ class Contract:
     judge: Callable[[Evidence], Judgement]
 
 
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, array) of every leaf of a tree of tuples, lists and dicts."""
-    if isinstance(tree, Mapping):
-        for name in sorted(tree):
-            yield from leaves(tree[name], f"{path}.{name}" if path else str(name))
-    elif isinstance(tree, (tuple, list)):
-        for index, branch in enumerate(tree):
-            yield from leaves(branch, f"{path}[{index}]")
-    else:
-        yield path or "result", tree
+def leaves(tree: Any) -> Iterator[tuple[str, Any]]:
+    """(path, array) of every leaf of a tree of tuples, lists and dicts: `gradients.q`, `[1]`."""
+    for path, leaf in walk(tree):
+        spelt = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+        yield spelt.removeprefix(".") or "result", leaf
 
 
 KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}

@@ -7,12 +7,14 @@ per leaf. Reading maps the files, so that processes share one copy.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from harness.catalog.arrays import walk
 
 PARTS = 1000  # a result of more arrays is no result: each becomes a file
 
@@ -27,38 +29,20 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """Dicts in the order of their sorted names, so that trees built apart agree."""
-    if isinstance(tree, Mapping):
-        return [leaf for name in sorted(tree) for leaf in leaves(tree[name])]
-    if isinstance(tree, (tuple, list)):
-        return [leaf for branch in tree for leaf in leaves(branch)]
-    return [tree]
-
-
-def nbytes(tree: Any) -> int:
-    return sum(leaf.nbytes for leaf in leaves(tree))
+    """The leaves alone, in the order of :func:`walk`."""
+    return [leaf for _, leaf in walk(tree)]
 
 
 def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
     """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for."""
-    for count, (path, leaf) in enumerate(_named_leaves(tree, "")):
+    for count, (path, leaf) in enumerate(walk(tree)):
         if not isinstance(leaf, kinds):
             came = "None" if leaf is None else type(leaf).__name__
-            where = f" in {path} of its result" if path else ""
+            place = "".join(f'["{part}"]' if isinstance(part, str) else f"[{part}]" for part in path)
+            where = f" in {place} of its result" if place else ""
             raise TypeError(f"the callable returned {came}{where}; return {wanted}")
         if count >= PARTS:
             raise TypeError(f"the callable returned more than {PARTS} parts; return a few {wanted}")
-
-
-def _named_leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(tree, Mapping):
-        for name, branch in tree.items():
-            yield from _named_leaves(branch, f'{path}["{name}"]')
-    elif isinstance(tree, (tuple, list)):
-        for index, branch in enumerate(tree):
-            yield from _named_leaves(branch, f"{path}[{index}]")
-    else:
-        yield path, tree
 
 
 def write(folder: Path, tree: Any) -> None:

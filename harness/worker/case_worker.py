@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
+from harness.catalog.arrays import nbytes
 from harness.catalog.build import build, named_inputs
 from harness.core.errors import SideError, Unsupported
 from harness.core.protocol import Job
@@ -192,7 +193,7 @@ class CaseWorker:
         """Write a result for the reference worker; the name of its folder."""
         with resource_limits.lifted():
             arrays = self.framework.get(result)
-            size = array_files.nbytes(arrays)
+            size = nbytes(arrays)
             if size > self.job.memory_bytes:
                 raise MemoryError(
                     f"it returned {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"

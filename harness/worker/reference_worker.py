@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
-from harness.catalog.arrays import FLOATING, Array, short_name
+from harness.catalog.arrays import FLOATING, Array, nbytes, short_name
 from harness.catalog.build import find
 from harness.catalog.family import Family
 from harness.core.protocol import Job
@@ -58,7 +58,7 @@ class ReferenceWorker:
                 raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
             array_files.write(self.folder / f"set{index}", drawn)
         self.inputs = array_files.read(self.folder / "set0")
-        return {"bytes": array_files.nbytes(self.inputs)}
+        return {"bytes": nbytes(self.inputs)}
 
     def do_reference(self, semantics: str, sets: int) -> dict[str, Any]:
         """Compute the reference on the first set, whole or on rows, and the cotangents of a backward."""

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from harness.catalog.arrays import BYTES, numpy_dtype, prune
+from harness.catalog.arrays import BYTES, nbytes, numpy_dtype, prune
 from harness.worker import array_files
 
 
@@ -65,7 +65,7 @@ def test_what_is_no_number_is_refused(tmp_path, array):
 def test_leaves_come_in_the_order_of_their_names():
     assert array_files.leaves({"b": [1, (2, 3)], "a": {"d": 4, "c": 5}}) == [5, 4, 1, 2, 3]
     assert array_files.map_leaves({"b": [1], "a": 2}, str) == {"b": ("1",), "a": "2"}
-    assert array_files.nbytes([np.ones(3), np.ones(2, ml_dtypes.bfloat16)]) == 28
+    assert nbytes([np.ones(3), np.ones(2, ml_dtypes.bfloat16)]) == 28
 
 
 def test_pruning_leaves_no_empty_branch():
