@@ -25,6 +25,7 @@ EXAMPLES = {
     "claims": {
         "seqsweep claims": "all families; writes docs/CLAIMS.md",
         "seqsweep claims mask": "one family; writes nothing",
+        "seqsweep claims mask/traffic": "one claim, with its arithmetic",
         "seqsweep claims --check": "is docs/CLAIMS.md up to date?",
     },
     "list": {
