@@ -168,7 +168,7 @@ class TestServer:
             f"import threading\nopen({str(reached)!r}, 'w').close()\nthreading.Event().wait()\n"
         )
         code = """
-from harness.run.processes.worker_process.worker_process import Processes
+from harness.run.processes.worker_process import Processes
 import threading
 executor = Processes(["jax"], "cpu")
 print(executor.folder, flush=True)
