@@ -15,7 +15,7 @@ from harness.xla.operator_weights import weights
 from harness.xla.program_hash import program, texts
 from harness.xla.trip_counts import lengths
 
-NO_PEAK = "leaves temp out on this backend"
+NO_PEAK = "XLA's figure for this backend leaves temporaries out"
 BYTES = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "generated_code_bytes")
 
 

@@ -33,7 +33,10 @@ def static_of(**figures: Any) -> Static:
         "flops",
         "bytes_accessed",
     )
-    reasons = {"peak_bytes": "leaves temp out on this backend", **figures.pop("unavailable", {})}
+    reasons = {
+        "peak_bytes": "XLA's figure for this backend leaves temporaries out",
+        **figures.pop("unavailable", {}),
+    }
     missing = {n: reasons.get(n, "not counted") for n in names if figures.get(n) is None}
     if figures.get("flops") is not None:
         figures.setdefault("flops_source", "compiled")

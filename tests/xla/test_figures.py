@@ -31,7 +31,7 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
     assert static.unavailable == {
-        "peak_bytes": "leaves temp out on this backend",
+        "peak_bytes": "XLA's figure for this backend leaves temporaries out",
         "optimal_s": "the compiler gives none",
     }
     assert (static.collectives, static.body_only) == ((), False)

@@ -141,7 +141,7 @@ def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Map
 
 
 def _absent_columns(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
-    """Columns that are not there at all, and why: (peak, `leaves temp out on this backend`)."""
+    """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
     texts = dict(table.footnotes)
     found: list[tuple[Column, str]] = []
     for i, column in enumerate(table.columns):

@@ -43,7 +43,7 @@ def test_rows_are_lengths_then_implementations_in_the_suites_order(run, suite):
 def test_an_absent_number_is_a_dash_with_its_reason(run, suite):
     table = table_of(suite(run))
     assert texts(table, "peak") == ["–"] * 16
-    assert notes(table, "peak", 0) == ["leaves temp out on this backend"]
+    assert notes(table, "peak", 0) == ["XLA's figure for this backend leaves temporaries out"]
     assert texts(table, "FLOPs")[1] == "–"
     assert notes(table, "FLOPs", 1) == ["negative: −1"]
 
