@@ -12,6 +12,7 @@ from harness.claims.functions import FACT, TRACED
 from harness.claims.model import VARIES
 
 LARGE = 1e9  # literals from here on keep an exponent
+LONG = 10**6  # whole ones from here on are grouped
 Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
 
 
@@ -36,7 +37,9 @@ class _Substitution(ast.NodeTransformer):
         """`1e12` stays that, and is not written out."""
         value = node.value
         if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
-            return ast.Name(f"{value:.6g}".replace("e+", "e"))
+            return ast.Name(_short(value))
+        if isinstance(value, int) and value >= LONG:
+            return _written(value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -60,5 +63,11 @@ def _written(value: Value, *, varies: bool = False) -> ast.Name:
     if isinstance(value, str):
         return ast.Name(f"{value[:15]}…" if value.startswith("sha256:") else value)
     whole = value == int(value) and abs(value) < 1e15
-    text = f"{int(value):,}".replace(",", "\u202f") if whole else f"{value:.6g}".replace("e+", "e")
+    text = f"{int(value):,}".replace(",", "\u202f") if whole else _short(value)
     return ast.Name(f"{VARIES}{text}" if varies else text)
+
+
+def _short(value: float) -> str:
+    """Six significant digits, and an exponent as people write it: `1e9`."""
+    mantissa, e, exponent = f"{value:.6g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa

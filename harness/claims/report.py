@@ -63,7 +63,7 @@ def totals(verdicts: Sequence[Verdict]) -> str:
 def _table(verdicts: Sequence[Verdict]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 2, 1, 0), pad_edge=False, show_edge=False)
     figures = _grid(COLUMNS)
-    for title, ratio in (("claim", 3), (figures, 9), ("verdict", 6)):
+    for title, ratio in (("claim", 3), (figures, 10), ("verdict", 6)):
         table.add_column(title, overflow="fold", ratio=ratio)
     for verdict in verdicts:
         own = _grid()
@@ -81,7 +81,7 @@ def _cells(reading: Reading) -> tuple[str, str, str]:
 
 def _grid(heading: Sequence[str] = ()) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
-    for ratio in (5, 2, 3, 3):
+    for ratio in (5, 3, 4, 4):
         grid.add_column(overflow="fold", ratio=ratio)
     if heading:
         grid.add_row(*heading)

@@ -158,7 +158,7 @@ def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
         parts.append(claim.not_checkable or missing or claim.because)
     elif word == claim.expect:
         parts.append(claim.because)
-    return " ".join(_closed(part) for part in parts if part)
+    return " ".join(_end_sentence(part) for part in parts if part)
 
 
 def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
@@ -233,5 +233,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _closed(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return text if not text or text.endswith((".", "…")) else f"{text}."

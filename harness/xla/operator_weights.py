@@ -99,15 +99,15 @@ class Places:
     def of(self, one: Instruction, graph: Graph) -> str:
         """`file:line`, of a fusion that has none the one that most of its inside has; empty: none."""
         inside = [
-            self._named(part)
+            self._source_line(part)
             for names in one.called.values()
             for name in names
             for part in graph.computations[name].instructions.values()
         ]
         common = Counter(filter(None, inside)).most_common(1)
-        return self._named(one) or (common[0][0] if common else "")
+        return self._source_line(one) or (common[0][0] if common else "")
 
-    def _named(self, one: Instruction) -> str:
+    def _source_line(self, one: Instruction) -> str:
         frame = FRAME.search(one.attributes)
         if frame is None or frame[1] not in self.frames:
             return ""

@@ -114,6 +114,6 @@ def stretches(points: Iterable[Point], lengths: tuple[int, ...]) -> list[list[Po
     return found
 
 
-def shown(label: str) -> str:
+def display_label(label: str) -> str:
     """A label without its family, which the suite has in common."""
     return label.split("/", 1)[-1]

@@ -9,7 +9,7 @@ from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid, GridCell
 from harness.report.charts.marks import planned_texts
-from harness.report.charts.model import shown
+from harness.report.charts.model import display_label
 
 REASON_WIDTH = 180
 
@@ -39,7 +39,7 @@ def gathered(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     for sentence, own in found.items():
         by_place: dict[str, list[str]] = {}
         for label, said in own.items():
-            by_place.setdefault(_place(grid, label, said), []).append(shown(label))
+            by_place.setdefault(_place(grid, label, said), []).append(display_label(label))
         subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines
@@ -98,7 +98,7 @@ def semantics_notes(grid: CaseGrid) -> list[str]:
     meant = {cell.label: cell.record.semantics for cell in grid.cells}
     if len(set(meant.values())) < 2:
         return []
-    listed = ", ".join(f"{shown(label)} {semantics}" for label, semantics in meant.items())
+    listed = ", ".join(f"{display_label(label)} {semantics}" for label, semantics in meant.items())
     return [f"other semantics, other answers: {listed}"]
 
 

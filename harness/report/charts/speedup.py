@@ -17,7 +17,7 @@ from harness.report.charts.model import (
     Panel,
     Point,
     Series,
-    shown,
+    display_label,
 )
 from harness.report.charts.notes import Remark, gathered, interval_notes, record_notes
 
@@ -46,7 +46,7 @@ def speedup(grid: CaseGrid) -> Chart:
     )
     valued = [c for c in compared.values() if c.speedup is not None]
     won = any(not point.hollow for panel in panels for series in panel.series for point in series.points)
-    over = shown(suite.baseline) if suite.baseline else "a baseline"
+    over = display_label(suite.baseline) if suite.baseline else "a baseline"
     return Chart(
         title=f"{suite.name}: from which length on is anything faster than {over}?",
         scale="ratio",

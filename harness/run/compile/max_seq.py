@@ -58,7 +58,7 @@ class MaxSeqSearch:
                 found.append((CompileRequest(_at(case, length), name), group))
         return found
 
-    def found(self) -> list[Fit]:
+    def fits(self) -> list[Fit]:
         """One per suite, implementation and target, in the order of the schedule."""
         return [
             Fit(suite.name, case.label, _panel(case), name, search.seq, search.beyond, search.reason)

@@ -118,7 +118,7 @@ class _StaticRun:
             for request, group in requests:
                 self._ask(request, group)
             self._take_all(search.tell)
-        return search.found()
+        return search.fits()
 
     def _take(self, request: CompileRequest, answer: CompileResult) -> None:
         at, group = self.groups[request.case.id]
