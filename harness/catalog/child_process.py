@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,7 +24,8 @@ from harness.core.paths import PROJECT
 from harness.core.units import format_bytes
 
 REFUSED = 65  # the child's exit status when its last line says what is wrong
-WORDS_BYTES = 1 << 24  # what code may print, or write anywhere else, while being imported
+PRINTED_BYTES = 1 << 24  # what code may print while being imported
+POLL_SECONDS = 0.05
 
 
 class Unreadable(Exception):  # noqa: N818 - who asked knows what it is an error of
@@ -66,11 +68,7 @@ def ask(
         except OSError as error:
             raise Unreadable(f"{interpreter} does not start: {error.strerror}") from None
         try:
-            status = child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise Unreadable(
-                f"it took more than {seconds:g} s; move work from the module's top into the builders"
-            ) from None
+            status = _wait(child, seconds, said.fileno())
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
@@ -82,9 +80,22 @@ def ask(
         size = said.seek(0, os.SEEK_END)
         said.seek(max(0, size - 4096))
         lines = said.read().decode(errors="replace").strip().splitlines()
-    if size >= WORDS_BYTES:
-        lines, status = [f"importing it prints more than {format_bytes(WORDS_BYTES)}"], REFUSED
     raise Unreadable(_why(status, lines))
+
+
+def _wait(child: subprocess.Popen[bytes], seconds: float, printed: int) -> int:
+    """The exit status of a child that ends in time and prints, to the descriptor `printed`, with an end.
+
+    The size is looked at from here: a limit on the child's files would also cut what its compiler writes
+    into the user's own cache.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(POLL_SECONDS)
+        if os.fstat(printed).st_size > PRINTED_BYTES:
+            raise Unreadable(f"importing it prints more than {format_bytes(PRINTED_BYTES)}")
+    raise Unreadable(f"it took more than {seconds:g} s; move work from the module's top into the builders")
 
 
 def _why(status: int, lines: list[str]) -> str:
@@ -99,8 +110,7 @@ def answer(describe: Callable[[], Any]) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what code prints while being imported is not the answer
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
-    for what, most in ((resource.RLIMIT_FSIZE, WORDS_BYTES), (resource.RLIMIT_DATA, memory)):
-        resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:
         described = describe()
     except BaseException as error:  # SystemExit too: a plugin may hold anything

@@ -30,15 +30,12 @@ ROLES: dict[str, type[CaseWorker | ReferenceWorker | SideWorker]] = {
 }
 COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
 FORKED = 71  # exit status of a copy that an implementation made of its process
-FILE_BYTES = 1 << 26  # no file of an implementation, its printed words included, grows beyond this
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.volunteer()
     resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
     role = _role(job)
-    if job.role != "reference":
-        resource_limits.cap_files(FILE_BYTES)
     own = os.getpid()
     while True:
         message, _ = protocol.receive(end)

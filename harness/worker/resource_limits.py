@@ -1,4 +1,8 @@
-"""Limits of a worker's memory, files and cores: they keep the machine alive when code misbehaves."""
+"""Limits of a worker's memory and cores: they keep the machine alive when code misbehaves.
+
+Files have none: a compiler writes its cache in the worker's name, and g++'s precompiled headers of torch
+alone are beyond 64 MiB. What a worker prints is cut by the runner instead.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from pathlib import Path
 from harness.core.errors import speaks_of_oom
 
 CAUSES = 5  # exceptions looked at, of a chain that may be a circle
-CAPPED = (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
 
 
 def pin(threads: int, *, last: bool = False) -> None:
@@ -40,30 +43,20 @@ def address_space() -> int:
 
 def cap_memory(allowed: int) -> None:
     """Let this process map `allowed` bytes more than it has mapped now."""
-    _cap(resource.RLIMIT_AS, address_space() + allowed)
-
-
-def cap_files(allowed: int) -> None:
-    """Let no file grow beyond `allowed` bytes: a program that prints without end fails instead."""
-    _cap(resource.RLIMIT_FSIZE, allowed)
-
-
-def _cap(what: int, value: int) -> None:
-    _, hard = resource.getrlimit(what)
-    resource.setrlimit(what, (value if hard < 0 else min(value, hard), hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = address_space() + allowed
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
 
 
 @contextmanager
 def lifted() -> Generator[None]:
-    """No cap meanwhile: what the harness itself takes is not held against an implementation."""
-    before = {what: resource.getrlimit(what) for what in CAPPED}
-    for what, (_, hard) in before.items():
-        resource.setrlimit(what, (hard, hard))
+    """No cap of memory meanwhile: what the harness itself takes is not held against an implementation."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (before[1], before[1]))
     try:
         yield
     finally:
-        for what, bounds in before.items():
-            resource.setrlimit(what, bounds)
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def rise() -> Callable[[], int | None]:

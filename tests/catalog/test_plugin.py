@@ -154,6 +154,11 @@ def test_plugins_join_the_projects_own(read, tmp_path):
     assert {"topk/mine", "topk/exact", "mask/scatter"} <= set(everything.implementations)
 
 
+def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
+    cache = "import tempfile\nwith tempfile.TemporaryFile() as cache:\n    cache.truncate(1 << 30)\n"
+    assert "topk/mine" in read(HEAD + MINE + cache).implementations
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -27,26 +27,6 @@ except MemoryError:
     assert lines == ["refused", "lifted", "refused again"]
 
 
-def test_no_file_grows_beyond_its_cap(printed, tmp_path):
-    lines = printed(
-        """
-import sys
-from harness.worker import resource_limits
-resource_limits.cap_files(1 << 20)
-with open(sys.argv[1], "wb", buffering=0) as file:
-    file.write(bytes(1 << 20))
-    try:
-        file.write(b"more")
-    except OSError as error:
-        print(error.strerror)
-with resource_limits.lifted(), open(sys.argv[1], "ab", buffering=0) as file:
-    print(file.write(b"more"))
-""",
-        str(tmp_path / "file"),
-    )
-    assert lines == ["File too large", "4"]
-
-
 def test_the_rise_is_that_above_what_was_resident(printed):
     lines = printed("""
 from harness.worker import resource_limits
