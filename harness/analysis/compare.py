@@ -15,7 +15,8 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.stats import Estimate, ratio, saving
-from harness.core.record import Record, Static
+from harness.core.record import Record
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.core.case import label
-from harness.core.record import Record, Static
+from harness.core.record import Record
+from harness.core.static_figures import Static
 from harness.core.workload import canonical
 
 HOST = "host"

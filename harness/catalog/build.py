@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -13,15 +13,17 @@ from harness.catalog import loading
 from harness.catalog.arrays import Shapes, nbytes
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
+from harness.core.case import Case
 from harness.core.errors import Unsupported
-from harness.core.record import Static
-from harness.core.static_figures import plain
+from harness.core.plain_data import plain
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)
 class Built:
     """A case's parts. `names` are the family's inputs that `function` asks for; `shapes` are all of them."""
 
+    case: Case
     family: Family
     implementation: Implementation
     workload: Any
@@ -29,10 +31,10 @@ class Built:
     function: Callable[..., Any]
     names: tuple[str, ...]
 
-    def described(self, static: Static, options: Mapping[str, Any]) -> dict[str, Any]:
+    def described(self, static: Static) -> dict[str, Any]:
         """What a runner is told of a compiled case, as plain data."""
         implementation, expect = self.implementation, self.implementation.expect
-        facts = implementation.facts(self.workload, static, options)
+        facts = implementation.facts(self.workload, static, dict(self.case.options))
         return {
             "static": dataclasses.asdict(static),
             "cost": dataclasses.asdict(self.family.cost_of(implementation.semantics, self.workload)),
@@ -43,18 +45,17 @@ class Built:
         }
 
 
-def build(
-    module: ModuleType, identity: str, workload: Mapping[str, Any], options: Mapping[str, Any], mode: str
-) -> Built:
+def build(module: ModuleType, case: Case) -> Built:
     """Call the builder; nothing of the workload's size exists yet. Unsupported where it refuses."""
-    implementation = find(module, identity)
+    implementation = find(module, case.implementation)
     family = loading.family_of(implementation)
-    point = family.workload(**workload)
-    if mode not in family.modes:
-        raise Unsupported(f"family {family.name} has no mode {mode}; use {', '.join(family.modes)}")
-    shapes = family.shapes_of(implementation.semantics, point)
-    function = implementation(point, **options)
-    return Built(family, implementation, point, shapes, function, named_inputs(function, shapes))
+    workload = family.workload(**dict(case.workload))
+    if case.mode not in family.modes:
+        raise Unsupported(f"family {family.name} has no mode {case.mode}; use {', '.join(family.modes)}")
+    shapes = family.shapes_of(implementation.semantics, workload)
+    function = implementation(workload, **dict(case.options))
+    names = named_inputs(function, shapes)
+    return Built(case, family, implementation, workload, shapes, function, names)
 
 
 def find(module: ModuleType, identity: str) -> Implementation:

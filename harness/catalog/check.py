@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Judgement
-from harness.core.record import Static
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)

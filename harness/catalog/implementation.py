@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.errors import UsageError, nearest
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.core.workload import Field, kind_of
 
 Value = float | int | str | None

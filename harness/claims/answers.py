@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from harness.claims.expression import Value
 from harness.claims.model import Need
-from harness.core.record import Cost, Static
+from harness.core.record import Cost
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)

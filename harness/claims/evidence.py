@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
-from harness.core.record import Cost, Record, Static
+from harness.core.record import Cost, Record
+from harness.core.static_figures import Static
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog

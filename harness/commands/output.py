@@ -35,9 +35,11 @@ def console() -> Console:
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    import orjson
+    import msgspec
 
-    sys.stdout.buffer.write(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS) + b"\n")
+    from harness.core.plain_data import plain_number
+
+    sys.stdout.buffer.write(msgspec.json.encode(data, enc_hook=plain_number) + b"\n")
 
 
 def print_note(text: str) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.core.workload import Value, canonical
 
@@ -37,6 +38,16 @@ class Case:
             mode,
             device,
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as plain data, which :meth:`of` takes."""
+        return {
+            "implementation": self.implementation,
+            "options": dict(self.options),
+            "workload": dict(self.workload),
+            "mode": self.mode,
+            "device": self.device,
+        }
 
     @property
     def family(self) -> str:

@@ -57,3 +57,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if close:
         return f'; nearest: "{close[0]}"'
     return f"; known: {', '.join(words)}" if words else ""
+
+
+def require_member(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    """ValueError unless a field holds one of the words that it may hold."""
+    if value not in known:
+        raise ValueError(f'{name} "{value}" is none of {", ".join(known)}')

@@ -1,7 +1,26 @@
-"""What this machine offers a run: memory and cores, as far as this process may use them."""
+"""What this machine offers a run: its processor, and memory and cores as far as this process may use them."""
 
 import os
+import platform
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """`features` are the names, sorted, by which compilers and kernels choose instructions."""
+
+    name: str
+    features: tuple[str, ...]
+
+
+def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
+    """The first processor that the kernel lists; it calls the features `flags` on x86, `Features` on Arm."""
+    first = _read_text(cpuinfo).split("\n\n")[0]
+    keys = (line.partition(":") for line in first.splitlines())
+    values = {key.strip(): value.strip() for key, _, value in keys}
+    features = values.get("flags") or values.get("Features") or ""
+    return Processor(values.get("model name") or platform.processor(), tuple(sorted(features.split())))
 
 
 def usable_memory() -> int:

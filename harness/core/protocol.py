@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.core.case import Case
+
 PACKET = 1 << 20
 
 
@@ -24,19 +26,15 @@ class Job:
     `role` is `case` (measures one case), `reference` (draws a group's inputs, computes references and
     verifies results), `side` (one side of a gate: it holds several cases, each with a job of its own)
     or `target` (compiles cases for targets that are not at hand, each with a job of its own).
-    `folder` holds the group's arrays. `module` is where the implementation is loaded from; a reference
-    worker finds its family through it. In a gate `side` says whose code it is, and `within` is the folder
-    that the module must come from.
+    `case` is what it measures or judges, and `folder` holds its group's arrays. `module` is where the
+    implementation is loaded from; a reference worker finds its family through it. In a gate `side` says
+    whose code it is, and `within` is the folder that the module must come from.
     """
 
     role: str
     framework: str
-    implementation: str
     module: str
-    options: Mapping[str, Any]
-    workload: Mapping[str, Any]
-    mode: str
-    device: str
+    case: Case
     group: str
     folder: str
     seed: int
@@ -46,7 +44,13 @@ class Job:
     within: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "case": self.case.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Job:
+        """What :meth:`to_json` wrote."""
+        values: dict[str, Any] = {**data, "case": Case.of(**data["case"])}
+        return cls(**values)
 
 
 def pair() -> tuple[socket.socket, socket.socket]:

@@ -4,13 +4,15 @@ Status and evidence agree or the record cannot be built: there is no timing with
 contract, no negative figure, and no missing figure without the reason it is missing.
 """
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness.core.case import Case
+from harness.core.errors import require_member
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Static
 from harness.core.workload import Value
 
 SCHEMA = 1
@@ -20,228 +22,117 @@ METHODS = ("wall", "cuda_events")
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COVERAGES = ("whole", "rows")
-FLOPS_SOURCES = ("compiled", "optimised_module", "matmul_only")
-
-STATIC_FIGURES = (
-    "argument_bytes",
-    "output_bytes",
-    "temp_bytes",
-    "alias_bytes",
-    "peak_bytes",
-    "flops",
-    "bytes_accessed",
-)
-LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
 
 
-def _member(name: str, value: str | None, closed: tuple[str, ...]) -> None:
-    if value not in closed:
-        raise ValueError(f'{name} "{value}" is none of {", ".join(closed)}')
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Correctness:
-    """The verdict of a contract. `figures` are the numbers it was decided on."""
+    """The verdict of a contract."""
 
-    contract: str
+    contract: str  # its name, with its bound: `exact`, `within 3.1e-06`
     passed: bool
-    coverage: str
-    figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    coverage: str  # one of COVERAGES: the whole result was compared, or chosen rows of it
+    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers it was decided on
 
     def __post_init__(self) -> None:
-        _member("coverage", self.coverage, COVERAGES)
+        require_member("coverage", self.coverage, COVERAGES)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of a check (`family/name`) on one case; `passed` None: a property, with its size.
+    """What became of a check on one case."""
 
-    `expected`: the implementation is declared to fail it there.
-    """
-
-    check: str
-    objection: str
-    passed: bool | None
-    figures: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    check: str  # `family/name`
+    objection: str  # the doubt that it answers
+    passed: bool | None  # None: a property, whose figures are its size
+    figures: Mapping[str, Value] = field(default_factory=dict)  # the numbers it was decided on
     reason: str = ""
-    expected: bool = False
+    expected: bool = False  # the implementation is declared to fail it there
 
     @property
     def unexpected(self) -> bool:
         return self.passed is not None and self.passed == self.expected
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Timing:
-    """All readings of a case, in seconds per call, and how they were taken.
+    """All readings of a case, and how they were taken."""
 
-    `round[i]` is the round in which `samples_s[i]` was read; `inner` calls make one reading.
-    `low_s` and `high_s` bound the median at 95 % over rounds of one process; null with too few.
-    """
-
-    samples_s: tuple[float, ...]
-    round: tuple[int, ...]
-    median_s: float
-    low_s: float | None
-    high_s: float | None
-    method: str
-    cache: str
-    inner: int
-    stopped: str
-    discarded: int = 0
+    samples_s: tuple[float, ...]  # seconds per call, one for each reading, in the order taken
+    round: tuple[int, ...]  # the round in which each reading was taken
+    median_s: float  # seconds per call
+    low_s: float | None  # seconds: bounds of the median at 95 %, over rounds of one process
+    high_s: float | None  # both are None with too few rounds
+    method: str  # one of METHODS: the host's clock, or the device's events
+    cache: str  # one of CACHES: what a call finds in the caches
+    inner: int  # calls that make one reading
+    stopped: str  # one of STOPS: why there are no more readings
+    discarded: int = 0  # readings that were left out of `samples_s`
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _member("method", self.method, METHODS)
-        _member("cache", self.cache, CACHES)
-        _member("stopped", self.stopped, STOPS)
+        require_member("method", self.method, METHODS)
+        require_member("cache", self.cache, CACHES)
+        require_member("stopped", self.stopped, STOPS)
         if not self.samples_s or len(self.samples_s) != len(self.round):
             raise ValueError("a timing needs samples, each with its round")
         if not all(math.isfinite(sample) and sample > 0 for sample in self.samples_s):
             raise ValueError("a sample must be a positive number of seconds")
 
 
-@dataclass(frozen=True)
-class Collective:
-    """One kind of transfer between devices: how often a device makes it, and the bytes it is left with."""
-
-    op: str
-    count: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class OperatorWeight:
-    """What a compiler expects one operator to weigh, in cycles of a single run. No time, and in no verdict.
-
-    `turns` is how often its loops run it, None (counted as one) where that is not known; `share` is its
-    part of all estimates of the program, turns included. `source` is `file:line`, empty where the module
-    names none.
-    """
-
-    operator: str
-    opcode: str
-    source: str
-    estimated_cycles: int
-    turns: int | None
-    share: float
-
-
-@dataclass(frozen=True)
-class Static:
-    """What the compiler says of one target. Every figure that is None has its reason.
-
-    All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
-    count; `body_only` says that something in a loop may be counted once: a warning says why. `opcodes`
-    counts the instructions of the optimised module by opcode, insides of fusions and loops once each;
-    it is empty where the module cannot be read. `operator_weights` are the operators that a TPU's
-    compiler expects to weigh most, heaviest first; `weighed` says how many have an estimate, of how many.
-    """
-
-    argument_bytes: int | None = None
-    output_bytes: int | None = None
-    temp_bytes: int | None = None
-    alias_bytes: int | None = None
-    peak_bytes: int | None = None
-    flops: float | None = None
-    flops_source: str | None = None
-    bytes_accessed: float | None = None
-    program: str | None = None
-    custom_calls: tuple[str, ...] = ()
-    lower_s: float | None = None
-    compile_s: float | None = None
-    fits: bool | None = None
-    unavailable: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    generated_code_bytes: int | None = None
-    optimal_s: float | None = None
-    collectives: tuple[Collective, ...] = ()
-    body_only: bool = False
-    opcodes: Mapping[str, int] = field(default_factory=dict[str, int])
-    operator_weights: tuple[OperatorWeight, ...] = ()
-    weighed: tuple[int, int] = (0, 0)
-
-    def __post_init__(self) -> None:
-        if self.flops_source is not None:
-            _member("flops_source", self.flops_source, FLOPS_SOURCES)
-        absent = [name for name in LATER_FIGURES if getattr(self, name) is None]
-        object.__setattr__(self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable})
-        for name in (*STATIC_FIGURES, *LATER_FIGURES):
-            value = getattr(self, name)
-            if value is None and name not in self.unavailable:
-                raise ValueError(f"{name} is missing without a reason")
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name} is {value}: what is negative or no number stands for unavailable")
-
-    @classmethod
-    def none(cls, reason: str) -> "Static":
-        """No figure at all, and why."""
-        return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, *LATER_FIGURES, "program"), reason))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Static":
-        return _build(cls, data)
-
-    @property
-    def planned_bytes(self) -> int | None:
-        """What the program needs at once: arguments + outputs + temporaries − aliases."""
-        if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:
-            return None
-        return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Analytic work of a workload, from the family's formulas; None where it has none."""
 
-    flops: float | None = None
-    bytes: float | None = None
-    dense_flops: float | None = None
+    flops: int | float | None = None  # floating-point operations of one call, as the semantics need them
+    bytes: int | float | None = None  # bytes that every implementation must read and write
+    dense_flops: int | float | None = None  # floating-point operations of the dense counterpart
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Memory:
-    """Resident high-water mark over the calls, less what was resident before the first."""
+    """Memory as it was measured while calling."""
 
-    high_water_bytes: int | None = None
+    high_water_bytes: int | None = None  # resident peak over the calls, less what was resident before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
-    run: str
-    case: str
+    """What became of one case in one run."""
+
+    run: str  # the run's id
+    case: str  # the case's id, which holds the fields from `implementation` to `workload`
     family: str
     implementation: str
-    semantics: str
-    options: Mapping[str, Value]
+    semantics: str  # what the result has to be, by the family's name for it
+    options: Mapping[str, Value]  # of the implementation
     framework: str
     device: str
-    mode: str
-    seq: int
-    workload: Mapping[str, Value]
-    seed: int
-    status: str
-    reason: str | None = None
-    expected: bool = False
-    baseline: bool = False
-    side: str | None = None
-    replicate: int = 0
+    mode: str  # fwd, bwd or fwd_bwd
+    seq: int  # sequence length, in elements
+    workload: Mapping[str, Value]  # all of the workload's fields, `seq` among them
+    seed: int  # of the inputs
+    status: str  # one of STATUSES
+    reason: str | None = None  # why it is not ok, in one sentence
+    expected: bool = False  # it is declared to be incorrect here
+    baseline: bool = False  # speedups of its group are over this one
+    side: str | None = None  # candidate or base, in a gate
+    replicate: int = 0  # which repetition of the group in processes of its own
     correctness: Correctness | None = None
     checks: tuple[Checked, ...] = ()
-    facts: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    facts: Mapping[str, Value] = field(default_factory=dict)  # what the implementation states of itself
     timing: Timing | None = None
-    static: Mapping[str, Static] = field(default_factory=dict)
+    static: Mapping[str, Static] = field(default_factory=dict)  # by target
     cost: Cost = Cost()
     memory: Memory = Memory()
-    source: str = ""
-    fingerprint: str = ""
-    environment: str = ""
-    started: str = ""
-    wall_s: float = 0.0
+    source: str = ""  # `sha256:…` of the code that it depends on
+    fingerprint: str = ""  # `sha256:…` of what must be equal for two timings to be compared
+    environment: str = ""  # `sha256:…` of the rest of the machine's state
+    started: str = ""  # UTC, ISO 8601
+    wall_s: float = 0.0  # seconds that the case took as a whole, in turns with its group
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        _member("status", self.status, STATUSES)
+        require_member("status", self.status, STATUSES)
         if self.status != "ok" and not self.reason:
             raise ValueError(f"{self.case}: status {self.status} without a reason")
         if self.timing is not None and not (
@@ -272,42 +163,19 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain data, `schema` first."""
-        data = dataclasses.asdict(self)
-        data["static"] = {target: dataclasses.asdict(fig) for target, fig in self.static.items()}
+        data = asdict(self)
         return {"schema": data.pop("schema"), **data}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":
         """Read what :meth:`to_json` wrote; fields unknown to this version are left out.
 
-        Raises ValueError when the schema is newer or the record contradicts itself.
+        Raises ValueError when the schema is newer, a value has another type, or the record contradicts
+        itself.
         """
         if data.get("schema") != SCHEMA:
             raise ValueError(f"schema {data.get('schema')} is not {SCHEMA}; use a seqsweep that wrote it")
-        values = {name: data[name] for name in _names(cls) if name in data}
-        values["correctness"] = _build(Correctness, data.get("correctness"))
-        values["checks"] = tuple(_build(Checked, one) for one in data.get("checks") or ())
-        values["timing"] = _build(Timing, data.get("timing"))
-        values["static"] = {
-            target: _build(Static, figures) for target, figures in (data.get("static") or {}).items()
-        }
-        values["cost"] = _build(Cost, data.get("cost")) or Cost()
-        values["memory"] = _build(Memory, data.get("memory")) or Memory()
         try:
-            return cls(**values)
-        except TypeError as error:
+            return from_plain(cls, data)
+        except ValueError as error:
             raise ValueError(f"not a record: {error}") from None
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(entry.name for entry in dataclasses.fields(kind))
-
-
-def _build(kind: type, data: Mapping[str, Any] | None) -> Any:
-    if data is None:
-        return None
-    values = {name: data[name] for name in _names(kind) if name in data}
-    for name, part in (("collectives", Collective), ("operator_weights", OperatorWeight)):
-        if values.get(name):
-            values[name] = [_build(part, one) for one in values[name]]
-    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})

@@ -1,11 +1,26 @@
-"""The figures of a program that are exact, so that any difference is a change, and less is better."""
+"""The static figures of a program: what a compiler, or a trace, says of it without running it.
+
+The counts are exact, so that any difference is a change, and less is better.
+"""
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from harness.core.errors import require_member
 from harness.core.units import format_big, format_bytes, format_ratio
 
+STATIC_FIGURES = (
+    "argument_bytes",
+    "output_bytes",
+    "temp_bytes",
+    "alias_bytes",
+    "peak_bytes",
+    "flops",
+    "bytes_accessed",
+)
+LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
+FLOPS_SOURCES = ("compiled", "optimised_module", "matmul_only")
 WORDS = {
     "flops": "FLOPs",
     "bytes_accessed": "bytes accessed",
@@ -15,7 +30,84 @@ WORDS = {
     "generated_code_bytes": "generated code",
 }
 EXACT_FIGURES = tuple(WORDS)
-WHOLE = 1 << 63  # what JSON's readers hold as a whole number
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One kind of transfer between devices."""
+
+    op: str  # the HLO opcode, like `all-gather`
+    count: int  # how often a device makes it in one run
+    bytes: int  # what a device holds of the results afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorWeight:
+    """What a compiler expects one operator to weigh in a single run. No time, and in no verdict."""
+
+    operator: str  # the instruction's name in the optimised module
+    opcode: str
+    source: str  # `file:line`; empty where the module names none
+    estimated_cycles: int  # of one execution
+    turns: int | None  # how often its loops run it; None, counted as one, where that is not known
+    share: float  # of the estimates of the whole program, turns included; 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """What the compiler says of one target. Every figure that is None has its reason.
+
+    All are one device's. Where a program has loops, FLOPs and bytes accessed hold a body times its trip
+    count. `program` is None, `opcodes` and `operator_weights` are empty, where the optimised module
+    cannot be read.
+    """
+
+    argument_bytes: int | None = None  # bytes of the inputs
+    output_bytes: int | None = None  # bytes of the results
+    temp_bytes: int | None = None  # bytes of temporaries, at the plan's widest point
+    alias_bytes: int | None = None  # bytes of results that take an input's place
+    peak_bytes: int | None = None  # bytes live at once, as the compiler itself sums them up
+    flops: int | float | None = None  # floating-point operations of one call
+    flops_source: str | None = None  # who counted them: one of FLOPS_SOURCES
+    bytes_accessed: int | float | None = None  # bytes read and written by all operators of one call
+    program: str | None = None  # `sha256:…` of the optimised module without names and places
+    custom_calls: tuple[str, ...] = ()  # kernels that the compiler calls and does not count
+    lower_s: float | None = None  # seconds from Python to HLO
+    compile_s: float | None = None  # seconds from HLO to the executable
+    fits: bool | None = None  # whether the plan fits the target's memory; None where one is not known
+    unavailable: Mapping[str, str] = field(default_factory=dict)  # why a figure is None, by its name
+    warnings: tuple[str, ...] = ()
+    generated_code_bytes: int | None = None  # bytes of machine code
+    optimal_s: float | None = None  # XLA's own lower bound in seconds; evidence of no time
+    collectives: tuple[Collective, ...] = ()
+    body_only: bool = False  # something in a loop may be counted once: a warning says why
+    opcodes: Mapping[str, int] = field(default_factory=dict[str, int])  # instructions, each loop body once
+    operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
+    weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
+
+    def __post_init__(self) -> None:
+        if self.flops_source is not None:
+            require_member("flops_source", self.flops_source, FLOPS_SOURCES)
+        absent = [name for name in LATER_FIGURES if getattr(self, name) is None]
+        object.__setattr__(self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable})
+        for name in (*STATIC_FIGURES, *LATER_FIGURES):
+            value = getattr(self, name)
+            if value is None and name not in self.unavailable:
+                raise ValueError(f"{name} is missing without a reason")
+            if value is not None and not value >= 0:
+                raise ValueError(f"{name} is {value}: what is negative or no number stands for unavailable")
+
+    @classmethod
+    def none(cls, reason: str) -> "Static":
+        """No figure at all, and why."""
+        return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, *LATER_FIGURES, "program"), reason))
+
+    @property
+    def planned_bytes(self) -> int | None:
+        """What the program needs at once: arguments + outputs + temporaries − aliases."""
+        if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:
+            return None
+        return self.argument_bytes + self.output_bytes + self.temp_bytes - (self.alias_bytes or 0)
 
 
 def known(value: float | None) -> float | None:
@@ -37,14 +129,3 @@ def _format_figure(figure: str, value: float | None) -> str:
     if value is None:
         return "unavailable"
     return format_big(value) if figure == "flops" else format_bytes(value)
-
-
-def plain(value: Any) -> Any:
-    """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name."""
-    number: Callable[[], Any] | None = getattr(value, "item", None)
-    value = number() if number else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, int) and abs(value) >= WHOLE:
-        return float(value)
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value

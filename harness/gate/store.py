@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from harness.core.errors import UsageError
+from harness.core.plain_data import plain_number
+from harness.store import json_file
 from harness.store.atomic import refused, replace, write_all
 
 HEADER = "gate.json"
@@ -41,16 +43,15 @@ class GateFolder:
         """UsageError when it is damaged."""
         path = self.path / HEADER
         try:
-            found = orjson.loads(path.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
+            found = json_file.read(path)
+        except (OSError, ValueError):
             found = None
         if not isinstance(found, dict):
             raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again")
         return found
 
     def write_header(self, header: Mapping[str, Any]) -> None:
-        options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
-        replace(self.path / HEADER, orjson.dumps(header, option=options) + b"\n")
+        replace(self.path / HEADER, json_file.to_text(header))
 
     def discard_empty(self) -> None:
         """Leave no folder of a gate that could not begin."""
@@ -60,7 +61,7 @@ class GateFolder:
     def append(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """The lines of one pair, in one flushed write; when it fails the file is as before."""
         path = self.path / PAIRS
-        data = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+        data = b"".join(msgspec.json.encode(line, enc_hook=plain_number) + b"\n" for line in lines)
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
@@ -82,8 +83,8 @@ class GateFolder:
         found: list[dict[str, Any]] = []
         for line in path.read_bytes().splitlines() if path.exists() else ():
             try:
-                found.append(orjson.loads(line))
-            except orjson.JSONDecodeError:
+                found.append(msgspec.json.decode(line))
+            except msgspec.DecodeError:
                 continue
         return found
 

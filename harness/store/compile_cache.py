@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
+from harness.store import json_file
 from harness.store.atomic import refused, replace
 
 
@@ -20,7 +21,7 @@ class CompileCache:
 
     def get(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
         try:
-            kept = orjson.loads(self._path(key).read_bytes())
+            kept = json_file.read(self._path(key))
         except (OSError, ValueError):
             return None
         return kept.get("answer") if isinstance(kept, dict) and kept.get("key") == dict(key) else None
@@ -29,8 +30,8 @@ class CompileCache:
         """MachineError when it cannot be written; what JSON cannot hold is not kept."""
         path = self._path(key)
         try:
-            data = orjson.dumps({"key": dict(key), "answer": answer})
-        except TypeError:
+            data = msgspec.json.encode({"key": dict(key), "answer": answer})
+        except (TypeError, ValueError):
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,5 +40,5 @@ class CompileCache:
         replace(path, data)
 
     def _path(self, key: Mapping[str, Any]) -> Path:
-        digest = hashlib.sha256(orjson.dumps(key, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        digest = hashlib.sha256(msgspec.json.encode(key, order="deterministic")).hexdigest()
         return self.folder / digest[:2] / f"{digest[2:]}.json"

@@ -6,14 +6,17 @@ spacing, key order or with fields this version does not know leaves a valid line
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
+import msgspec
 
 from harness.core.record import Record
+
+EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 
 Part = tuple[int, int]  # which record of how many, in the append that wrote it
 
@@ -22,35 +25,29 @@ def encode(record: Record, part: Part = (1, 1)) -> bytes:
     """The record's line, with its newline. ValueError when a value has no JSON form."""
     data = {**record.to_json(), "append": list(part)}
     try:
-        return orjson.dumps({**data, "crc32": _checksum(data)}) + b"\n"
-    except TypeError as error:
+        return msgspec.json.encode({**data, "crc32": _checksum(_canonical(data))}) + b"\n"
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{record.case} cannot be stored: {error}") from None
 
 
 def unseal(line: bytes) -> dict[str, Any]:
     """The object of a line whose checksum holds, without it. ValueError says what is wrong."""
     try:
-        data = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        data = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("the line is torn or no JSON") from None
     if not isinstance(data, dict) or "crc32" not in data:
         raise ValueError("the line has no crc32")
-    found = data.pop("crc32")
-    if found != _checksum(data):
+    checksum = data.pop("crc32")
+    text = _canonical(data)
+    if checksum != _checksum(text) and checksum != _checksum(_with_signed_exponents(text)):
         raise ValueError("the checksum does not fit: the line was damaged or edited")
     return data
 
 
 def decode(line: bytes) -> Record:
     """The record of a line. ValueError when the line is damaged or not of this schema."""
-    return record_of(unseal(line))
-
-
-def record_of(data: Mapping[str, Any]) -> Record:
-    try:
-        return Record.from_json(data)
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"not a record: {error}") from None
+    return Record.from_json(unseal(line))
 
 
 def part_of(data: Mapping[str, Any]) -> Part:
@@ -61,8 +58,18 @@ def part_of(data: Mapping[str, Any]) -> Part:
     return (1, 1)
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(orjson.dumps(data, option=orjson.OPT_SORT_KEYS)):08x}"
+def _canonical(data: Mapping[str, Any]) -> bytes:
+    """The object as text, keys sorted."""
+    return msgspec.json.encode(data, order="deterministic")
+
+
+def _with_signed_exponents(text: bytes) -> bytes:
+    """1e+16 for 1e16 outside of strings: so numbers stood in the text that earlier versions summed."""
+    return EXPONENT.sub(lambda match: match[0] or b"+", text)
+
+
+def _checksum(text: bytes) -> str:
+    return f"{zlib.crc32(text):08x}"
 
 
 @dataclass(frozen=True)
@@ -84,17 +91,17 @@ def lines(file: Iterable[bytes]) -> Iterator[Line]:
         try:
             unsealed = unseal(data)
             part = part_of(unsealed)
-            yield Line(number, data, record_of(unsealed), part, "")
+            yield Line(number, data, Record.from_json(unsealed), part, "")
         except ValueError as error:
             yield Line(number, data, None, part, str(error))
 
 
-def split_whole(found: Iterable[Line]) -> tuple[list[Line], list[Line]]:
+def split_whole(read: Iterable[Line]) -> tuple[list[Line], list[Line]]:
     """(lines of complete appends, the rest). A group is measured at once: half of it is no group."""
     whole: list[Line] = []
     rest: list[Line] = []
     begun: list[Line] = []
-    for line in found:
+    for line in read:
         index, count = line.part
         if begun and (line.record is None or line.part != (len(begun) + 1, begun[0].part[1])):
             rest += begun

@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from harness.core.errors import MachineError, UsageError
 from harness.core.record import Record
+from harness.store import json_file
 from harness.store.atomic import refused, replace, write_all
 from harness.store.jsonl import Line, encode, lines, split_whole
 
@@ -86,7 +87,7 @@ class RunFolder:
         return _object(self.path / INFO)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
-        replace(self.path / INFO, _pretty(info))
+        replace(self.path / INFO, json_file.to_text(info))
 
     def update_info(self, **changed: Any) -> None:
         self.write_info({**self.info, **changed})
@@ -136,11 +137,11 @@ class RunFolder:
         return _object(path) if path.exists() else {}
 
     def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
-        digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        digest = hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
         key = f"sha256:{digest}"
         kept = self._read_object(name)
         if key not in kept:
-            replace(self.path / name, _pretty({**kept, key: facts}))
+            replace(self.path / name, json_file.to_text({**kept, key: facts}))
         return key
 
     def read(self) -> Stored:
@@ -189,17 +190,17 @@ class RunFolder:
 
         They move to records.withdrawn.jsonl. Withdraw whole groups: half of an append is no group.
         """
-        found = list(self._lines())
-        out = [line for line in found if line.record is not None and line.record.key[:2] in keys]
+        read = list(self._lines())
+        out = [line for line in read if line.record is not None and line.record.key[:2] in keys]
         if out:
             self._set_aside(WITHDRAWN, out)
-            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in found if line not in out))
+            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in read if line not in out))
 
-    def _set_aside(self, name: str, found: Sequence[Line]) -> None:
-        if found:
+    def _set_aside(self, name: str, out: Sequence[Line]) -> None:
+        if out:
             aside = self.path / name
             before = aside.read_bytes() if aside.exists() else b""
-            replace(aside, before + b"".join(line.data + b"\n" for line in found))
+            replace(aside, before + b"".join(line.data + b"\n" for line in out))
 
     def _lines(self) -> Iterator[Line]:
         path = self.path / RECORDS
@@ -212,14 +213,10 @@ class RunFolder:
             raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
 
 
-def _pretty(data: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
-
-
 def _object(path: Path) -> dict[str, Any]:
     try:
-        data = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
+        data = json_file.read(path)
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
         raise UsageError(f"{path}: cannot be read ({why}); restore it, or name another run") from None
     if not isinstance(data, dict):

@@ -10,9 +10,9 @@ from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Judgement
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
+from harness.core.case import Case
 from harness.core.errors import Unsupported
-from harness.core.protocol import Job
-from harness.core.static_figures import plain
+from harness.core.plain_data import plain
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks.base import Prepared
 
@@ -20,7 +20,7 @@ from harness.worker.frameworks.base import Prepared
 class Examined(Protocol):
     """What the checks need of a case's worker."""
 
-    job: Job
+    case: Case
     family: Family
     implementation: Implementation
     workload: Any
@@ -34,12 +34,12 @@ class Examined(Protocol):
 
 def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
     """A plain dict per check that concerns the case; one that raises has failed, and says how."""
-    meant = worker.implementation
+    meant, options = worker.implementation, dict(worker.case.options)
     wanted = [
         check
         for check in worker.family.checks
         if (only is None or f"{worker.family.name}/{check.name}" in only)
-        and check.concerns(meant.semantics, worker.job.mode, worker.names, worker.workload, name=meant.name)
+        and check.concerns(meant.semantics, worker.case.mode, worker.names, worker.workload, name=meant.name)
     ]
     if not wanted:
         return []
@@ -51,10 +51,10 @@ def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) 
         call=lambda changed: worker.answer({**inputs, **changed}, cotangent),
         solve=worker.solve,
         static=worker.prepared.static,
-        mode=worker.job.mode,
-        options=worker.job.options,
+        mode=worker.case.mode,
+        options=options,
     )
-    known = meant.fails(worker.workload, worker.job.options)
+    known = meant.fails(worker.workload, options)
     verdicts = ((check, _judge(check, trial)) for check in wanted)
     return [
         _check_result(worker.family.name, check, verdict, known.get(check.name))

@@ -40,23 +40,24 @@ class CaseWorker:
         self.inputs: list[Any] = []
         self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}
         self.turn = self.results = 0
-        self.wide = job.workload.get("dtype") == "f64"
+        self.case = job.case
+        self.wide = dict(job.case.workload).get("dtype") == "f64"
 
     def enter(self) -> None:
         """Apply this case's process-wide settings, after another case of the process has run."""
-        self.framework.enter(self.job.mode, wide=self.wide)
+        self.framework.enter(self.case.mode, wide=self.wide)
 
     def do_prepare(self, trace_s: float) -> dict[str, Any]:
         """Load, build and compile or trace; nothing of the workload's size exists yet."""
         job = self.job
-        self.framework.start(job.device, job.threads, wide=self.wide)
+        self.framework.start(self.case.device, job.threads, wide=self.wide)
         self.enter()
         self.threads = leaks.threads()
-        if job.device == "cpu":
+        if self.case.device == "cpu":
             resource_limits.cap_memory(job.memory_bytes)
         module = self._module()
         startup = perf_counter() - self.born
-        built = build(module, job.implementation, job.workload, job.options, job.mode)
+        built = build(module, self.case)
         self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
         self.names = built.names
         if (sharding := built.family.sharding(built.workload)) is not None:
@@ -65,9 +66,13 @@ class CaseWorker:
                 "as in seqsweep static --target tpu:v5p:4x4x8"
             )
         self.prepared = self.framework.prepare(
-            built.function, self.names, built.shapes, job.mode, Patience(trace_s, 1000 * job.memory_bytes)
+            built.function,
+            self.names,
+            built.shapes,
+            self.case.mode,
+            Patience(trace_s, 1000 * job.memory_bytes),
         )
-        return {**built.described(self.prepared.static, job.options), "startup_s": startup}
+        return {**built.described(self.prepared.static), "startup_s": startup}
 
     def _module(self) -> ModuleType:
         """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
@@ -123,7 +128,7 @@ class CaseWorker:
 
     def _build_for(self, workload: Any) -> tuple[tuple[str, ...], Prepared]:
         shapes = self.family.shapes_of(self.implementation.semantics, workload)
-        function = self.implementation(workload, **self.job.options)
+        function = self.implementation(workload, **dict(self.case.options))
         names = named_inputs(function, shapes)
         return names, self.framework.prepare(function, names, shapes, "fwd", Patience(0, 0))
 

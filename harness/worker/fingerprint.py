@@ -17,8 +17,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import cpuinfo
 import psutil
+
+from harness.core.machine import processor
 
 PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
 FLAGS = (
@@ -53,13 +54,11 @@ def governor() -> str | None:
 
 def fingerprint(device: str, threads: int) -> dict[str, Any]:
     """What must be equal before two timings may be compared."""
-    cpu = cpuinfo.get_cpu_info()
+    cpu = processor()
     facts: dict[str, Any] = {
         "device": device,
-        "cpu": cpu.get("brand_raw", platform.processor()),
-        "cpu_flags": [
-            flag for flag in cpu.get("flags", []) if flag.startswith(("avx", "amx", "sve", "neon"))
-        ],
+        "cpu": cpu.name,
+        "cpu_flags": [name for name in cpu.features if name.startswith(("avx", "amx", "sve", "neon"))],
         "cores": len(os.sched_getaffinity(0)),
         "threads": threads,
         "memory_gib": round(psutil.virtual_memory().total / 2**30),

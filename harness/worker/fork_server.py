@@ -132,7 +132,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
         os.close(fds[1])
         from harness.worker import request_loop
 
-        request_loop.serve(protocol.Job(**job), end)
+        request_loop.serve(protocol.Job.from_json(job), end)
         code = 0
     except BaseException:
         traceback.print_exc()  # into the worker's own output, whose last line the runner quotes

@@ -21,8 +21,8 @@ from harness.catalog import loading
 from harness.catalog.arrays import FLOATING, Array, nbytes, short_name
 from harness.catalog.build import find
 from harness.catalog.family import Family
+from harness.core.plain_data import plain
 from harness.core.protocol import Job
-from harness.core.static_figures import plain
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
@@ -49,8 +49,8 @@ class ReferenceWorker:
         """Draw `sets` sets of inputs; the first is the one that contracts are judged on."""
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
-        self.family = family(loading.load(self.job.module), self.job.implementation)
-        self.workload = self.family.workload(**self.job.workload)
+        self.family = family(loading.load(self.job.module), self.job.case.implementation)
+        self.workload = self.family.workload(**dict(self.job.case.workload))
         shapes = self.family.shapes(self.workload)
         for index in range(sets):
             drawn = self.family.inputs(self.workload, self._random(index))
@@ -68,7 +68,7 @@ class ReferenceWorker:
         count = self.family.rows(self.workload) if self.family.rows else None
         rows = self._rows(reference, count)
         expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
-        if self.job.mode != "fwd":
+        if self.job.case.mode != "fwd":
             seeds = self._cotangents(semantics, expected, sets)
             expected = replace(expected, gradients=reference.gradients(rows, seeds))
         self.expected[semantics] = expected
@@ -84,7 +84,7 @@ class ReferenceWorker:
             reference.result(rows)
             return perf_counter() - start
 
-        passes = 1 if self.job.mode == "fwd" else 4  # a gradient costs about three forwards
+        passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         tile = self.family.tile(self.workload)
         return rows_to_judge(count, tile, seconds, passes, lambda: self._random(ROWS))
 
@@ -107,11 +107,11 @@ class ReferenceWorker:
         handed = self.folder / result
         try:
             verdict = judge(
-                meaning, expected, array_files.read(handed), self.job.mode, self.workload, self.inputs
+                meaning, expected, array_files.read(handed), self.job.case.mode, self.workload, self.inputs
             )
         finally:
             shutil.rmtree(handed, ignore_errors=True)
-        contract = meaning.contract if self.job.mode == "fwd" else meaning.gradient or meaning.contract
+        contract = meaning.contract if self.job.case.mode == "fwd" else meaning.gradient or meaning.contract
         return {
             "correctness": {
                 "contract": contract.name,

@@ -21,7 +21,7 @@ class SideWorker:
 
     def do_hold(self, case: str, job: Mapping[str, Any]) -> dict[str, Any]:
         """Hold a case; nothing of it is loaded yet."""
-        self.workers[case] = CaseWorker(Job(**job))
+        self.workers[case] = CaseWorker(Job.from_json(job))
         return {}
 
     def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.core.record import Collective
+from harness.core.static_figures import Collective
 from harness.xla.hlo import STARTS, Graph, Instruction
 
 OPS = (

@@ -22,7 +22,7 @@ from harness.catalog.accelerators import target
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
-from harness.core.record import LATER_FIGURES, STATIC_FIGURES, Static
+from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Static
 from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
@@ -47,15 +47,14 @@ class Compiler:
 
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The figures of a case for a target, and what else is known of it without running it."""
-        asked = Job(**job)
-        jax.config.update("jax_enable_x64", asked.workload.get("dtype") == "f64")
+        request = Job.from_json(job)
+        case = request.case
+        jax.config.update("jax_enable_x64", dict(case.workload).get("dtype") == "f64")
         devices = xla_devices.devices(name)
-        built = build(
-            loading.load(asked.module), asked.implementation, asked.workload, asked.options, asked.mode
-        )
-        static = self._figures(built, asked.mode, devices, name)
+        built = build(loading.load(request.module), case)
+        static = self._figures(built, case.mode, devices, name)
         return {
-            **built.described(static, asked.options),
+            **built.described(static),
             "resident_bytes": psutil.Process().memory_info().rss,
             "spent": self.spent,
         }

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.collectives import collectives, open_ended, present
 from harness.xla.cost_analysis import work

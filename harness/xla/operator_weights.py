@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.paths import PROJECT
-from harness.core.record import OperatorWeight
+from harness.core.static_figures import OperatorWeight
 from harness.xla.hlo import STARTS, Graph, Instruction
 
 MOST = 8

@@ -8,7 +8,8 @@ import pytest
 from harness.analysis.results import SuiteRecords, label_of
 from harness.core.case import Case
 from harness.core.median_interval import median_interval
-from harness.core.record import Correctness, Record, Static, Timing
+from harness.core.record import Correctness, Record, Timing
+from harness.core.static_figures import Static
 
 
 def timing_of(samples: Sequence[float], rounds: Sequence[int] | None = None, **more: Any) -> Timing:

@@ -61,7 +61,7 @@ def test_a_package_that_imports_itself_by_its_full_name(tmp_path):
 
 
 def test_installed_packages_have_versions_instead(plugin):
-    (plugin / "mine.py").write_text("import numpy, orjson\nfrom rich.console import Console\n")
+    (plugin / "mine.py").write_text("import numpy, msgspec\nfrom rich.console import Console\n")
     assert names(plugin / "mine.py", plugin) == {"mine.py"}
 
 

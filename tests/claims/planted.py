@@ -6,7 +6,8 @@ from typing import Any
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
-from harness.core.record import Cost, OperatorWeight, Static
+from harness.core.record import Cost
+from harness.core.static_figures import OperatorWeight, Static
 from harness.core.workload import Field
 
 FIELDS = (

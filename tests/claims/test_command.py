@@ -9,7 +9,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
 from harness.commands.claims import _versions, claims, tell
 from harness.core.errors import UsageError
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.core.workload import Field
 from harness.run import compile as compiling
 from harness.sweep.project import Project

@@ -11,7 +11,8 @@ from harness.claims.functions import ARGUMENTS, called_in
 from harness.claims.model import Claim, Need, Table
 from harness.core.case import Case
 from harness.core.errors import UsageError
-from harness.core.record import Cost, Static
+from harness.core.record import Cost
+from harness.core.static_figures import Static
 from tests.claims.planted import CATALOG, static, weight
 
 COLUMNS = ("n", "dense", "sparse")

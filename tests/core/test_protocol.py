@@ -3,6 +3,7 @@ import os
 import pytest
 
 from harness.core import protocol
+from harness.core.case import Case
 from harness.core.protocol import Job
 
 
@@ -52,12 +53,8 @@ def test_a_job_survives_the_journey(ends):
     job = Job(
         role="case",
         framework="jax",
-        implementation="topk/two_stage",
         module="impls.topk.two_stage",
-        options={"buckets": 4096},
-        workload={"seq": 8, "recall": 0.95, "window": None},
-        mode="fwd",
-        device="cpu",
+        case=Case.of("topk/two_stage", {"buckets": 4096}, {"seq": 8, "recall": 0.95, "window": None}),
         group="g",
         folder="f",
         seed=0,
@@ -65,4 +62,4 @@ def test_a_job_survives_the_journey(ends):
         memory_bytes=1 << 40,
     )
     protocol.send(left, {"fork": job.to_json()})
-    assert Job(**protocol.receive(right)[0]["fork"]) == job
+    assert Job.from_json(protocol.receive(right)[0]["fork"]) == job

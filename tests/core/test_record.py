@@ -3,16 +3,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from harness.core.record import (
-    LATER_FIGURES,
-    STATIC_FIGURES,
-    Collective,
-    Correctness,
-    OperatorWeight,
-    Record,
-    Static,
-    Timing,
-)
+from harness.core.plain_data import from_plain
+from harness.core.record import Correctness, Record, Timing
+from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Collective, OperatorWeight, Static
 
 EXAMPLE = json.loads("""
 {"schema": 1, "run": "20261120T113000Z-1a2b3c4",
@@ -139,15 +132,15 @@ def test_operators_weights_survive_the_round_trip():
     host = replace(RECORD.static["host"], operator_weights=(one,), weighed=(1, 3))
     again = Record.from_json(json.loads(json.dumps(replace(RECORD, static={"host": host}).to_json())))
     assert again.static["host"] == host
-    assert Static.from_json(EXAMPLE["static"]["host"]).weighed == (0, 0)
+    assert from_plain(Static, EXAMPLE["static"]["host"]).weighed == (0, 0)
 
 
 def test_opcodes_survive_the_round_trip_and_are_none_of_an_older_record():
     host = EXAMPLE["static"]["host"]
-    counted = Static.from_json({**host, "opcodes": {"dot": 2, "sort": 1}})
+    counted = from_plain(Static, {**host, "opcodes": {"dot": 2, "sort": 1}})
     assert counted.opcodes == {"dot": 2, "sort": 1}
-    assert Static.from_json(json.loads(json.dumps(asdict(counted)))) == counted
-    assert Static.from_json(host).opcodes == {}
+    assert from_plain(Static, json.loads(json.dumps(asdict(counted)))) == counted
+    assert from_plain(Static, host).opcodes == {}
 
 
 def test_a_missing_figure_has_its_reason():
@@ -157,7 +150,7 @@ def test_a_missing_figure_has_its_reason():
     assert set(nothing.unavailable) == {*STATIC_FIGURES, *LATER_FIGURES, "program"}
     assert nothing.planned_bytes is None
     host = RECORD.to_json()["static"]["host"]
-    assert Static.from_json(json.loads(json.dumps(host))) == RECORD.static["host"]
+    assert from_plain(Static, json.loads(json.dumps(host))) == RECORD.static["host"]
 
 
 def test_a_plan_is_arguments_outputs_and_temporaries_without_aliases():

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from harness import Trial
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from impls.mla.family import CONFIGS, FAMILY, Config
 from tests.impls.torch_case import tensor, tensors
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harness import Trial
-from harness.core.record import STATIC_FIGURES, Static
+from harness.core.static_figures import STATIC_FIGURES, Static
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls.torch_case import gradients, run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness import Trial
-from harness.core.record import STATIC_FIGURES, Static
+from harness.core.static_figures import STATIC_FIGURES, Static
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.reference import closed, selected, visible
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness import Trial, Unsupported
-from harness.core.record import STATIC_FIGURES, Static
+from harness.core.static_figures import STATIC_FIGURES, Static
 from impls.offsets import _checks_golden
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.reference import pairwise, run_lengths

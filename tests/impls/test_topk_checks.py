@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness import Trial
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.reference import largest

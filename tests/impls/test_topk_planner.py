@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, plan, promised
 from impls.topk._expected_recall import expected_recall
 from impls.topk.approx import approx

@@ -8,7 +8,8 @@ import pytest
 from harness.analysis.results import SuiteRecords, by_suite, label_of
 from harness.core.case import Case
 from harness.core.median_interval import median_interval
-from harness.core.record import Correctness, Record, Static, Timing
+from harness.core.record import Correctness, Record, Timing
+from harness.core.static_figures import Static
 
 RUN = "20261120T113000Z-1a2b3c4"
 GIB = 2**30

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.protocol import Job
-from harness.core.record import Cost, Record, Static
+from harness.core.record import Cost, Record
+from harness.core.static_figures import Static
 from harness.run.processes.executor import Ended
 
 MIB = 2**20
@@ -66,13 +67,13 @@ def static(act: Act) -> dict[str, Any]:
 class FakeWorker:
     def __init__(self, executor: "FakeExecutor", job: Job, act: Act) -> None:
         self.executor, self.job, self.act = executor, job, act
-        self.name = "reference" if job.role == "reference" else job.implementation.split("/")[1]
+        self.name = "reference" if job.role == "reference" else job.case.implementation.split("/")[1]
         self.turn = 0
         executor.living.append(self)
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> dict[str, Any]:
         assert self in self.executor.living, "asked after its end"
-        self.executor.count(self.name, self.job.workload["seq"], verb, arguments)
+        self.executor.count(self.name, self.job.case.seq, verb, arguments)
         scripted: Any = self.act.verbs.get(verb, {})
         if callable(scripted):
             scripted = scripted(arguments)
@@ -92,7 +93,7 @@ class FakeWorker:
 
     def call(self) -> float:
         self.turn += 1
-        return self.act.call_s(self.job.workload["seq"]) * self.act.noise[self.turn % len(self.act.noise)]
+        return self.act.call_s(self.job.case.seq) * self.act.noise[self.turn % len(self.act.noise)]
 
     def prepare(self, trace_s: float) -> dict[str, Any]:
         self.spend(0.5)
@@ -107,7 +108,7 @@ class FakeWorker:
         }
 
     def check(self, cotangent: str | None) -> dict[str, Any]:
-        seconds = self.spend(self.act.call_s(self.job.workload["seq"]))
+        seconds = self.spend(self.act.call_s(self.job.case.seq))
         return {
             "seconds": seconds,
             "high_water_bytes": 4096,
@@ -163,9 +164,9 @@ class FakeExecutor:
         self.folder = Path()
 
     def spawn(self, job: Job, limit_bytes: int) -> FakeWorker:
-        name = job.implementation.split("/")[1]
+        name = job.case.implementation.split("/")[1]
         act = self.reference if job.role == "reference" else self.acts.get(name, Act())
-        act = act.seq.get(job.workload["seq"], act)
+        act = act.seq.get(job.case.seq, act)
         self.clock.now += 0.02
         self.jobs.append((job, limit_bytes))
         if act.spawn is not None:

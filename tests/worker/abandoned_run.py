@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.run.processes.worker_process import Processes
 
@@ -37,12 +38,8 @@ def main(plugins):
             Job(
                 role=role,
                 framework="numpy",
-                implementation=f"topk/{name}",
                 module=module,
-                options={},
-                workload=WORKLOAD,
-                mode="fwd",
-                device="cpu",
+                case=Case.of(f"topk/{name}", {}, WORKLOAD),
                 group="a group",
                 folder=str(folder),
                 seed=0,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.case import Case
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
@@ -51,18 +52,18 @@ class Lab:
         return processes_with(self.mark)
 
     def spawn(self, role, framework, implementation, module, folder, **changes):
-        values = {"options": {}, "workload": TOPK, "mode": "fwd", "memory_bytes": MEMORY[framework]}
+        of = {"options": {}, "workload": TOPK, "mode": "fwd", **changes}
+        case = Case.of(implementation, *(of.pop(name) for name in ("options", "workload", "mode")))
         job = Job(
             role=role,
             framework=framework,
-            implementation=implementation,
             module=str(module),
-            device="cpu",
+            case=case,
             group="a group",
             folder=str(folder),
             seed=0,
             threads=1,
-            **{**values, **changes},
+            **{"memory_bytes": MEMORY[framework], **of},
         )
         return self.executor.spawn(job, 4 << 30)
 

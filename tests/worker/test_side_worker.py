@@ -1,11 +1,11 @@
 """One process that holds several cases: each has its turns as if it were alone."""
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from harness.core.case import Case
 from harness.core.errors import SideError, Unsupported
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
@@ -82,12 +82,8 @@ def job_of(folder, name="twice", framework="numpy", mode="fwd", **more):
     return Job(
         role="case",
         framework=framework,
-        implementation=f"points/{name}",
         module=str(folder / "points.py"),
-        options={},
-        workload={"seq": 8},
-        mode=mode,
-        device="cpu",
+        case=Case.of(f"points/{name}", {}, {"seq": 8}, mode),
         group="a group",
         folder=str(folder),
         seed=0,
@@ -204,7 +200,7 @@ def test_a_case_takes_the_process_over_only_from_another(folder, monkeypatch):
 
     class Bench:
         def __init__(self, job):
-            self.name = job.implementation
+            self.name = job.case.implementation.removeprefix("points/")
 
         def enter(self):
             entered.append(self.name)
@@ -218,7 +214,7 @@ def test_a_case_takes_the_process_over_only_from_another(folder, monkeypatch):
     monkeypatch.setattr(arm_module, "CaseWorker", Bench)
     arm = arm_module.SideWorker(job_of(folder))
     for key in "ab":
-        arm.do_hold(key, replace(job_of(folder), implementation=key).to_json())
+        arm.do_hold(key, job_of(folder, key).to_json())
         arm.do_turn(key, "prepare")
     assert entered == []  # preparing enters by itself
     assert [arm.do_turn(key, "sample") for key in "bbaab"] == list("bbaab")

@@ -5,7 +5,7 @@ import pytest
 
 from harness import Contract, Judgement, Semantics, exact, tolerance
 from harness.core.errors import Unsupported
-from harness.core.static_figures import plain
+from harness.core.plain_data import plain
 from harness.worker.verify import Expected, draw, judge
 
 

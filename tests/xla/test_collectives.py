@@ -1,6 +1,6 @@
 import pytest
 
-from harness.core.record import Collective
+from harness.core.static_figures import Collective
 from harness.xla.collectives import collectives, open_ended, present, size_of
 from harness.xla.hlo import Graph
 

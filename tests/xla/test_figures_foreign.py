@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from harness.catalog.accelerators import absent
-from harness.core.record import Collective, Static
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Collective, Static
 from tests.xla.alone import ENVIRONMENT
 
 pytestmark = pytest.mark.jax
@@ -32,7 +33,7 @@ def compiled(root, target, *names, seed="0"):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return {name: Static.from_json(data) for name, data in json.loads(done.stdout.splitlines()[-1]).items()}
+    return {name: from_plain(Static, data) for name, data in json.loads(done.stdout.splitlines()[-1]).items()}
 
 
 @pytest.fixture(scope="module")

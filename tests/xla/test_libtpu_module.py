@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from harness.catalog.accelerators import absent
-from harness.core.record import Static
+from harness.core.plain_data import from_plain
+from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encoded, packed, varint
 from tests.xla.test_figures_foreign import ENVIRONMENT, TPU, scanned, sharded
@@ -120,7 +121,7 @@ def test_a_module_reads_alike_both_ways(tpu):
 
 @pytest.mark.jax
 def test_a_program_has_the_same_figures_both_ways(tpu):
-    usual, ours = (Static.from_json(tpu["statics"][name]) for name in ("passed_on", "passed_on_unread"))
+    usual, ours = (from_plain(Static, tpu["statics"][name]) for name in ("passed_on", "passed_on_unread"))
     assert (ours.program is None, ours.collectives) == (False, usual.collectives)
     assert ours.collectives[0].count == 10
     assert dataclasses.replace(ours, program=usual.program) == usual
@@ -130,7 +131,7 @@ def test_a_program_has_the_same_figures_both_ways(tpu):
 def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
     if not tpu["refused"]:
         pytest.skip("jaxlib reads this libtpu's modules as they are")
-    static, in_turns = (Static.from_json(tpu["statics"][name]) for name in ("looked_up", "in_turns"))
+    static, in_turns = (from_plain(Static, tpu["statics"][name]) for name in ("looked_up", "in_turns"))
     assert (static.unavailable, static.body_only, static.collectives) == ({}, False, ())
     assert static.custom_calls
     assert in_turns.flops == pytest.approx(10 * (static.flops + LENGTH), rel=1e-3)  # the ten are summed up

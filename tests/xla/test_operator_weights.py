@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.paths import PROJECT
-from harness.core.record import OperatorWeight
+from harness.core.static_figures import OperatorWeight
 from harness.xla.operator_weights import weighed, weights
 
 CONFIG = 'backend_config={{"window_config":{{"estimated_cycles":"{}","iteration_bounds":["1"]}}}}'

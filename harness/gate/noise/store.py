@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from harness.core.errors import UsageError
+from harness.store import json_file
 from harness.store.atomic import write_files
 
 FILE = "noise.json"
@@ -16,7 +15,7 @@ FILE = "noise.json"
 
 def write(results: Path, found: Mapping[str, Any]) -> Path:
     """Raises MachineError when the machine does not let it write."""
-    data = orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
+    data = json_file.to_text(found)
     return write_files(results, {FILE: data})[0]
 
 
@@ -24,8 +23,8 @@ def read(results: Path) -> dict[str, Any] | None:
     """None where nothing was measured. UsageError for a damaged file."""
     path = results / FILE
     try:
-        return orjson.loads(path.read_bytes())
+        return json_file.read(path)
     except FileNotFoundError:
         return None
-    except (OSError, orjson.JSONDecodeError):
+    except (OSError, ValueError):
         raise UsageError(f"{path} cannot be read; measure again with: seqsweep doctor --noise") from None

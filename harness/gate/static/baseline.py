@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UsageError
-from harness.core.record import FLOPS_SOURCES
-from harness.core.static_figures import EXACT_FIGURES, change, known
+from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, change, known
 from harness.store.atomic import write_files
 
 SCHEMA = 1

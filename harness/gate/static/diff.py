@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.analysis.results import HOST, static_of
-from harness.core.record import Correctness, Record, Static
-from harness.core.static_figures import EXACT_FIGURES, WORDS, change, known
+from harness.core.record import Correctness, Record
+from harness.core.static_figures import EXACT_FIGURES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 
 SAME_PROGRAM = "same program"

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from harness.core.case import Case
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.gate.sides.side import Side
@@ -145,12 +146,8 @@ def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings
     return Job(
         role="side",
         framework=",".join(frameworks),
-        implementation="",
         module="",
-        options={},
-        workload={},
-        mode="",
-        device="cpu",
+        case=Case.of("", {}, {}),
         group="",
         folder=str(folder),
         seed=settings.seed,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
+import msgspec
 
 from harness.core.errors import SeqsweepError
 from harness.gate.noise.measure import refuse_below
@@ -134,7 +134,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
         "trees": dict(trees),
         "settings": [asdict(suite.settings) for suite in plan.schedule.suites],
     }
-    return f"sha256:{hashlib.sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS)).hexdigest()}"
+    return f"sha256:{hashlib.sha256(msgspec.json.encode(what, order='deterministic')).hexdigest()}"
 
 
 def _new(results: Path, request: str) -> GateFolder:

@@ -7,7 +7,8 @@ from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only, label_of, representative
 from harness.analysis.stats import Estimate
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
-from harness.core.record import Record, Static
+from harness.core.record import Record
+from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT

@@ -6,8 +6,7 @@ from harness.analysis.results import SuiteRecords, by_case, label_of, static_of,
 from harness.analysis.same_program import programs
 from harness.analysis.scaling import FIGURES
 from harness.analysis.target_flips import turnings
-from harness.core.record import OperatorWeight, Static
-from harness.core.static_figures import WORDS
+from harness.core.static_figures import WORDS, OperatorWeight, Static
 from harness.core.units import format_bytes, format_count
 from harness.report.tables.cells import short_label
 from harness.report.tables.targets import TURNS

@@ -13,6 +13,7 @@ from typing import Any
 from harness.catalog import source_hash
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
+from harness.core.machine import processor
 from harness.core.paths import PACKAGE
 from harness.run.compile.request import CompileRequest
 from harness.run.processes.fork_client import ENVIRONMENT
@@ -28,7 +29,6 @@ FLAGS = (
     "XLA_",
 )  # variables that change what is compiled
 LAYERS = ("core", "catalog", "xla", "worker")  # that read the figures
-CPU = ("model name", "flags", "Features")
 
 
 def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
@@ -71,11 +71,7 @@ def _flags() -> str:
 
 @cache
 def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return _hash(f"{platform.machine()} {sorted({line for line in lines if line.startswith(CPU)})}")
+    return _hash(f"{platform.machine()} {processor()}")
 
 
 def _hash(text: str) -> str:

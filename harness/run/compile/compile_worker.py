@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
 from harness.core.errors import Unsupported
@@ -109,18 +111,14 @@ class CompileWorker:
             return CompileResult.failed("unsupported", str(missing), passing=True)
 
     def _job(self, request: CompileRequest, settings: Settings, role: str) -> Job:
-        case = request.case
+        case = replace(request.case, device="cpu")
         info = self.catalog.implementation(case.implementation)
         return Job(
             role=role,
             framework=info.framework,
-            implementation=case.implementation,
             module=info.module,
-            options=dict(case.options),
-            workload=dict(case.workload),
-            mode=case.mode,
-            device="cpu",
-            group=case.group,
+            case=case,
+            group=request.case.group,
             folder="",  # nothing is handed over
             seed=settings.seed,
             threads=settings.threads,

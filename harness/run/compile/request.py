@@ -9,7 +9,9 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, memory_of
 from harness.core.case import Case
-from harness.core.record import STATIC_FIGURES, Cost, Static
+from harness.core.plain_data import from_plain
+from harness.core.record import Cost
+from harness.core.static_figures import STATIC_FIGURES, Static
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,7 @@ class CompileResult:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> CompileResult:
         """From what a process says of a case that it compiled."""
-        return cls(
-            "ok",
-            Static.from_json(told["static"]),
-            cost=Cost(**told["cost"]),
-            facts=told["facts"],
-            expected=told["expected"],
-        )
+        return from_plain(cls, {**told, "status": "ok"})
 
     @property
     def repeatable(self) -> bool:
@@ -73,7 +69,5 @@ class CompileResult:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CompileResult:
-        """What :meth:`to_json` wrote, out of the cache. ValueError or TypeError where it is not that."""
-        values = dict(data)
-        values["static"], values["cost"] = Static.from_json(values["static"]), Cost(**values["cost"])
-        return cls(**values, cached=True)
+        """What :meth:`to_json` wrote, out of the cache. ValueError where it is not that."""
+        return from_plain(cls, {**data, "cached": True})

@@ -11,12 +11,14 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.core.case import Case
-from harness.core.record import Cost, Record, Static
+from harness.core.record import Cost, Record
+from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
 from harness.run.group.events import Listener
+from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.resume import Request
@@ -171,29 +173,17 @@ class _StaticRun:
     ) -> Record:
         info = self.request.catalog.implementation(case.implementation)
         _, group = self.groups.get(case.id, (0, None))
-        return Record(
-            run=self.provenance.run,
-            case=case.id,
-            family=case.family,
-            implementation=case.implementation,
-            semantics=info.semantics,
-            options=dict(case.options),
-            framework=info.framework,
-            device=case.device,
-            mode=case.mode,
-            seq=case.seq,
-            workload=dict(case.workload),
-            seed=self.provenance.seed,
-            status=status,
+        return new_record(
+            case,
+            info,
+            self.provenance,
+            status,
             reason=reason,
             expected=expected,
             baseline=bool(group and case.id in group.baselines.get(case.id, ())),
             facts=facts or {},
             static=static,
             cost=cost or Cost(),
-            source=info.hash,
-            fingerprint=self.provenance.fingerprint,
-            environment=self.provenance.environment,
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
-from harness.core.record import Checked, Correctness, Cost, Static
+from harness.core.plain_data import from_plain
+from harness.core.record import Checked, Correctness, Cost
+from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.run.group.predict import KnownWork
 from harness.run.processes.executor import Worker
@@ -86,7 +88,7 @@ class CaseState:
     def take_prepared(self, answer: Mapping[str, Any], limit_bytes: int) -> None:
         """Keep the figures of a compiled case; `fits` compares its plan, or its inputs, with the limit."""
         self.compiled = True
-        static = Static.from_json(answer["static"])
+        static = from_plain(Static, answer["static"])
         self.cost, self.facts = Cost(**answer["cost"]), answer["facts"]
         self.expected, self.expectation = answer["expected"], answer["expectation"]
         self.input_bytes = answer["input_bytes"]

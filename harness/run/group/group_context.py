@@ -50,17 +50,12 @@ class GroupContext:
 
     def spawn(self, role: str, framework: str, state: CaseState) -> Worker:
         """Start a worker for a case, or for its reference. It may crash without affecting others."""
-        case = state.case
-        family = self.run.catalog.family(case.family)
+        family = self.run.catalog.family(state.case.family)
         job = Job(
             role=role,
             framework=framework,
-            implementation=case.implementation,
             module=state.info.module if role == "case" else family.module,
-            options=dict(case.options),
-            workload=dict(case.workload),
-            mode=case.mode,
-            device=case.device,
+            case=state.case,
             group=self.group.key,
             folder=str(self.folder),
             seed=self.settings.seed,

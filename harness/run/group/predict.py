@@ -8,7 +8,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from harness.core.case import Case
-from harness.core.record import Cost, Static
+from harness.core.record import Cost
+from harness.core.static_figures import Static
 from harness.core.units import format_count, format_seconds
 
 STEEPEST = 3.0  # a steeper growth between two lengths is noise, or the edge of a cache

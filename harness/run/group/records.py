@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from harness.catalog.catalog import ImplementationInfo
+from harness.core.case import Case
 from harness.core.median_interval import median_interval
 from harness.core.record import Memory, Record, Timing
 from harness.run.group.case_state import NOT_COMPILED, NOT_REACHED, CaseState
@@ -31,21 +35,38 @@ def timing_of(state: CaseState) -> Timing | None:
     )
 
 
-def record_of(state: CaseState, provenance: Provenance, target: str, replicate: int) -> Record:
+def new_record(
+    case: Case, info: ImplementationInfo, provenance: Provenance, status: str, **evidence: Any
+) -> Record:
+    """A record of a case: what is known of it beforehand, and the other fields of a Record as `evidence`."""
     return Record(
         run=provenance.run,
-        case=state.id,
-        family=state.case.family,
-        implementation=state.case.implementation,
-        semantics=state.info.semantics,
-        options=dict(state.case.options),
-        framework=state.info.framework,
-        device=state.case.device,
-        mode=state.case.mode,
-        seq=state.case.seq,
-        workload=dict(state.case.workload),
+        case=case.id,
+        family=case.family,
+        implementation=case.implementation,
+        semantics=info.semantics,
+        options=dict(case.options),
+        framework=info.framework,
+        device=case.device,
+        mode=case.mode,
+        seq=case.seq,
+        workload=dict(case.workload),
         seed=provenance.seed,
-        status=state.status or "crashed",
+        status=status,
+        source=info.hash,
+        fingerprint=provenance.fingerprint,
+        environment=provenance.environment,
+        **evidence,
+    )
+
+
+def record_of(state: CaseState, provenance: Provenance, target: str, replicate: int) -> Record:
+    """The record of a settled case."""
+    return new_record(
+        state.case,
+        state.info,
+        provenance,
+        state.status or "crashed",
         reason=state.reason,
         expected=state.expected,
         baseline=state.baseline,
@@ -57,9 +78,6 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         static={target: state.static},
         cost=state.cost,
         memory=Memory(state.high_water_bytes),
-        source=state.info.hash,
-        fingerprint=provenance.fingerprint,
-        environment=provenance.environment,
         started=state.started,
         wall_s=state.wall_s,
     )

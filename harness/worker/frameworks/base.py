@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.catalog.arrays import Shapes
-from harness.core.record import Static
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)

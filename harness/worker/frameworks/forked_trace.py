@@ -6,15 +6,15 @@ tensor. A trace that hangs or dies takes its figures with it, and no more.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import select
 import signal
 import time
 from collections.abc import Callable
 
-from harness.core.record import Static
+import msgspec
+
+from harness.core.static_figures import Static
 from harness.worker import resource_limits
 
 GRACE_SECONDS = 1.0  # a trace ends itself at its deadline, if it is in torch's hands then
@@ -45,7 +45,7 @@ def traced(trace: Callable[[], Static], seconds: float) -> Static:
         code = os.waitstatus_to_exitcode(status)
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return Static.none(f"tracing it over fake tensors ended the process ({how})")
-    return Static.from_json(json.loads(data))
+    return msgspec.json.decode(bytes(data), type=Static)
 
 
 def _answer(trace: Callable[[], Static], writer: int) -> None:
@@ -56,7 +56,7 @@ def _answer(trace: Callable[[], Static], writer: int) -> None:
         except BaseException as error:
             what = f"{type(error).__name__}: {resource_limits.said(error)}"
             figures = Static.none(f"fake tensors cannot trace it: {what}")
-        with open(writer, "w") as answer:
-            json.dump(dataclasses.asdict(figures), answer)
+        with open(writer, "wb") as answer:
+            answer.write(msgspec.json.encode(figures))
     finally:
         os._exit(1)

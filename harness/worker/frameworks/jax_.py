@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks.base import Patience, Prepared, match
 from harness.xla import figures as xla_figures

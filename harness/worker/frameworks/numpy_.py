@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
-from harness.core.record import STATIC_FIGURES, Static
+from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks.base import Patience, Prepared
 

@@ -12,7 +12,7 @@ import torch
 
 from harness.catalog.arrays import Array, Shapes, prune
 from harness.core.errors import Unsupported
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
 from harness.worker.frameworks.base import Patience, Prepared, match

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes
-from harness.core.record import Static
+from harness.core.static_figures import Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s

@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks import torch_sdpa_flops
 from harness.worker.frameworks.base import Patience

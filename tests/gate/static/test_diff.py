@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.record import Correctness, Static
+from harness.core.record import Correctness
+from harness.core.static_figures import Static
 from harness.gate.static.diff import StaticFigures, compare
 
 MIB = 2**20

@@ -42,7 +42,7 @@ class FakeProcess:
             if scripted := self.world.process_acts.get((self.side, verb)):
                 raise scripted
             if verb == "hold":
-                self.held[case] = self.world.worker(self.side, Job(**job))
+                self.held[case] = self.world.worker(self.side, Job.from_json(job))
             elif verb == "drop":
                 self.held.pop(case).close()
             elif verb == "turn":
@@ -105,9 +105,9 @@ class World:
         return FakeProcess(self, side)
 
     def worker(self, side, job):
-        name = job.implementation.split("/")[1]
+        name = job.case.implementation.split("/")[1]
         act = self.acts[side].get(name, Act())
-        made = FakeWorker(self.executor, job, act.seq.get(job.workload["seq"], act))
+        made = FakeWorker(self.executor, job, act.seq.get(job.case.seq, act))
         made.name = f"{side}:{name}"
         return made
 

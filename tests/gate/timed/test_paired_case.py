@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.run.group.case_state import CaseState

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
     IMPROVED,

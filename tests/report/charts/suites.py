@@ -6,7 +6,8 @@ from typing import Any
 
 from harness.analysis.results import SuiteRecords
 from harness.core.case import Case, label
-from harness.core.record import Correctness, Record, Static, Timing
+from harness.core.record import Correctness, Record, Timing
+from harness.core.static_figures import Static
 
 RUN = "20261120T113000Z-1a2b3c4"
 FINGERPRINT = "sha256:0123456789abcdef"

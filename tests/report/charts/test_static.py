@@ -1,7 +1,7 @@
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.static import static as drawn_static

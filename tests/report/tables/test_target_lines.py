@@ -1,6 +1,6 @@
 """What stands below the tables of targets: longest lengths, equal programs, transfers between devices."""
 
-from harness.core.record import Collective, OperatorWeight
+from harness.core.static_figures import Collective, OperatorWeight
 from harness.report.memory_limit import limit_of
 from harness.report.tables.max_seq import largest_table
 from harness.report.tables.target_lines import collective_lines, program_lines, weight_lines

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.analysis.results import points
-from harness.core.record import Static
+from harness.core.static_figures import Static
 from harness.report.run_report import print_run
 from harness.report.tables.cells import Footnotes
 from harness.report.tables.render import print_tables

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from harness.core.case import Case
-from harness.core.record import Cost, Static
+from harness.core.record import Cost
+from harness.core.static_figures import Static
 from harness.run.compile import CompileResult
 from harness.sweep.settings import Settings
 

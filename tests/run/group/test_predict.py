@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from harness.core.record import Cost, Static
+from harness.core.record import Cost
+from harness.core.static_figures import Static
 from harness.run.group.predict import STEEPEST, KnownWork, Prediction
 from tests.run.plans import case
 

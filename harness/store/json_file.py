@@ -1,0 +1,23 @@
+"""A file that holds one JSON value, indented for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.core.plain_data import plain_number
+
+
+def to_text(data: Any) -> bytes:
+    """The file's content. TypeError when a value has no JSON form; numpy's numbers have Python's."""
+    return msgspec.json.format(msgspec.json.encode(data, enc_hook=plain_number), indent=2) + b"\n"
+
+
+def read(path: Path) -> Any:
+    """The value that a file holds. OSError where it cannot be read, ValueError where it is not JSON."""
+    try:
+        return msgspec.json.decode(path.read_bytes())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"not JSON ({error})") from None
