@@ -8,7 +8,6 @@ import typer
 
 from harness.commands import options, output
 from harness.commands import run as stages
-from harness.commands.compare import compare_sides
 from harness.commands.exit_codes import call_app
 from harness.commands.help import SectionedCommand
 from harness.commands.option_groups import splice_groups
@@ -113,10 +112,10 @@ def claims(
 ) -> None:
     """What became of published numbers: all of them, those of a family, or one (FAMILY/ID)."""
     from harness.commands.claims import claims as judge_claims
-    from harness.commands.claims import tell
+    from harness.commands.claims import print_outcome
 
     outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
-    raise typer.Exit(tell(outcome, json=json, check=check))
+    raise typer.Exit(print_outcome(outcome, json=json, check=check))
 
 
 @command("list")
@@ -165,6 +164,8 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
+    from harness.commands.compare import compare_sides
+
     results = place.project().results
     comparison = compare_sides(results, run, other, split_words(impl), force=force)
     output.print_comparison(comparison, json=json)

@@ -1,4 +1,4 @@
-"""`claims`: published numbers, what became of them here, and the documents that say so."""
+"""`claims`: verdicts on published numbers, and the documents that list them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STALE = 1
 
 @dataclass(frozen=True)
 class ClaimsOutcome:
-    """`notes` are sentences for whoever asked, `problems` those that `--check` fails for."""
+    """`notes` are sentences for the reader, `problems` those that `--check` fails for."""
 
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
@@ -47,30 +47,30 @@ def claims(
     """The verdicts on all claims, or on those that are named: a family, or one claim as FAMILY/ID.
 
     With all of them the documents are written beside bench.yaml; with `check` they are compared instead.
-    They are not written where a compiler is missing, or something took too long or crashed, for they would
-    hold less than they do. `say` hears of what takes long. UsageError for a claims.yaml that cannot be
-    understood, and for a name that is no family or claim.
+    They are not written where a compiler is missing, or something took too long or crashed, because they
+    would lose figures that they have. `say` is called with a line before a slow step. UsageError for a
+    claims.yaml that cannot be understood, and for a name that is no family or claim.
     """
     from harness.claims.needs import needs
 
     catalog = project.catalog
-    chosen = _chosen(names, catalog)
-    wanted = list(dict.fromkeys(need for claim in chosen for need in needs(claim, catalog)))
+    selected = _select_claims(names, catalog)
+    required = list(dict.fromkeys(need for claim in selected for need in needs(claim, catalog)))
     place = Workplace(catalog, project.config, project.results, progress_of, say)
-    evidence = gather(place, wanted)
-    verdicts = tuple(judge(claim, catalog, evidence) for claim in chosen)
+    evidence = gather(place, required)
+    verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions()
     texts = {folder / name: page(verdicts, versions, context=context) for name, context in PAGES.items()}
     if check:
-        notes, problems = _missing_evidence(verdicts), list(_unexpected(verdicts))
+        notes, problems = _missing_evidence(verdicts), list(_unexpected_sentences(verdicts))
         for path, text in texts.items():
             problems += _differences(path, verdicts, text, whole=not names)
         return ClaimsOutcome(verdicts, notes, tuple(problems))
-    return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected(verdicts))
+    return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected_sentences(verdicts))
 
 
-def tell(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
+def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
     """Print the outcome; the exit code."""
     from harness.claims.report import claims_data, print_claims
     from harness.commands.output import console, print_json
@@ -85,8 +85,8 @@ def tell(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:
     return outcome.code(check=check)
 
 
-def _chosen(names: Sequence[str], catalog: Catalog) -> list[Claim]:
-    """The claims that are named, in the order of the files; all without a name."""
+def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
+    """The claims that `names` selects, in the order of the files; all of them without a name."""
     from harness.claims.read_yaml import claims_of
 
     families = dict.fromkeys(name.partition("/")[0] for name in names) or catalog.families
@@ -98,7 +98,7 @@ def _chosen(names: Sequence[str], catalog: Catalog) -> list[Claim]:
 
 
 def _versions() -> dict[str, str]:
-    """Of what the figures rest on, where it is installed; `2.9.0+cpu` is 2.9.0."""
+    """Versions of the packages that the figures depend on, where installed; `2.9.0+cpu` is 2.9.0."""
     versions: dict[str, str] = {}
     for name in RESTS_ON:
         try:
@@ -108,15 +108,15 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _incomplete(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+def _incomplete_reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(verdict.incomplete for verdict in verdicts if verdict.incomplete))
 
 
 def _missing_evidence(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    return tuple(f"not compared, for figures are missing: {why}" for why in _incomplete(verdicts))
+    return tuple(f"not compared, for figures are missing: {why}" for why in _incomplete_reasons(verdicts))
 
 
-def _unexpected(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+def _unexpected_sentences(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return tuple(
         f"{verdict.claim.name} is {verdict.judged}, expected {verdict.claim.expect} ({verdict.claim.where})"
         for verdict in verdicts
@@ -125,10 +125,10 @@ def _unexpected(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
 
 
 def _write(texts: Mapping[Path, str], verdicts: Sequence[Verdict], *, whole: bool) -> tuple[str, ...]:
-    """What became of the documents."""
+    """Write the documents, unless evidence is missing; sentences on what was done."""
     if not whole:
         return ()
-    lacking = _incomplete(verdicts)
+    lacking = _incomplete_reasons(verdicts)
     if lacking:
         names = " and ".join(str(path) for path in texts)
         return (f"{names} were left as they are, for they would hold less: {'; '.join(lacking)}",)
@@ -140,25 +140,25 @@ def _write(texts: Mapping[Path, str], verdicts: Sequence[Verdict], *, whole: boo
 
 
 def _differences(path: Path, verdicts: Sequence[Verdict], text: str, *, whole: bool) -> list[str]:
-    """How a document differs from what would be written.
+    """How a document differs from the text that would be written.
 
-    A claim for which this machine lacks something is not compared.
+    A claim whose evidence is incomplete on this machine is not compared.
     """
-    lacking = _incomplete(verdicts)
+    lacking = _incomplete_reasons(verdicts)
     if not path.is_file():
         return [f"{path} does not exist: seqsweep claims writes it"]
     known = path.read_bytes().decode(errors="replace")
     skipped = {verdict.claim.name for verdict in verdicts if verdict.incomplete}
-    stale = _stale(parts(known), parts(text), skipped, whole=whole and not lacking)
+    stale = _stale_parts(parts(known), parts(text), skipped, whole=whole and not lacking)
     if whole and not lacking and not stale and not alike(known, text):
         stale = ["its layout"]
     return [f"{path} is stale: {', '.join(stale)}; seqsweep claims writes it anew"] if stale else []
 
 
-def _stale(known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool) -> list[str]:
-    """The claims that differ, and those that are new; with `whole` also those that are gone, and what
-    stands between them.
-    """
+def _stale_parts(
+    known: Mapping[str, str], new: Mapping[str, str], skipped: set[str], *, whole: bool
+) -> list[str]:
+    """The claims that differ or are new; with `whole` also missing ones, and the text between claims."""
     changed = [
         name
         for name in new

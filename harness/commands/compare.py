@@ -21,7 +21,7 @@ TOGETHER = "measured in the same rounds of one run"
 
 @dataclass(frozen=True)
 class SideBySide:
-    """`trend` is true where the sides were not measured together."""
+    """Two sides compared. `trend` is true where they were not measured together."""
 
     trend: bool
     heading: str
@@ -36,14 +36,18 @@ class SideBySide:
 def compare_sides(
     results: Path, run: str, other: str | None, pair: tuple[str, ...], *, force: bool
 ) -> SideBySide:
-    """Two runs, or two implementations of one. UsageError for anything else."""
+    """Compare two runs, or two implementations of one. UsageError for other arguments."""
     if (other is None) != bool(pair):
         raise UsageError("compare takes two runs, or one run and --impl a,b")
-    return inside(results, run, pair) if other is None else apart(results, run, other, force=force)
+    return (
+        compare_implementations(results, run, pair)
+        if other is None
+        else compare_runs(results, run, other, force=force)
+    )
 
 
-def inside(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
-    """Two implementations of one run, the first in units of the second."""
+def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
+    """Compare two implementations of one run, the first in units of the second."""
     from harness.analysis.compare_runs import within
     from harness.store.find import find
 
@@ -59,8 +63,11 @@ def inside(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
     return SideBySide(False, TOGETHER, changes, [])
 
 
-def apart(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
-    """Two runs, the second in units of the first. UsageError for fingerprints that differ, unless forced."""
+def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
+    """Compare two runs, the second in units of the first.
+
+    UsageError for fingerprints that differ, unless forced.
+    """
     from harness.analysis.compare_runs import across, differing
     from harness.store.find import find
 
@@ -78,7 +85,7 @@ def apart(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:
-    """The fingerprint of a run; of one with several, what all of them share or the values they have."""
+    """The fingerprint of a run. Of a run with several: per fact the value they share, or the list of all."""
     known = list(folder.fingerprints().values())
     names = sorted({name for facts in known for name in facts})
     merged: dict[str, object] = {}

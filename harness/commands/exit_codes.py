@@ -1,4 +1,4 @@
-"""From what a command raises to one sentence on stderr, and a documented exit code."""
+"""Exit codes: what a command raises becomes one sentence on stderr and a documented code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("seqsweep: stopped", err=True)
         code = STOPPED
-    except SystemExit as end:  # of typer: 0 after completion; 1 when nobody reads on, which says regressed
+    except SystemExit as end:  # typer's: 0 after completion; 1 for a closed pipe, but 1 means regressed
         code = MachineError.exit_code if end.code else 0
     except Exception:  # a fault of this program, or of where it prints to; Python's own code is 1, too
         traceback.print_exc()

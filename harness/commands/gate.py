@@ -1,4 +1,4 @@
-"""`gate` and `doctor --noise`: measure, compile, show again or write the file, and print what came of it."""
+"""`gate` and `doctor --noise`: measure, compile, show again or write the file of figures; then print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.commands.output import console, print_json
 from harness.core.errors import SeqsweepError, SideError, UsageError
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.plan import one_of, schedule_of
+from harness.gate.plan import schedule_of, single_match
 from harness.gate.report.progress import GateProgress
 from harness.gate.store import newest
 from harness.sweep.project import Project
@@ -26,18 +26,19 @@ Evidence = Mapping[str, Any]
 
 
 class GateInterrupted(SeqsweepError):  # noqa: N818 - Ctrl-C, with everything measured kept
-    """Says where that is, and how to go on."""
+    """The sentence says where the pairs are stored, and how to resume."""
 
     exit_code = STOPPED
 
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
-    """Decide on the working tree, or write the file of its exact figures; the exit code."""
+    """Run the gate on the working tree, or write the file of its exact figures; the exit code."""
     options = limit_threads(options, project)
     if options.last:
         return print_outcome(*read_newest(project), options, json=json)
     if options.explain:
-        one_of(options.explain, [case.id for case in schedule_of(project, options)[1]])  # before measuring
+        # Refuse a pattern that matches no case, or several, before anything is measured.
+        single_match(options.explain, [case.id for case in schedule_of(project, options)[1]])
     with closing(new_progress()) as progress:
         try:
             if options.update:
@@ -50,7 +51,7 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
 
 
 def decide(project: Project, options: GateOptions, progress: GateProgress) -> tuple[GateOutcome, Evidence]:
-    """The outcome of a gate with a clock or without one, and the evidence on what was timed."""
+    """The outcome of a timed or a static gate, and the evidence on the cases that were timed."""
     if options.static:
         from harness.gate.static.run import run_static
 
@@ -83,13 +84,13 @@ def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:
     """Print the outcome, and write it where the options say; the exit code."""
-    from harness.gate.output import explanation_of, tell
+    from harness.gate.output import explanation_of, report_outcome
 
     outcome = replace(outcome, inconclusive=options.inconclusive)
     explanation = None
     if options.explain and not outcome.broken:
         explanation = explanation_of(outcome, evidence, options.explain)
-    data = tell(outcome, console(), json=json, junit_file=options.junit, explanation=explanation)
+    data = report_outcome(outcome, console(), json=json, junit_file=options.junit, explanation=explanation)
     if data is not None:
         print_json(data)
     return outcome.exit_code

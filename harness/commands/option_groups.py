@@ -18,8 +18,8 @@ def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     flat: dict[str, Parameter] = {}
     for name, parameter in signature(command).parameters.items():
-        own = Parameter(name, Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hints[name])
-        for option in group_parameters(groups[name]) if name in groups else (own,):
+        plain = Parameter(name, Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hints[name])
+        for option in group_parameters(groups[name]) if name in groups else (plain,):
             if option.name in flat:
                 raise TypeError(f"{command.__name__}: two parameters are named {option.name}")
             flat[option.name] = option

@@ -7,7 +7,7 @@ a project, a part of a stored run, the options of a gate. `rich_help_panel` is t
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 # No == and no repr(): nothing needs them, and generating them would slow every start.
 option_group = dataclass(frozen=True, eq=False, repr=False)
-
-
-class OverrideFlags(Protocol):
-    """A group of options that changes what bench.yaml says."""
-
-    def apply(self, overrides: "Overrides") -> "Overrides": ...
 
 
 def option(section: str, name: str, text: str) -> Any:
@@ -57,8 +51,8 @@ def put_settings(overrides: "Overrides", **settings: str | None) -> "Overrides":
     return replace(overrides, settings={**overrides.settings, **given})
 
 
-def combine(*groups: OverrideFlags) -> "Overrides":
-    """What the groups together put over bench.yaml."""
+def combine(*groups: "HostSelectionFlags | CompileLimitFlags | RunFlags") -> "Overrides":
+    """The overrides of bench.yaml that all groups make together."""
     from harness.sweep.overrides import Overrides
 
     overrides = Overrides()
@@ -166,7 +160,7 @@ class SelectionFlags(HostSelectionFlags):
 
 @option_group
 class CompileLimitFlags:
-    """What it may take to compile a case."""
+    """Limits on compiling a case."""
 
     timeout: Annotated[Text, option(LIMITS, "--timeout", "A case's own turn: 60s.")] = None
     memory: Annotated[Text, option(LIMITS, "--memory", "Limit of a group: 18GiB or 75%.")] = None
@@ -178,7 +172,7 @@ class CompileLimitFlags:
 
 @option_group
 class LimitFlags(CompileLimitFlags):
-    """What a case may take, and which inputs it gets."""
+    """Limits on a case, and the seed of its inputs."""
 
     seed: Annotated[Text, option(LIMITS, "--seed", "Seed of the inputs.")] = None
 
@@ -266,12 +260,12 @@ class GateFlags:
     )
 
     def options(self, suites: Sequence[str] | None, overrides: "Overrides") -> "GateOptions":
-        """What the flags ask of a gate. UsageError where they contradict each other."""
+        """The options of a gate. UsageError where the flags contradict each other."""
         from harness.gate.options import GateOptions, parse_budget
 
         return GateOptions(
             suites=tuple(suites or ()),
-            # also the budget of each case: what fits into the gate is not skipped for the suite's own budget
+            # also the budget of each case: one that fits into the gate is not skipped for its suite's budget
             overrides=put_settings(overrides, budget=self.budget),
             against=self.against,
             cases=tuple(self.cases or ()),

@@ -1,4 +1,4 @@
-"""What commands print: one JSON object, or rich text as wide as whoever reads it."""
+"""Output of commands: one JSON object, or rich text as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def print_json(data: Mapping[str, Any]) -> None:
 
 
 def print_note(text: str) -> None:
-    """A line for whoever waits, beside the answer."""
+    """Print a line on standard error, beside the output proper."""
     typer.echo(text, err=True)
 
 
 def print_run(done: Done, *, json: bool) -> None:
-    """The tables of a run that has just ended."""
+    """Print the tables of a run that has just ended."""
     outcome = done.outcome
     _print_records(done.folder.info, outcome.records, outcome.overhead, (), json=json)
 
 
 def print_stored(stored: Stored, *, json: bool) -> None:
-    """The tables of a stored run."""
+    """Print the tables of a stored run."""
     _print_records(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
 
 
@@ -79,7 +79,7 @@ def _print_records(
 
 
 def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:
-    """What a run would do."""
+    """Print the cases of a dry run."""
     if json:
         print_json({"cases": [vars(row) for row in rows]})
     else:
@@ -98,7 +98,7 @@ def progress_of(schedule: Schedule) -> Progress:
 
 
 def print_catalog(catalog: Catalog, *, json: bool) -> None:
-    """What exists: families, implementations and targets."""
+    """Print what exists: families, implementations and targets."""
     from harness.catalog.accelerators import absent, accelerators
 
     targets = list(accelerators().values())
@@ -112,7 +112,7 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
 
 
 def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
-    """What this machine offers a benchmark, and lacks."""
+    """Print what this machine offers a benchmark, and what it lacks."""
     if json:
         print_json({"findings": [vars(finding) for finding in findings]})
     else:
@@ -122,7 +122,7 @@ def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
 
 
 def print_comparison(comparison: SideBySide, *, json: bool) -> None:
-    """Two sides, case by case."""
+    """Print a comparison, case by case."""
     if json:
         print_json(comparison.to_json())
     else:
@@ -132,7 +132,7 @@ def print_comparison(comparison: SideBySide, *, json: bool) -> None:
 
 
 def print_paths(paths: Sequence[Path], *, json: bool) -> None:
-    """The charts that were drawn."""
+    """Print the files of the charts that were drawn."""
     if json:
         print_json({"charts": [str(path) for path in paths]})
     else:

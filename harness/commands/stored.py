@@ -1,4 +1,4 @@
-"""`show` and `chart`: a stored run, as far as the flags keep it."""
+"""`show` and `chart`: the part of a stored run that the flags select."""
 
 from __future__ import annotations
 

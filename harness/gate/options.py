@@ -1,4 +1,4 @@
-"""What a gate is asked to do: the flags as values that cannot contradict each other."""
+"""Options of a gate: its flags as values that cannot contradict each other."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GATE_THREADS = "1"
 
 @dataclass(frozen=True)
 class GateOptions:
-    """Everything that the flags of a gate say. UsageError where two of them ask for two things.
+    """The flags of a gate. UsageError where two of them contradict each other.
 
-    `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is as typed, None: the
-    suite's own. `explain` is the pattern of one case; `junit` the file to write.
+    `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
+    None for the suite's own Δ. `explain` is the pattern of one case; `junit` the file to write.
     """
 
     suites: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class GateOptions:
 
 
 def parse_budget(text: str) -> float:
-    """The seconds of a gate. UsageError for a budget that is none."""
+    """The budget of a gate in seconds. UsageError for text that is no time above 0."""
     try:
         seconds = parse_seconds(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a gate says: a verdict per case, one in total, and the exit code that follows.
+"""Outcome of a gate: a verdict per case, one in total, and the exit code that follows.
 
 Effects are natural logarithms of the candidate's time over the base's: 0.0488 is 5 % slower, and
 exchanging the sides only changes the sign.
@@ -17,22 +17,22 @@ VANISHED = "vanished"
 INCORRECT = "incorrect"
 INVALID = "invalid"
 
-# The first of these that a gate has decides it. What was found wrong weighs more than what was found
-# slower, that more than what is missing, and what is missing more than what is not known yet.
+# By weight: the first of these that any case has is the gate's verdict. Wrong weighs more than slower,
+# slower more than missing, and missing more than undecided.
 WEIGHT = (INCORRECT, INVALID, REGRESSED, VANISHED, NOT_ENOUGH, IMPROVED, NEW, UNCHANGED)
 EXIT_CODES = {INCORRECT: 4, INVALID: 4, REGRESSED: 1, VANISHED: 3, NOT_ENOUGH: 3}
 
-WARN, FAIL = "warn", "fail"  # what to make of not enough evidence
+WARN, FAIL = "warn", "fail"  # whether not enough evidence ends with exit code 0, or with its own
 TIME, STATIC = "time", "static"
 
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """`low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes.
+    """The verdict on one case.
 
-    All three are None where nothing was timed. `reason` is one sentence, with a remedy where there
-    is one. `notes` are advisory and decide nothing. `file` and `line` say where the case's
-    implementation stands.
+    `low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes. All three are
+    None where nothing was timed. `reason` is one sentence, with a remedy where there is one. `notes` are
+    advisory and decide nothing. `file` and `line` say where the case's implementation stands.
     """
 
     case: str
@@ -55,11 +55,12 @@ class CaseVerdict:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """`kind` is `time` or `static`; `base` says in words what the candidate was held against.
+    """Everything that a gate reports.
 
-    `left_out` are cases that run on neither side, with the reason. `broken` is the sentence about a
-    side that does not load. `slowdown` is Δ of each suite, as a share. `self_check`: both sides are
-    the same code, so that a difference means the gate itself cannot be trusted here.
+    `kind` is `time` or `static`; `base` says in words what the candidate was compared with. `left_out`
+    are cases that run on neither side, with the reason. `broken` is the sentence about a side that does
+    not load. `slowdown` is Δ of each suite, as a share. `self_check`: both sides are the same code, so
+    that a difference means the gate itself cannot be trusted here.
     """
 
     kind: str
@@ -76,12 +77,12 @@ class GateOutcome:
     @property
     def verdict(self) -> str:
         """The verdict of the cases together: the one that decides the exit code."""
-        found = {case.verdict for case in self.cases}
-        if self.broken or (self.self_check and found & {REGRESSED, IMPROVED}):
-            found.add(INVALID)
-        if not found:  # nothing was compared, which is no reason for trust
-            found.add(NOT_ENOUGH)
-        weighing = next((verdict for verdict in WEIGHT if verdict in found), UNCHANGED)
+        verdicts = {case.verdict for case in self.cases}
+        if self.broken or (self.self_check and verdicts & {REGRESSED, IMPROVED}):
+            verdicts.add(INVALID)
+        if not verdicts:  # nothing was compared, which is no reason for trust
+            verdicts.add(NOT_ENOUGH)
+        weighing = next((verdict for verdict in WEIGHT if verdict in verdicts), UNCHANGED)
         return weighing if weighing in EXIT_CODES else UNCHANGED
 
     @property
@@ -96,7 +97,7 @@ class GateOutcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "GateOutcome":
-        """What :meth:`to_json` wrote."""
+        """The outcome that :meth:`to_json` wrote."""
         rest: dict[str, Any] = {name: data[name] for name in data if name not in {"verdict", "exit_code"}}
         cases: list[dict[str, Any]] = [{**case, "notes": tuple(case["notes"])} for case in rest["cases"]]
         rest |= {"cases": tuple(CaseVerdict(**case) for case in cases), "notes": tuple(rest["notes"])}

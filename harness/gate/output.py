@@ -1,4 +1,4 @@
-"""Output of a gate: the terminal or JSON on stdout, GitHub where it runs there, JUnit."""
+"""Output of a gate: a terminal or JSON on stdout, GitHub's annotations and summary, a JUnit file."""
 
 import os
 import sys
@@ -10,12 +10,12 @@ from rich.console import Console
 
 from harness.core.errors import MachineError, UsageError, nearest
 from harness.gate.outcome import CaseVerdict, GateOutcome
-from harness.gate.plan import one_of
+from harness.gate.plan import single_match
 from harness.gate.report import annotations, gate_data, junit, print_explanation, print_gate, summary
 from harness.gate.report.evidence import CaseEvidence
 
 
-def tell(
+def report_outcome(
     outcome: GateOutcome,
     console: Console,
     *,
@@ -23,10 +23,10 @@ def tell(
     junit_file: Path | None = None,
     explanation: CaseEvidence | None = None,
 ) -> dict[str, Any] | None:
-    """Print and write the outcome; with `json` the data is returned instead of printed."""
+    """Print the outcome and write its files; with `json`, return the data instead of printing."""
     if junit_file is not None:
         _write_junit(junit_file.absolute(), outcome)
-    _tell_github(outcome)
+    _report_to_github(outcome)
     if json:
         data = gate_data(outcome)
         return {**data, "explanation": vars(explanation)} if explanation else data
@@ -47,8 +47,11 @@ def _write_junit(path: Path, outcome: GateOutcome) -> None:
         ) from None
 
 
-def _tell_github(outcome: GateOutcome) -> None:
-    """Annotations and the job's summary, where GitHub asks for them; stdout stays the command's own."""
+def _report_to_github(outcome: GateOutcome) -> None:
+    """Write annotations to stderr and the job's summary to its file, where the command runs on GitHub.
+
+    stdout stays the command's own.
+    """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in annotations(outcome, os.environ.get("GITHUB_WORKSPACE", "")):
             print(line, file=sys.stderr)
@@ -56,36 +59,38 @@ def _tell_github(outcome: GateOutcome) -> None:
         try:
             with Path(page).open("a", encoding="utf-8") as file:
                 file.write(summary(outcome))
-        except OSError as error:  # the verdict does not hang on its summary
+        except OSError as error:  # the verdict stands without its summary
             print(f"seqsweep: GITHUB_STEP_SUMMARY {page}: not written ({error.strerror})", file=sys.stderr)
 
 
-def explanation_of(outcome: GateOutcome, kept: Mapping[str, Any], pattern: str) -> CaseEvidence:
+def explanation_of(outcome: GateOutcome, evidence: Mapping[str, Any], pattern: str) -> CaseEvidence:
     """The evidence on one case. UsageError when the pattern means none, or several."""
     verdicts = {case.case: case for case in outcome.cases}
-    case = one_of(pattern, verdicts)
-    if case not in kept:
-        known = nearest(case, kept) if kept else ""
-        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){known}")
-    return _evidence(verdicts[case], verdicts, kept)
+    case = single_match(pattern, verdicts)
+    if case not in evidence:
+        suggestion = nearest(case, evidence) if evidence else ""
+        raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){suggestion}")
+    return _evidence(verdicts[case], verdicts, evidence)
 
 
-def _evidence(own: CaseVerdict, verdicts: Mapping[str, CaseVerdict], kept: Mapping[str, Any]) -> CaseEvidence:
-    mine = kept[own.case]
+def _evidence(
+    verdict: CaseVerdict, verdicts: Mapping[str, CaseVerdict], evidence: Mapping[str, Any]
+) -> CaseEvidence:
+    stored = evidence[verdict.case]
     neighbours = [
         (int(other["seq"]), verdicts[case].verdict, verdicts[case].effect)
-        for case, other in kept.items()
-        if other["series"] == mine["series"] and case != own.case and case in verdicts
+        for case, other in evidence.items()
+        if other["series"] == stored["series"] and case != verdict.case and case in verdicts
     ]
     return CaseEvidence(
-        case=own.case,
-        verdict=own,
-        slowdown=mine["slowdown"],
-        first=tuple(mine["first"]),
-        fresh=tuple(mine["fresh"]),
-        rounds=tuple(tuple(rounds) for rounds in mine["rounds"]),
-        levels_s=tuple((candidate, base) for candidate, base in mine["levels_s"]),
-        static=tuple(mine["static"]),
-        same_program=mine["same_program"],
+        case=verdict.case,
+        verdict=verdict,
+        slowdown=stored["slowdown"],
+        first=tuple(stored["first"]),
+        fresh=tuple(stored["fresh"]),
+        rounds=tuple(tuple(rounds) for rounds in stored["rounds"]),
+        levels_s=tuple((candidate, base) for candidate, base in stored["levels_s"]),
+        static=tuple(stored["static"]),
+        same_program=stored["same_program"],
         neighbours=tuple(sorted(neighbours)),
     )

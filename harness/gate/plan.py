@@ -28,8 +28,9 @@ QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 
 @dataclass(frozen=True)
 class GatePlan:
-    """`opponents` has every case that is asked for; None: the base has none, and `new` says why.
+    """The cases of a gate, and what each is compared with.
 
+    `opponents` maps every selected case to the base's; None: the base has none, and `new` says why.
     `vanished` are the base's cases that the candidate lacks, `left_out` those that run nowhere.
     """
 
@@ -52,12 +53,16 @@ class GatePlan:
 
     @property
     def demoting(self) -> bool:
-        """Whether an equal program makes a time advisory: not where the same program runs by other means."""
+        """Whether an equal program on both sides makes a time advisory.
+
+        Not in a self-check, where all programs are equal, nor under another interpreter, which may run the
+        same program by other means.
+        """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
 
-    def named(self, case: str) -> bool:
-        """Whether --cases, where it is given, means the case."""
+    def selects(self, case: str) -> bool:
+        """Whether --cases, where it is given, matches the case."""
         return not self.patterns or any(matches(pattern, case) for pattern in self.patterns)
 
     def accept(self, case: str, figure: str) -> str | None:
@@ -69,29 +74,30 @@ class GatePlan:
 
 
 def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case], list[str]]:
-    """The schedule without the cases that --cases does not name, all cases that are left, the patterns."""
+    """(the schedule, reduced to the cases that --cases names; these cases; the patterns)."""
     schedule = project.plan(options.suites, options.overrides)
     everything = {case.id: case for suite in schedule.suites for case in suite.cases}
     patterns: list[str] = []
     for text in options.cases:
-        parts = split_list(text)  # an id has commas of its own: they separate only what stands by itself
-        whole = any(matches(text, one) for one in everything)
-        apart = all(any(matches(part, one) for one in everything) for part in parts)
+        # An id contains commas itself, so a comma separates patterns only where every part matches alone.
+        parts = split_list(text)
+        whole = any(matches(text, case_id) for case_id in everything)
+        apart = all(any(matches(part, case_id) for case_id in everything) for part in parts)
         patterns += parts if apart and not whole else [text]
     ids = chosen(patterns, everything) if patterns else tuple(everything)
-    kept = set(ids)
-    groups = (_selected_group(group, kept) for group in schedule.groups)
-    skips = tuple(skip for skip in schedule.skips if skip.case.id in kept)
+    selected = set(ids)
+    groups = (_select_group(group, selected) for group in schedule.groups)
+    skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
     part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
     return part, [everything[name] for name in ids], patterns
 
 
-def _selected_group(group: Group, kept: set[str]) -> Group:
-    return replace(group, cases=tuple(case for case in group.cases if case.id in kept))
+def _select_group(group: Group, selected: set[str]) -> Group:
+    return replace(group, cases=tuple(case for case in group.cases if case.id in selected))
 
 
 def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
-    """The plan of the candidate by itself: for a base that is a file, or is yet to be found."""
+    """The plan of the candidate alone: the base is a file, or not resolved yet."""
     schedule, cases, patterns = schedule_of(project, options)
     skipped = {skip.case.id: skip.reason for skip in schedule.skips}
     running = [case for case in cases if case.id not in skipped]
@@ -134,14 +140,14 @@ def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
 
 
 def _refuse_mixed(schedule: Schedule) -> None:
-    """One process holds all cases of a side: it has one device and one number of threads."""
+    """Refuse several devices or numbers of threads: one process holds all cases of a side."""
     for what, values in (
         ("devices", {case.device for group in schedule.groups for case in group.cases}),
         ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
     ):
         if len(values) > 1:
-            found = ", ".join(sorted(values))
-            raise UsageError(f"these suites ask for several {what} ({found}); gate them one at a time")
+            listed = ", ".join(sorted(values))
+            raise UsageError(f"these suites ask for several {what} ({listed}); gate them one at a time")
 
 
 def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateOptions) -> GatePlan:
@@ -149,11 +155,11 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
     opponents: dict[Case, Case | None] = {}
     new: dict[str, str] = {}
     for case in gate_plan.opponents:
-        found = counterpart(case, candidate, base.side)
-        if isinstance(found, Case):
-            opponents[case] = found
-        elif found is not None:
-            opponents[case], new[case.id] = None, found
+        opponent = counterpart(case, candidate, base.side)
+        if isinstance(opponent, Case):
+            opponents[case] = opponent
+        elif opponent is not None:  # the sentence why the base has none
+            opponents[case], new[case.id] = None, opponent
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
     vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
@@ -188,15 +194,15 @@ def _vanished_cases(
         return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
     known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
     known |= set(gate_plan.left_out)
-    theirs = {case.id for group in schedule.groups for case in group.cases} - known
-    return tuple(case for case in sorted(theirs) if gate_plan.named(case)), ()
+    only_base = {case.id for group in schedule.groups for case in group.cases} - known
+    return tuple(case for case in sorted(only_base) if gate_plan.selects(case)), ()
 
 
 def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[str, float]:
-    """Δ of every suite: the flag's, else bench.yaml's, else what the budget allows."""
+    """Δ of every suite: the flag's, else bench.yaml's, else the default for the budget."""
     from harness.core.units import parse_share
 
-    usual = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
+    default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
     if options.delta is not None:
         try:
             share = parse_share(options.delta)
@@ -205,26 +211,31 @@ def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[
         if not 0 < share < 1:
             raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
         return {suite.name: share for suite in schedule.suites}
-    written = {name: suite.gate.delta for name, suite in project.config.suites.items()}
-    return {suite.name: written.get(suite.name) or usual for suite in schedule.suites}
+    configured = {name: suite.gate.delta for name, suite in project.config.suites.items()}
+    return {suite.name: configured.get(suite.name) or default for suite in schedule.suites}
 
 
 def _accepts(project: Project, schedule: Schedule) -> tuple[Accept, ...]:
     suites = project.config.suites
     return tuple(
-        one for suite in schedule.suites if suite.name in suites for one in suites[suite.name].gate.accept
+        accept
+        for suite in schedule.suites
+        if suite.name in suites
+        for accept in suites[suite.name].gate.accept
     )
 
 
-def one_of(pattern: str, ids: Iterable[str]) -> str:
-    """The case that --explain means. UsageError when that is none, or several."""
-    found = chosen([pattern], ids, "--explain")
-    if len(found) != 1:
-        raise UsageError(f'--explain: "{pattern}" means {len(found)} cases; write one of them, as {found[0]}')
-    return found[0]
+def single_match(pattern: str, ids: Iterable[str]) -> str:
+    """The one case that the pattern of --explain matches. UsageError where it matches none, or several."""
+    case_ids = chosen([pattern], ids, "--explain")
+    if len(case_ids) != 1:
+        raise UsageError(
+            f'--explain: "{pattern}" means {len(case_ids)} cases; write one of them, as {case_ids[0]}'
+        )
+    return case_ids[0]
 
 
-def gone(gate_plan: GatePlan) -> list[CaseVerdict]:
-    """The verdicts on what only the base has."""
+def vanished_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
+    """The verdicts on the cases that only the base has."""
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
     return [CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished]

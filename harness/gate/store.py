@@ -1,4 +1,4 @@
-"""What a gate has measured, kept as it goes: `results/gates/<id>/`, a header and a line per case and pair.
+"""Store of gates: `results/gates/<id>/` holds a header and a line per case and pair, written as it goes.
 
 The newest folder answers `gate --last`, and `gate --resume` goes on where an interrupted one stopped.
 """
@@ -43,18 +43,18 @@ class GateFolder:
         """UsageError when it is damaged."""
         path = self.path / HEADER
         try:
-            found = json_file.read(path)
+            header = json_file.read(path)
         except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict):
+            header = None
+        if not isinstance(header, dict):
             raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again")
-        return found
+        return header
 
     def write_header(self, header: Mapping[str, Any]) -> None:
         replace(self.path / HEADER, json_file.to_text(header))
 
     def discard_empty(self) -> None:
-        """Leave no folder of a gate that could not begin."""
+        """Remove the folder of a gate that stored no pair."""
         if not (self.path / PAIRS).exists():
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -80,20 +80,20 @@ class GateFolder:
     def pairs(self) -> list[dict[str, Any]]:
         """All whole lines. A torn one is a pair that did not end: it is measured again."""
         path = self.path / PAIRS
-        found: list[dict[str, Any]] = []
+        pairs: list[dict[str, Any]] = []
         for line in path.read_bytes().splitlines() if path.exists() else ():
             try:
-                found.append(msgspec.json.decode(line))
+                pairs.append(msgspec.json.decode(line))
             except msgspec.DecodeError:
                 continue
-        return found
+        return pairs
 
 
 def newest(results: Path, request: str | None = None) -> GateFolder:
     """The newest gate, or the newest unfinished one of a request. UsageError when there is none."""
     folder = results / "gates"
-    found = sorted(path.parent for path in folder.glob(f"*/{HEADER}")) if folder.is_dir() else []
-    for path in reversed(found):
+    folders = sorted(path.parent for path in folder.glob(f"*/{HEADER}")) if folder.is_dir() else []
+    for path in reversed(folders):
         gate = GateFolder(path)
         header = gate.header if request else {}
         if request is None or (header.get("request") == request and header.get("outcome") is None):

@@ -33,8 +33,8 @@ def seconds(value: float, low: float | None, high: float | None) -> tuple[str, s
     return text, _bounds(low / _SECONDS[unit], high / _SECONDS[unit], _decimals(number))
 
 
-def saved(value: float, low: float | None, high: float | None) -> str:
-    """`153 ms [151, 155]`; what takes longer instead has a minus."""
+def saved_time(value: float, low: float | None, high: float | None) -> str:
+    """`153 ms [151, 155]`: seconds saved; negative where it takes longer."""
     text = format_seconds(abs(value), digits(abs(value), low, high))
     number, unit = text.split(" ")
     sign = "−" if value < 0 else ""
@@ -65,12 +65,12 @@ def ratio(value: float) -> str:
     return format_ratio(value) if value >= 0.001 or not value else f"{value:.1e}×".replace("e-0", "e-")
 
 
-def exact(value: float | None, metric: Metric) -> str:
+def exact_figure(value: float | None, metric: Metric) -> str:
     """A figure of the compiler; a missing one is a dash, never 0."""
     return ABSENT if value is None else metric.format(value)
 
 
-def trimmed(text: str) -> str:
+def trim_zeros(text: str) -> str:
     """`5.00 µs` → `5 µs`, `0.500×` → `0.5×`."""
     return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
 

@@ -9,10 +9,10 @@ from harness.core.errors import UsageError
 
 
 def limit_of(info: Mapping[str, Any], suite: str, target: str) -> int | None:
-    """The host's is the suite's own setting, else the run's; None where nothing says."""
+    """The limit in bytes; on the host the suite's setting, else the run's. None where it is not known."""
     if target == HOST:
-        own = ((info.get("suites") or {}).get(suite) or {}).get("settings") or {}
-        return {**(info.get("settings") or {}), **own}.get("memory_bytes")
+        settings = ((info.get("suites") or {}).get(suite) or {}).get("settings") or {}
+        return {**(info.get("settings") or {}), **settings}.get("memory_bytes")
     try:
         return memory_of(target)
     except UsageError:  # a stored run may know a target that this version does not

@@ -16,16 +16,16 @@ from harness.core.record import Record
 def run_data(
     info: Mapping[str, Any], records: Sequence[Record], overhead: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Records, and what is computed from them per suite; every list is empty rather than absent."""
+    """The records, and the figures computed from them per suite; every list is empty rather than absent."""
     suites = by_suite(info, records)
     return {
         "records": [record.to_json() for record in records],
-        "comparisons": [asdict(found) for suite in suites for found in comparisons(suite)],
-        "scaling": [asdict(found) for suite in suites for found in scalings(suite)],
-        "crossovers": [asdict(found) for suite in suites for found in crossovers(suite)],
-        "means": [asdict(found) for suite in suites for found in means(suite)],
-        "programs": [asdict(found) for suite in suites for found in programs(suite)],
-        "turnings": [asdict(found) for suite in suites for found in turnings(suite)],
+        "comparisons": [asdict(comparison) for suite in suites for comparison in comparisons(suite)],
+        "scaling": [asdict(scaling) for suite in suites for scaling in scalings(suite)],
+        "crossovers": [asdict(crossover) for suite in suites for crossover in crossovers(suite)],
+        "means": [asdict(mean) for suite in suites for mean in means(suite)],
+        "programs": [asdict(program) for suite in suites for program in programs(suite)],
+        "turnings": [asdict(turning) for suite in suites for turning in turnings(suite)],
         "largest": list(info.get("largest") or ()),
         "overhead": dict(overhead or {}),
     }

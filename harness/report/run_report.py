@@ -34,7 +34,7 @@ def print_run(
     overhead: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
 ) -> None:
-    """Every suite of a run, the share of the harness, what the store found, the next commands."""
+    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands."""
     suites = by_suite(info, records)
     for suite in suites:
         _print_suite(console, info, suite)
@@ -51,7 +51,7 @@ def print_run(
 
 
 def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords) -> None:
-    """The host's tables where something ran or nothing else was compiled for; then targets side by side."""
+    """The host's tables where something ran or only the host was compiled for; then targets side by side."""
     compiled = targets(suite)
     abroad = any(target != HOST for target in compiled)
     if not abroad or any(record.timing is not None for record in suite.records):
@@ -63,8 +63,9 @@ def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords)
             notes = Footnotes()
             cases = targets_table(suite, panel, limits, notes)
             print_tables(console, cases, growth_table(suite, panel, notes))
-            own = replace(suite, records=tuple(select(suite, panel=panel)))
-            _print_lines(console, [*turning_lines(own), *collective_lines(own), *weight_lines(own)])
+            panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
+            lines = (*turning_lines(panel_suite), *collective_lines(panel_suite), *weight_lines(panel_suite))
+            _print_lines(console, lines)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in points(suite):
             print_tables(console, detail_table(suite, panel, compiled[0]))
@@ -111,7 +112,7 @@ def _share(seconds: float, wall: float) -> str:
 def print_sides(
     console: Console, changes: Sequence[Change], heading: str, differing: Sequence[str] = ()
 ) -> None:
-    """Two sides beside each other, under what they may be taken for."""
+    """Two sides beside each other, under a heading that says how far they can be compared."""
     console.print(Text(heading, style="bold"), soft_wrap=True)
     if differing:
         console.print(
@@ -130,10 +131,10 @@ def next_steps(suites: Sequence[SuiteRecords]) -> list[str]:
     ahead = f"next: seqsweep show --run {run} --json"
     if any(record.timing is not None or record.static for record in records):
         ahead = f"next: seqsweep chart --run {run}  or  seqsweep show --run {run} --json"
-    return [*_wrong(records), *_memory(suites), *_slow(records), ahead]
+    return [*_incorrect_step(records), *_memory_step(suites), *_timeout_step(records), ahead]
 
 
-def _wrong(records: Sequence[Record]) -> list[str]:
+def _incorrect_step(records: Sequence[Record]) -> list[str]:
     labels = dict.fromkeys(label_of(record) for record in records if record.unexpected)
     if not labels:
         return []
@@ -141,19 +142,23 @@ def _wrong(records: Sequence[Record]) -> list[str]:
     return [f"not as registered: seqsweep check {quoted}"]
 
 
-def _memory(suites: Sequence[SuiteRecords]) -> list[str]:
-    hit = {suite.name: [r for r in suite.records if r.status == "oom"] for suite in suites}
-    hit = {name: records for name, records in hit.items() if records}
-    if not hit:
+def _memory_step(suites: Sequence[SuiteRecords]) -> list[str]:
+    failed = {suite.name: [r for r in suite.records if r.status == "oom"] for suite in suites}
+    failed = {name: records for name, records in failed.items() if records}
+    if not failed:
         return []
-    count = _cases([record for records in hit.values() for record in records])
-    plans = f"seqsweep static {' '.join(hit)}"
+    count = _cases([record for records in failed.values() for record in records])
+    plans = f"seqsweep static {' '.join(failed)}"
     return [f"out of memory ({count}): raise --memory; what every length plans: {plans}"]
 
 
-def _slow(records: Sequence[Record]) -> list[str]:
-    hit = [record for record in records if record.status == "timeout"]
-    return [f"timed out ({_cases(hit)}): raise --timeout, or take shorter lengths with --seq"] if hit else []
+def _timeout_step(records: Sequence[Record]) -> list[str]:
+    failed = [record for record in records if record.status == "timeout"]
+    return (
+        [f"timed out ({_cases(failed)}): raise --timeout, or take shorter lengths with --seq"]
+        if failed
+        else []
+    )
 
 
 def _cases(records: Sequence[Record]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
-from harness.commands.claims import _versions, claims, tell
+from harness.commands.claims import _versions, claims, print_outcome
 from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field
@@ -369,7 +369,7 @@ def test_a_file_that_cannot_be_understood_is_an_error_with_its_place(place):
 
 
 def test_as_json(place, capfdbinary):
-    assert tell(place.run("mask"), json=True) == 0
+    assert print_outcome(place.run("mask"), json=True) == 0
     data = json.loads(capfdbinary.readouterr().out)
     assert [one["id"] for one in data["claims"]] == list(MASK)
     assert data["claims"][1]["figures"][0]["found"] == 7
@@ -377,7 +377,7 @@ def test_as_json(place, capfdbinary):
 
 
 def test_as_a_table(place, capsys):
-    assert tell(place.run(check=True), json=False, check=True) == 1
+    assert print_outcome(place.run(check=True), json=False, check=True) == 1
     out = capsys.readouterr().out
     assert "mask/arithmetic" in out
     assert "6 claims: 4 reproduced, 2 adds up; 2 more for context" in out

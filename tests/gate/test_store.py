@@ -13,7 +13,7 @@ LINES = [{"pair": 1, "case": "a", "effect": 0.01}, {"pair": 1, "case": "b", "eff
 
 
 @pytest.fixture
-def made(tmp_path):
+def new_gate(tmp_path):
     """Makes a gate; ids sort by time."""
 
     def make(gate_id="20261120T113000Z-1", **header):
@@ -26,8 +26,8 @@ def full_disk(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_what_was_written_is_read_again(made, tmp_path):
-    gate = made()
+def test_what_was_written_is_read_again(new_gate, tmp_path):
+    gate = new_gate()
     assert gate.path == tmp_path / "gates" / "20261120T113000Z-1"
     assert gate.pairs() == []
     gate.append(LINES)
@@ -37,30 +37,30 @@ def test_what_was_written_is_read_again(made, tmp_path):
     assert again.pairs() == [*LINES, {"pair": 2, "case": "a", "effect": 0.0}]
 
 
-def test_a_pair_is_one_write(made, monkeypatch):
+def test_a_pair_is_one_write(new_gate, monkeypatch):
     writes = []
     monkeypatch.setattr(atomic.os, "write", lambda _, data: writes.append(bytes(data)) or len(data))
-    made().append(LINES)
+    new_gate().append(LINES)
     assert [write.count(b"\n") for write in writes if b"effect" in write] == [2]
 
 
-def test_a_pair_of_nothing_adds_no_line(made):
-    gate = made()
+def test_a_pair_of_nothing_adds_no_line(new_gate):
+    gate = new_gate()
     gate.append(LINES)
     gate.append([])
     assert gate.pairs() == LINES
 
 
-def test_a_torn_line_is_a_pair_that_did_not_end(made):
-    gate = made()
+def test_a_torn_line_is_a_pair_that_did_not_end(new_gate):
+    gate = new_gate()
     gate.append(LINES)
     torn = gate.path / PAIRS
     torn.write_bytes(torn.read_bytes()[:-7])
     assert gate.pairs() == LINES[:1]
 
 
-def test_what_follows_a_torn_line_is_not_lost_with_it(made):
-    gate = made()
+def test_what_follows_a_torn_line_is_not_lost_with_it(new_gate):
+    gate = new_gate()
     gate.append(LINES)
     torn = gate.path / PAIRS
     torn.write_bytes(torn.read_bytes()[:-7])
@@ -69,8 +69,8 @@ def test_what_follows_a_torn_line_is_not_lost_with_it(made):
     assert gate.pairs() == [LINES[0], *more]
 
 
-def test_a_full_disk_leaves_the_pairs_before(made, monkeypatch):
-    gate = made()
+def test_a_full_disk_leaves_the_pairs_before(new_gate, monkeypatch):
+    gate = new_gate()
     gate.append(LINES)
     write = os.write
 
@@ -86,8 +86,8 @@ def test_a_full_disk_leaves_the_pairs_before(made, monkeypatch):
     assert (gate.path / PAIRS).read_bytes().endswith(b"\n")
 
 
-def test_ctrl_c_in_a_write_leaves_them_too(made, monkeypatch):
-    gate = made()
+def test_ctrl_c_in_a_write_leaves_them_too(new_gate, monkeypatch):
+    gate = new_gate()
     gate.append(LINES)
 
     def interrupted(*_):
@@ -99,8 +99,8 @@ def test_ctrl_c_in_a_write_leaves_them_too(made, monkeypatch):
     assert gate.pairs() == LINES
 
 
-def test_a_header_changes_as_a_whole(made, monkeypatch):
-    gate = made()
+def test_a_header_changes_as_a_whole(new_gate, monkeypatch):
+    gate = new_gate()
     gate.write_header({**gate.header, "outcome": {"verdict": "unchanged"}})
     assert gate.header["outcome"] == {"verdict": "unchanged"}
     monkeypatch.setattr(atomic.os, "fsync", full_disk)
@@ -111,18 +111,18 @@ def test_a_header_changes_as_a_whole(made, monkeypatch):
 
 
 @pytest.mark.parametrize("damaged", [b"", b'{"request": "sha', b"[]", b"\xff"])
-def test_a_damaged_header_is_a_sentence(made, damaged):
-    gate = made()
+def test_a_damaged_header_is_a_sentence(new_gate, damaged):
+    gate = new_gate()
     (gate.path / HEADER).write_bytes(damaged)
     with pytest.raises(UsageError, match=r"gate\.json: cannot be read; remove its folder") as caught:
         _ = gate.header
     assert str(gate.path) in str(caught.value)
 
 
-def test_a_gate_is_never_written_over(made):
-    made()
+def test_a_gate_is_never_written_over(new_gate):
+    new_gate()
     with pytest.raises(MachineError, match="File exists"):
-        made()
+        new_gate()
 
 
 def test_results_that_cannot_be_written_are_told_at_once(tmp_path):
@@ -131,17 +131,17 @@ def test_results_that_cannot_be_written_are_told_at_once(tmp_path):
         GateFolder.create(tmp_path / "results", "one", {})
 
 
-def test_the_newest_is_the_last_that_was_started(made, tmp_path):
+def test_the_newest_is_the_last_that_was_started(new_gate, tmp_path):
     for second in (1, 3, 2):
-        made(f"20261120T11300{second}Z-x")
+        new_gate(f"20261120T11300{second}Z-x")
     assert newest(tmp_path).path.name == "20261120T113003Z-x"
 
 
-def test_only_an_unfinished_gate_of_the_same_request_goes_on(made, tmp_path):
-    made("20261120T113001Z-x")
-    made("20261120T113002Z-x")
-    made("20261120T113003Z-x", outcome={"verdict": "unchanged"})
-    made("20261120T113004Z-x", request="sha256:b")
+def test_only_an_unfinished_gate_of_the_same_request_goes_on(new_gate, tmp_path):
+    new_gate("20261120T113001Z-x")
+    new_gate("20261120T113002Z-x")
+    new_gate("20261120T113003Z-x", outcome={"verdict": "unchanged"})
+    new_gate("20261120T113004Z-x", request="sha256:b")
     assert newest(tmp_path, "sha256:a").path.name == "20261120T113002Z-x"
     assert newest(tmp_path, "sha256:b").path.name == "20261120T113004Z-x"
     with pytest.raises(UsageError, match="no interrupted gate of these cases, sides and sources"):

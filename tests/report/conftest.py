@@ -174,7 +174,7 @@ def suite() -> Callable[..., SuiteRecords]:
 
 
 @pytest.fixture
-def planned(static):
+def plan_static(static):
     """Figures that plan so many bytes of temporaries, with a GiB of arguments and outputs each."""
 
     def build(temp, limit=18 * GIB, **more):
@@ -186,14 +186,14 @@ def planned(static):
 
 
 @pytest.fixture
-def mask(record, planned):
+def mask(record, plan_static):
     """Broadcast against scatter on the CPU and on a v5e; the figures follow the length."""
 
     def figures(seq, here, there, work):
         counted = {"flops": work * seq, "bytes_accessed": 9.0 * seq**2}
         return {
-            "host": planned(int(here * seq / 16384), **counted),
-            "tpu:v5e": planned(int(there * seq / 16384), 16 * GIB, **counted),
+            "host": plan_static(int(here * seq / 16384), **counted),
+            "tpu:v5e": plan_static(int(there * seq / 16384), 16 * GIB, **counted),
         }
 
     return [

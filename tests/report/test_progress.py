@@ -36,7 +36,7 @@ def terminal(out, clock):
     progress.close()
 
 
-def drawn(out):
+def read_new(out):
     """What was written since the last call."""
     text = out.getvalue()
     out.truncate(0)
@@ -66,7 +66,7 @@ def test_groups_are_counted_as_they_finish(out, record):
 
 def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
     terminal.group_started(1, GROUP, CASES, 42.0)
-    text = drawn(out)
+    text = read_new(out)
     assert f"[2/3] {GROUP}, about 42 s left" in text
     assert "mask/scatter  waiting" in text
 
@@ -74,32 +74,32 @@ def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
 def test_nothing_is_drawn_while_a_sample_is_taken(terminal, out, clock):
     terminal.group_started(0, GROUP, CASES, None)
     terminal.pause()
-    drawn(out)
+    read_new(out)
     clock.now = 10.0
     terminal.case_state(CASES[0], "round 1")
-    assert drawn(out) == ""
+    assert read_new(out) == ""
     terminal.resume()
-    assert "mask/broadcast  round 1" in drawn(out)
+    assert "mask/broadcast  round 1" in read_new(out)
 
 
 def test_resuming_without_news_draws_nothing(terminal, out, clock):
     terminal.group_started(0, GROUP, CASES, None)
-    drawn(out)
+    read_new(out)
     clock.now = 10.0
     terminal.pause()
     terminal.resume()
-    assert drawn(out) == ""
+    assert read_new(out) == ""
 
 
 def test_states_are_drawn_at_most_every_tenth_of_a_second(terminal, out, clock):
     terminal.group_started(0, GROUP, CASES, None)
-    drawn(out)
+    read_new(out)
     clock.now = 0.05
     terminal.case_state(CASES[0], "round 1")
-    assert drawn(out) == ""
+    assert read_new(out) == ""
     clock.now = 0.15
     terminal.case_state(CASES[1], "round 1")
-    assert "mask/broadcast  round 1" in drawn(out)
+    assert "mask/broadcast  round 1" in read_new(out)
 
 
 def test_no_thread_draws_behind_the_runners_back(terminal):
@@ -110,15 +110,15 @@ def test_no_thread_draws_behind_the_runners_back(terminal):
 
 def test_messages_stay_on_the_screen(terminal, out):
     terminal.group_started(0, GROUP, CASES, None)
-    drawn(out)
+    read_new(out)
     terminal.message("the lock is [old]")
-    assert "the lock is [old]" in drawn(out)
+    assert "the lock is [old]" in read_new(out)
 
 
 def test_closing_twice_and_events_after_it_are_harmless(out, record):
     progress = Progress(1, Console(file=out, width=60, force_terminal=True))
     progress.close()
     progress.close()
-    drawn(out)
+    read_new(out)
     progress.case_state(CASES[0], "compile")
-    assert drawn(out) == ""
+    assert read_new(out) == ""

@@ -1,7 +1,7 @@
-"""What this machine's noise lets a gate promise: which slowdown, for how many pairs.
+"""Detectable slowdowns: which Δ a gate can promise to catch despite this machine's noise.
 
 The noise is the spread of the effects between pairs of processes that run the same code. A slowdown Δ
-is held when, at that spread, an effect of log(1+Δ) is told from Δ/2 within the pairs allowed.
+is held when, at that spread, an effect of log(1+Δ) is distinguished from Δ/2 within the pairs allowed.
 """
 
 import math
@@ -49,18 +49,18 @@ class Spread:
         return next((delta for delta in DELTAS if self.pairs_for(delta) is not None), None)
 
 
-def held(spreads: Sequence[Spread]) -> float | None:
+def held_delta(spreads: Sequence[Spread]) -> float | None:
     """The Δ that three quarters of the cases hold; None without cases, or where too few hold any."""
-    found = sorted(one.holds if one.holds is not None else math.inf for one in spreads)
-    if not found:
+    deltas = sorted(spread.holds if spread.holds is not None else math.inf for spread in spreads)
+    if not deltas:
         return None
-    delta = found[math.ceil(QUARTER * len(found)) - 1]
+    delta = deltas[math.ceil(QUARTER * len(deltas)) - 1]
     return delta if math.isfinite(delta) else None
 
 
 @dataclass
 class Tally:
-    """Takes the place of a gate's sequential test: every case gets the same number of pairs."""
+    """Stand-in for a gate's sequential test: it decides nothing, and gives every case as many pairs."""
 
     wanted: int
     effects: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -70,7 +70,7 @@ class Tally:
         return cls(wanted, {case: [] for case in cases})
 
     def undecided(self) -> set[str]:
-        return {case for case, found in self.effects.items() if len(found) < self.wanted}
+        return {case for case, effects in self.effects.items() if len(effects) < self.wanted}
 
     def missing(self, case: str) -> int:
         return max(1, self.wanted - len(self.effects.get(case, ())))
@@ -79,15 +79,15 @@ class Tally:
         self.effects[case].append(effect)
 
     def advise(self, case: str) -> None:
-        """Equal sides are the same program, of course."""
+        """Do nothing: equal sides always are the same program."""
 
     def drop(self, case: str) -> None:
         self.effects.pop(case, None)
 
     def spreads(self, calls_s: Mapping[str, float]) -> list[Spread]:
-        """Of the cases that have all their pairs."""
+        """The spreads of the cases that have all their pairs."""
         return [
-            Spread(case, tuple(found), calls_s[case])
-            for case, found in self.effects.items()
-            if len(found) >= self.wanted
+            Spread(case, tuple(effects), calls_s[case])
+            for case, effects in self.effects.items()
+            if len(effects) >= self.wanted
         ]

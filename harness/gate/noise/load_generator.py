@@ -1,7 +1,7 @@
 """A neighbour on the same machine: a process that streams through memory, to see what it does to a gate.
 
 `python -m harness.gate.noise.load_generator` copies one large buffer onto another until its
-standard input closes, which it does when whoever started it is gone.
+standard input closes, as it does when the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ END_SECONDS = 5.0
 
 @contextmanager
 def load_generators(count: int) -> Generator[None]:
-    """So many of them, for as long as the block."""
+    """Run `count` load generators for as long as the block."""
     busy = [
         subprocess.Popen(
             [sys.executable, "-m", "harness.gate.noise.load_generator"],

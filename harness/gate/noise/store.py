@@ -13,14 +13,14 @@ from harness.store.atomic import write_files
 FILE = "noise.json"
 
 
-def write(results: Path, found: Mapping[str, Any]) -> Path:
-    """Raises MachineError when the machine does not let it write."""
-    data = json_file.to_text(found)
+def write(results: Path, noise: Mapping[str, Any]) -> Path:
+    """Write the file; its path. Raises MachineError where that fails."""
+    data = json_file.to_text(noise)
     return write_files(results, {FILE: data})[0]
 
 
 def read(results: Path) -> dict[str, Any] | None:
-    """None where nothing was measured. UsageError for a damaged file."""
+    """The file's content; None where nothing was measured. UsageError for a damaged file."""
     path = results / FILE
     try:
         return json_file.read(path)

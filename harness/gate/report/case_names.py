@@ -1,4 +1,4 @@
-"""Case ids taken apart, so that a family's heading says once what all of its cases share."""
+"""Case ids split into parts, so that a family's heading says once what all of its cases share."""
 
 import re
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ _ID = re.compile(r"([^@]+)@([^:]*):([^:]+):(.+)")
 
 @dataclass(frozen=True)
 class Name:
-    """`where` are the workload but for the length, the mode and the device, as (name, text).
+    """The parts of a case id. `where` are the workload without the length, the mode and the device.
 
-    An id of another form is its own label, and nothing is known of it but its family.
+    Each part of `where` is (name, text). An id of another form is its own label, without parts.
     """
 
     case: str
@@ -53,14 +53,14 @@ def _value(text: str) -> str:
 
 
 def by_family(names: Sequence[Name]) -> dict[str, list[Name]]:
-    """Families as they first appear; within each an implementation's lengths below each other."""
+    """Names by family, in order of first appearance; the lengths of an implementation follow each other."""
     families: dict[str, list[Name]] = {}
     for name in names:
         families.setdefault(name.family, []).append(name)
-    for own in families.values():
-        labels = list(dict.fromkeys(name.label for name in own))
-        places = list(dict.fromkeys(name.where for name in own))
-        own.sort(key=lambda name: (labels.index(name.label), places.index(name.where), name.seq or 0))
+    for members in families.values():
+        labels = list(dict.fromkeys(name.label for name in members))
+        places = list(dict.fromkeys(name.where for name in members))
+        members.sort(key=lambda name: (labels.index(name.label), places.index(name.where), name.seq or 0))
     return families
 
 
@@ -74,8 +74,8 @@ def heading(names: Sequence[Name]) -> str:
     return f"{names[0].family}: {rest}" if rest else names[0].family
 
 
-def varying(name: Name, names: Sequence[Name]) -> str:
-    """`topk=64 bwd`: where this case stands apart from others of its family."""
+def distinction(name: Name, names: Sequence[Name]) -> str:
+    """`topk=64 bwd`: what distinguishes this case from others of its family."""
     parts = [
         value if field in {"mode", "device"} else f"{field}={value}"
         for field, value in name.where

@@ -1,4 +1,4 @@
-"""What a gate keeps of one case, so that its verdict can be explained later."""
+"""Evidence on one case: what a gate stores so that a verdict can be explained later."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from harness.gate.timed.decision import Margin
 
 @dataclass(frozen=True)
 class CaseEvidence:
-    """What a gate keeps of one case. Effects are logarithms, one per pair of processes.
+    """The stored evidence on one case. Effects are logarithms, one per pair of processes.
 
     `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the
     log ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the
@@ -34,5 +34,5 @@ class CaseEvidence:
 
     @property
     def deciding(self) -> tuple[float, ...]:
-        """The pairs that speak last: the fresh ones where there are any."""
+        """The pairs that decide: the fresh ones where there are any, else the first."""
         return self.fresh or self.first

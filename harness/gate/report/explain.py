@@ -56,7 +56,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
 
 
 def claim(evidence: CaseEvidence) -> list[str]:
-    """The mean and its bounds beside the two lines they are held against."""
+    """The claim in sentences: the mean, its bounds, and the thresholds they are compared with."""
     if not evidence.first:
         return ["nothing was timed, so there is no effect to explain"]
     margin = evidence.margin
@@ -64,31 +64,32 @@ def claim(evidence: CaseEvidence) -> list[str]:
     if evidence.fresh:
         lines.append(_bounds("confirmation, fresh pairs", judge(evidence.fresh, margin)))
     limit, delta = wording.percent(margin.least), wording.percent(margin.excluded)
-    said = {
+    meanings = {
         REGRESSED: f"regressed: the lower bound lies above {limit}, half of what is promised to be caught",
         IMPROVED: f"improved: the upper bound lies below {wording.percent(-margin.least)}",
         UNCHANGED: f"unchanged: the upper bound lies below {delta}, so that slowdown is excluded",
         NOT_ENOUGH: f"open: neither does the lower bound lie above {limit} nor the upper one below {delta}",
     }
-    found = judge(evidence.deciding, margin).verdict
-    if evidence.verdict.verdict not in said:
+    by_bounds = judge(evidence.deciding, margin).verdict
+    if evidence.verdict.verdict not in meanings:
         return lines
-    if found != evidence.verdict.verdict:
-        return [*lines, f"by these bounds alone: {said[found]}; the reason above says what outweighs them"]
-    return [*lines, said[found]]
+    if by_bounds != evidence.verdict.verdict:
+        alone = f"by these bounds alone: {meanings[by_bounds]}; the reason above says what outweighs them"
+        return [*lines, alone]
+    return [*lines, meanings[by_bounds]]
 
 
-def _bounds(which: str, found: Decision) -> str:
-    count = f"{found.pairs} pair{'s' if found.pairs != 1 else ''}"
-    mean = "" if found.effect is None else f"mean {wording.percent(found.effect)}"
-    if found.low is None or found.high is None:
-        return f"{which}: {mean} over {count}; bounds need at least {PROCESSES} pairs"
-    low, high = wording.percent(found.low), wording.percent(found.high)
-    return f"{which}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
+def _bounds(label: str, decision: Decision) -> str:
+    count = f"{decision.pairs} pair{'s' if decision.pairs != 1 else ''}"
+    mean = "" if decision.effect is None else f"mean {wording.percent(decision.effect)}"
+    if decision.low is None or decision.high is None:
+        return f"{label}: {mean} over {count}; bounds need at least {PROCESSES} pairs"
+    low, high = wording.percent(decision.low), wording.percent(decision.high)
+    return f"{label}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
 
 
 def chart(evidence: CaseEvidence, width: int = WIDTH) -> list[str]:
-    """A dot per pair, the bounds as a bar below, and lines at nothing, Δ/2 and Δ."""
+    """A dot per pair, the bounds as a bar below, and lines at 0, Δ/2 and Δ."""
     margin = evidence.margin
     strips: list[Strip] = []
     for label, effects in (("first", evidence.first), ("confirmation", evidence.fresh)):
@@ -103,19 +104,19 @@ def _legend(evidence: CaseEvidence) -> str:
     return f"0 no difference, ½ {limit} (regressed: bar right of it), Δ {delta} (unchanged: bar left of it)"
 
 
-def _bar(found: Decision) -> list[Strip]:
-    if found.low is None or found.effect is None or found.high is None:
+def _bar(decision: Decision) -> list[Strip]:
+    if decision.low is None or decision.effect is None or decision.high is None:
         return []
-    return [Strip("", bar=(found.low, found.effect, found.high))]
+    return [Strip("", bar=(decision.low, decision.effect, decision.high))]
 
 
 def _isolation_note(evidence: CaseEvidence) -> list[str]:
-    """A regression between two lengths without one is kept, and called what it is."""
-    own = name_of(evidence.case).seq
-    if own is None or evidence.verdict.verdict != REGRESSED:
+    """A note on a regression between two lengths that are not slower; the verdict stays."""
+    case_seq = name_of(evidence.case).seq
+    if case_seq is None or evidence.verdict.verdict != REGRESSED:
         return []
-    shorter = [length for length in evidence.neighbours if length[0] < own]
-    longer = [length for length in evidence.neighbours if length[0] > own]
+    shorter = [length for length in evidence.neighbours if length[0] < case_seq]
+    longer = [length for length in evidence.neighbours if length[0] > case_seq]
     if not shorter or not longer:
         return []
     beside = {max(shorter, key=_length)[1], min(longer, key=_length)[1]}
@@ -133,8 +134,8 @@ def _programs(evidence: CaseEvidence) -> Sequence[str]:
         return []
     if not evidence.same_program:
         return ["the compiler made different programs of the two sides"]
-    doubt = "the compiler made the same program of both sides"
-    return [f"{doubt}: a difference in time is the machine's" if evidence.verdict.effect else doubt]
+    same = "the compiler made the same program of both sides"
+    return [f"{same}: a difference in time is the machine's" if evidence.verdict.effect else same]
 
 
 def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
@@ -143,13 +144,16 @@ def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
     titles = (("first pairs", evidence.first, 0), ("confirmation, fresh pairs", evidence.fresh, count))
     return [
         TableData(
-            title, _PAIRS, tuple(_pair(evidence, start + i, e) for i, e in enumerate(effects)), footnotes=()
+            title,
+            _PAIRS,
+            tuple(_pair_row(evidence, start + i, e) for i, e in enumerate(effects)),
+            footnotes=(),
         )
         for title, effects, start in titles
     ]
 
 
-def _pair(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, ...]:
+def _pair_row(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, ...]:
     rounds = evidence.rounds[position] if position < len(evidence.rounds) else ()
     levels = evidence.levels_s[position] if position < len(evidence.levels_s) else None
     return (
@@ -164,16 +168,16 @@ def _pair(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, .
 
 def lengths_table(evidence: CaseEvidence) -> TableData:
     """The case among the other lengths of its implementation."""
-    own = name_of(evidence.case).seq
-    if own is None or not evidence.neighbours:
+    case_seq = name_of(evidence.case).seq
+    if case_seq is None or not evidence.neighbours:
         return TableData("", _LENGTHS, (), ())
-    lengths = [*evidence.neighbours, (own, evidence.verdict.verdict, evidence.verdict.effect)]
+    lengths = [*evidence.neighbours, (case_seq, evidence.verdict.verdict, evidence.verdict.effect)]
     rows = tuple(
         (
             Cell(format_count(seq)),
             Cell(wording.ABSENT if effect is None else wording.percent(effect)),
             Cell(wording.in_words(verdict), style=STYLES[verdict]),
-            Cell("this case" if seq == own else ""),
+            Cell("this case" if seq == case_seq else ""),
         )
         for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])
     )

@@ -23,7 +23,7 @@ from harness.gate.outcome import (
     GateOutcome,
 )
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, heading, name_of, varying
+from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
 
 SHOWN = 10
 LEVELS = ("error", "warning", "notice")
@@ -48,11 +48,11 @@ def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
     cases = sorted(outcome.cases, key=lambda case: WEIGHT.index(case.verdict))
     lines: list[str] = []
     for level in LEVELS:
-        lines += _level(level, [case for case in cases if levels.get(case.verdict) == level], root)
+        lines += _level_lines(level, [case for case in cases if levels.get(case.verdict) == level], root)
     return lines
 
 
-def _level(level: str, cases: Sequence[CaseVerdict], root: str) -> list[str]:
+def _level_lines(level: str, cases: Sequence[CaseVerdict], root: str) -> list[str]:
     if len(cases) <= SHOWN:
         return [_annotation(level, case, root) for case in cases]
     shown, rest = cases[: SHOWN - 1], cases[SHOWN - 1 :]
@@ -106,7 +106,7 @@ def summary(outcome: GateOutcome) -> str:
     means = wording.means_line(outcome)
     parts = [
         f"### Gate: {_inline(wording.conclusion(outcome))}",
-        "\n".join(f"{_inline(line)}  " for line in (wording.compared(outcome), *wording.promises(outcome))),
+        "\n".join(f"{_inline(line)}  " for line in (wording.comparison(outcome), *wording.promises(outcome))),
         *_tables(outcome, loud),
         *_details(wording.counts(quiet), _tables(outcome, quiet)),
         *_details(f"{len(outcome.left_out)} left out", ["\n".join(left_out)] if left_out else []),
@@ -138,7 +138,7 @@ def _table(outcome: GateOutcome, names: Sequence[Name], cases: Sequence[CaseVerd
     titles = ["case", "seq", "verdict", *(["change", "98 %", "pairs"] if timed else []), "reason"]
     lines = [titles, ["---"] * len(titles)]
     for name, case in zip(names, cases, strict=True):
-        at = varying(name, names)
+        at = distinction(name, names)
         figures = [wording.change(case), wording.interval(case), str(case.pairs or wording.ABSENT)]
         reasons = [*([] if case.verdict == UNCHANGED else [case.reason]), *case.notes]
         lines.append(

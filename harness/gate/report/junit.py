@@ -84,10 +84,10 @@ def _write_result(test: Element, result: str | None, message: str, text: str) ->
     if result is None:
         SubElement(test, "system-out").text = wording.plain(f"{message}\n{text}")
         return
-    said = SubElement(
+    child = SubElement(
         test, result, message=wording.plain(message if result != SKIPPED else f"{message}: {text}")
     )
-    said.text = wording.plain(text)
+    child.text = wording.plain(text)
 
 
 def _count(element: Element, suites: Sequence[Element]) -> None:

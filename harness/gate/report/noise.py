@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harness.core.units import format_seconds
 from harness.gate.noise.detectable import DELTAS, MOST, Spread
-from harness.gate.report.case_names import by_family, name_of, varying
+from harness.gate.report.case_names import by_family, distinction, name_of
 from harness.report.format import duration
 
 USUAL = 0.05
@@ -36,15 +36,15 @@ def print_noise(console: Console, regimes: Sequence[MeasuredRegime]) -> None:
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         for title in ("case", "a call", "spread between pairs", f"holds, {MOST} pairs", "pairs for 5 %"):
             table.add_column(title, justify="left" if title == "case" else "right", overflow="fold")
-        names = [name_of(one.case) for one in regime.spreads]
+        names = [name_of(spread.case) for spread in regime.spreads]
         families = by_family(names)
-        for one, name in zip(regime.spreads, names, strict=True):
+        for spread, name in zip(regime.spreads, names, strict=True):
             table.add_row(
-                f"{name.short} {varying(name, families[name.family])}".rstrip(),
-                format_seconds(one.call_s, 2),
-                f"{100 * one.spread:.2g} %",
-                _share(one.holds),
-                str(one.pairs_for(USUAL) or f"more than {MOST}"),
+                f"{name.short} {distinction(name, families[name.family])}".rstrip(),
+                format_seconds(spread.call_s, 2),
+                f"{100 * spread.spread:.2g} %",
+                _share(spread.holds),
+                str(spread.pairs_for(USUAL) or f"more than {MOST}"),
             )
         console.print(table)
         console.print(Text(promise(regime)), soft_wrap=True)
@@ -56,12 +56,14 @@ def promise(regime: MeasuredRegime) -> str:
     delta = regime.holds
     if delta is None:
         return f"{regime.name}, no slowdown up to {_share(DELTAS[-1])} can be held; find what else runs here"
-    pairs = max((one.pairs_for(delta) or 0 for one in regime.spreads if (one.holds or 1) <= delta), default=0)
-    said = f"{regime.name}, a gate can hold {_share(delta)} for three quarters of these cases"
+    pairs = max(
+        (spread.pairs_for(delta) or 0 for spread in regime.spreads if (spread.holds or 1) <= delta), default=0
+    )
+    claim = f"{regime.name}, a gate can hold {_share(delta)} for three quarters of these cases"
     price = (
         f"{pairs} pairs, about {duration(pairs * regime.pair_s)}, and as much again to confirm a suspicion"
     )
-    return f"{said}: {price}"
+    return f"{claim}: {price}"
 
 
 def _count(regime: MeasuredRegime) -> str:

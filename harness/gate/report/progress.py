@@ -13,14 +13,14 @@ from harness.report.progress import Progress
 
 
 class CaseRounds(Protocol):
-    """What a pair says of a case, as far as progress shows it."""
+    """The part of a case's rounds that progress shows."""
 
     @property
     def case(self) -> str: ...
 
 
 class GateProgress(Progress):
-    """`kept` is where the pairs are stored, once that is known."""
+    """Progress of a gate. `kept` is where the pairs are stored, once that is known."""
 
     kept: Path | None = None
 

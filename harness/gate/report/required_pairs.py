@@ -1,4 +1,4 @@
-"""What an open case would need for a verdict, from the spread its pairs have shown."""
+"""The pairs that an open case needs for a verdict, estimated from the spread of those measured."""
 
 import statistics
 
@@ -13,7 +13,7 @@ MOST_PAIRS = 1000  # a verdict that needs more is called out of reach
 
 
 def required_pairs(evidence: CaseEvidence) -> list[str]:
-    """What would settle an open case, and what the pairs at hand could have told."""
+    """Sentences: the smallest effect these pairs can detect, and how many would settle an open case."""
     effects, margin = evidence.deciding, evidence.margin
     if len(effects) < PROCESSES:
         return []
@@ -26,13 +26,15 @@ def required_pairs(evidence: CaseEvidence) -> list[str]:
     if judge(effects, margin).verdict != NOT_ENOUGH or evidence.verdict.verdict != NOT_ENOUGH:
         return [now]
     answers = (("regressed", mean - margin.least), ("unchanged", margin.excluded - mean))
-    needs = [f"{word} with {_so_many(spread, away, margin)}" for word, away in answers if away > 0]
+    needs = [
+        f"{word} with {_pairs_text(spread, distance, margin)}" for word, distance in answers if distance > 0
+    ]
     return [
         now,
         f"if mean and spread stay as they are: {', '.join(needs)}; --max-pairs and --budget give more",
     ]
 
 
-def _so_many(spread: float, away: float, margin: Margin) -> str:
-    needed = pairs_needed(spread, away, margin.regressed, MOST_PAIRS)
+def _pairs_text(spread: float, distance: float, margin: Margin) -> str:
+    needed = pairs_needed(spread, distance, margin.regressed, MOST_PAIRS)
     return f"more than {MOST_PAIRS} pairs, out of reach" if needed is None else f"{needed} pairs"

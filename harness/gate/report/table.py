@@ -22,7 +22,7 @@ from harness.gate.outcome import (
     GateOutcome,
 )
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, heading, name_of, varying
+from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
 from harness.report.tables.cells import Cell, Footnotes
 from harness.report.tables.render import print_tables
 from harness.report.tables.suite import Column, TableData
@@ -37,26 +37,26 @@ STYLES = {
     NEW: "cyan",
     UNCHANGED: "green",
 }
-_NAMED = (
+_NAME_COLUMNS = (
     Column("implementation", right=False, folds=True),
     Column("at", rank=2, right=False, folds=True),
     Column("seq", rank=1),
     Column("verdict", right=False),
 )
-_TIMED = (
+_TIME_COLUMNS = (
     Column("change", rank=1),
     Column("98 %", rank=3, right=False),
     Column("pairs", rank=4),
 )
-_REASON = (Column("reason", rank=1, right=False, folds=True),)
+_REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 
 
 def print_gate(console: Console, outcome: GateOutcome) -> None:
-    """Everything a gate found. Of a side that does not load only that is said."""
+    """Print the whole outcome, or only the sentence on a side that does not load."""
     if outcome.broken:
         console.print(Text(wording.conclusion(outcome), style="bold red"), soft_wrap=True)
         return
-    console.print(Text(wording.compared(outcome), style="bold"))
+    console.print(Text(wording.comparison(outcome), style="bold"))
     for promise in wording.promises(outcome):
         console.print(Text(promise, style="dim"))
     console.print()
@@ -80,7 +80,7 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
     families = by_family([name_of(case) for case in verdicts])
     notes = Footnotes()
     static = outcome.kind == STATIC
-    columns = (*_NAMED, *(_REASON if static else _TIMED))
+    columns = (*_NAME_COLUMNS, *(_REASON_COLUMN if static else _TIME_COLUMNS))
     rows = {
         family: tuple(_row(name, names, verdicts, notes, static) for name in names)
         for family, names in families.items()
@@ -100,15 +100,15 @@ def _row(
 ) -> tuple[Cell, ...]:
     case = verdicts[name.case]
     seq = wording.ABSENT if name.seq is None else format_count(name.seq)
-    named = (Cell(name.implementation), Cell(varying(name, family)), Cell(seq))
+    name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(seq))
     reason = None if case.verdict == UNCHANGED else wording.plain(case.reason)
     doubts = tuple(wording.plain(note) for note in case.notes)
     text, style = wording.in_words(case.verdict), STYLES[case.verdict]
     if static:
-        return (*named, Cell(text, notes.mark(*doubts), style), Cell(reason or ""))
+        return (*name_cells, Cell(text, notes.mark(*doubts), style), Cell(reason or ""))
     verdict = Cell(text, notes.mark(reason, *doubts), style)
     pairs = Cell(str(case.pairs) if case.pairs else wording.ABSENT)
-    return (*named, verdict, Cell(wording.change(case)), Cell(wording.interval(case)), pairs)
+    return (*name_cells, verdict, Cell(wording.change(case)), Cell(wording.interval(case)), pairs)
 
 
 def gate_data(outcome: GateOutcome) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _EQUAL_SIDES = (
     "trusted"
 )
 LEFT_OUT_LINES = 8  # reasons that are written out
-LEFT_OUT_LENGTHS = 6  # lengths that are, of one implementation
+LEFT_OUT_LENGTHS = 6  # lengths that are written out, per implementation
 
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
 
@@ -68,8 +68,8 @@ def interval(case: CaseVerdict) -> str:
     return f"[{percent(case.low)}, {percent(case.high)}]"
 
 
-def compared(outcome: GateOutcome) -> str:
-    """What was held against what."""
+def comparison(outcome: GateOutcome) -> str:
+    """The two sides: what was compared with what."""
     if outcome.self_check:
         return "self-check: the working tree against itself"
     what = "static figures of the working tree" if outcome.kind == STATIC else "working tree"
@@ -94,8 +94,8 @@ def promises(outcome: GateOutcome) -> list[str]:
 
 def counts(cases: Sequence[CaseVerdict]) -> str:
     """`1 regressed, 9 unchanged`, what weighs most first."""
-    found = Counter(case.verdict for case in cases)
-    return ", ".join(f"{found[verdict]} {in_words(verdict)}" for verdict in WEIGHT if found[verdict])
+    tally = Counter(case.verdict for case in cases)
+    return ", ".join(f"{tally[verdict]} {in_words(verdict)}" for verdict in WEIGHT if tally[verdict])
 
 
 def conclusion(outcome: GateOutcome) -> str:
@@ -105,14 +105,14 @@ def conclusion(outcome: GateOutcome) -> str:
     code = f"exit code {outcome.exit_code}"
     if not outcome.cases:
         return f"no case was compared, so nothing is said ({code})"
-    found = counts(outcome.cases)
+    tally = counts(outcome.cases)
     if outcome.self_check:
-        return f"{_trust(outcome)}: {found} ({code})"
+        return f"{_trust(outcome)}: {tally} ({code})"
     if all(case.verdict == NEW for case in outcome.cases):
-        return f"nothing was compared: {found} ({code})"
+        return f"nothing was compared: {tally} ({code})"
     if outcome.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
         code += ", since --inconclusive warn"
-    return f"{in_words(outcome.verdict)}: {found} ({code})"
+    return f"{in_words(outcome.verdict)}: {tally} ({code})"
 
 
 def _trust(outcome: GateOutcome) -> str:
@@ -124,21 +124,21 @@ def _trust(outcome: GateOutcome) -> str:
 
 
 def next_steps(outcome: GateOutcome) -> list[str]:
-    """What to type next: a line for each kind of verdict that asks for something, heaviest first."""
+    """What to type next: a line for each kind of verdict that needs action, heaviest first."""
     steps: list[str] = []
     for verdict in WEIGHT:
-        own = [case for case in outcome.cases if case.verdict == verdict]
-        step = _next(outcome, verdict, own) if own else ""
+        cases = [case for case in outcome.cases if case.verdict == verdict]
+        step = _next(outcome, verdict, cases) if cases else ""
         steps += [step] if step else []
     return steps
 
 
-def _next(outcome: GateOutcome, verdict: str, own: Sequence[CaseVerdict]) -> str:
+def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> str:
     static = outcome.kind == STATIC
     if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
         return "not to be trusted: seqsweep doctor  says what disturbs this machine"
     if verdict == INCORRECT:
-        labels = dict.fromkeys(name_of(case.case).label for case in own)
+        labels = dict.fromkeys(name_of(case.case).label for case in cases)
         return f"incorrect: seqsweep check {shlex.join(labels)}"
     if verdict == INVALID:
         return "invalid: the reasons say what to mend; then the same gate again"
@@ -148,7 +148,7 @@ def _next(outcome: GateOutcome, verdict: str, own: Sequence[CaseVerdict]) -> str
             "against the file, seqsweep gate --static --update"
         )
     if verdict == REGRESSED:
-        worst = max(own, key=lambda case: case.effect or 0.0)
+        worst = max(cases, key=lambda case: case.effect or 0.0)
         return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
     if verdict == VANISHED and static:
         return (
@@ -174,7 +174,7 @@ def geometric_means(outcome: GateOutcome) -> dict[str, tuple[float, int]]:
     for case in outcome.cases:
         if case.effect is not None:
             effects.setdefault(name_of(case.case).family, []).append(case.effect)
-    return {family: (math.exp(math.fsum(own) / len(own)), len(own)) for family, own in effects.items()}
+    return {family: (math.exp(math.fsum(logs) / len(logs)), len(logs)) for family, logs in effects.items()}
 
 
 def means_line(outcome: GateOutcome) -> str:
@@ -206,11 +206,12 @@ def _by_label(cases: Sequence[str]) -> str:
     """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
     lengths: dict[str, list[str]] = {}
     for name in map(name_of, cases):
-        own = lengths.setdefault(name.label, [])
-        if name.seq is not None and format_count(name.seq) not in own:
-            own.append(format_count(name.seq))
+        label_lengths = lengths.setdefault(name.label, [])
+        if name.seq is not None and format_count(name.seq) not in label_lengths:
+            label_lengths.append(format_count(name.seq))
     shown = []
-    for label, own in lengths.items():
-        more = ", …" if len(own) > LEFT_OUT_LENGTHS else ""
-        shown.append(f"{label} at {', '.join(own[:LEFT_OUT_LENGTHS])}{more}" if own else label)
+    for label, label_lengths in lengths.items():
+        more = ", …" if len(label_lengths) > LEFT_OUT_LENGTHS else ""
+        at = f" at {', '.join(label_lengths[:LEFT_OUT_LENGTHS])}{more}" if label_lengths else ""
+        shown.append(f"{label}{at}")
     return "; ".join(shown)

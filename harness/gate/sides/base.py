@@ -17,14 +17,14 @@ from harness.gate.sides.git import NoHistory, commit_of, default_commit, topleve
 from harness.gate.sides.import_path import BaseImports, link
 from harness.gate.sides.matching import counterpart_by_name
 from harness.gate.sides.side import Side
-from harness.gate.sides.worktrees import checked_out, moved
+from harness.gate.sides.worktrees import check_out, path_in_worktree
 
 PREFIXES = ("git", "impl", "py")
 
 
 @dataclass(frozen=True)
 class Base:
-    """`config` is the bench.yaml of the base, where it has one; `plugins` are the sources it has."""
+    """A base that is ready: `config` is its bench.yaml, where it has one; `plugins` are its sources."""
 
     side: Side
     config: Path | None
@@ -49,18 +49,18 @@ def base_of(
     """
     prefix, _, rest = ("git:" if against is None else against).partition(":")
     if prefix not in PREFIXES or (against is not None and not rest):
-        meant = f"; for a commit: git:{against}" if ":" not in str(against) else ""
-        near = meant if prefix in PREFIXES or meant else nearest(prefix, PREFIXES)
-        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{near}')
+        hint = f"; for a commit: git:{against}" if ":" not in str(against) else ""
+        suggestion = hint if prefix in PREFIXES or hint else nearest(prefix, PREFIXES)
+        raise UsageError(f'--against "{against}": write git:REF, impl:NAME or py:INTERPRETER{suggestion}')
     if prefix == "impl":
         yield Base(_implementation_side(rest, candidate, wanted), None, tuple(plugins))
     elif prefix == "py":
         yield Base(_interpreter_side(rest, candidate, plugins, scratch), None, tuple(plugins))
     else:
         commits, says = chosen_commits(candidate.catalog, wanted, rest or None)
-        with checked_out(commits, scratch) as trees:
+        with check_out(commits, scratch) as trees:
             imports = BaseImports(candidate.catalog, trees)
-            config = moved(config_path, trees)
+            config = path_in_worktree(config_path, trees)
             yield Base(
                 _committed_side(imports, candidate, plugins, scratch, says),
                 config if config and config.is_file() else None,
@@ -72,10 +72,12 @@ def _committed_side(
     imports: BaseImports, candidate: Side, plugins: Sequence[str], scratch: Path, says: str
 ) -> Side:
     path = imports.path(scratch)
-    found = _read_catalog(says, path, imports.plugins(plugins), candidate.interpreter, imports.absent())
+    catalog = _read_catalog(
+        says, path, imports.plugins(plugins), candidate.interpreter, imports.absent_sources()
+    )
     trees = {str(repo): str(tree) for repo, tree in imports.trees.items()}
-    side = Side("base", says, found, candidate.interpreter, path, trees)
-    if misplaced := imports.misplaced(side):
+    side = Side("base", says, catalog, candidate.interpreter, path, trees)
+    if misplaced := imports.find_misplaced(side):
         name, file = misplaced
         raise SideError(
             f"{name} of the base, {says}, loads from {file} instead of its worktree; "
@@ -85,7 +87,10 @@ def _committed_side(
 
 
 def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratch: Path) -> Side:
-    """The same files under another interpreter; not resolved, for a link is what makes an environment."""
+    """The same files under another interpreter.
+
+    Its path is not resolved, because a link to the interpreter is what makes a virtual environment.
+    """
     place = Path(text).expanduser()
     program = shutil.which(str(place / "bin" / "python" if place.is_dir() else place))
     if program is None:
@@ -94,20 +99,25 @@ def _interpreter_side(text: str, candidate: Side, plugins: Sequence[str], scratc
         )
     interpreter, says = os.path.abspath(program), f"py:{text}"  # noqa: PTH100 - pathlib's keeps ..
     path = link(scratch, BaseImports(candidate.catalog, {}).packages())
-    found = _read_catalog(says, path, plugins, interpreter)
-    for name, info in found.implementations.items():
-        own = candidate.catalog.implementations.get(name)
-        if own and info.module == own.module and info.module.startswith("impls.") and info.file != own.file:
+    catalog = _read_catalog(says, path, plugins, interpreter)
+    for name, info in catalog.implementations.items():
+        mine = candidate.catalog.implementations.get(name)
+        if (
+            mine
+            and info.module == mine.module
+            and info.module.startswith("impls.")
+            and info.file != mine.file
+        ):
             raise SideError(
-                f"{name} of {says} loads from {info.file} instead of {own.file}; uninstall it there"
+                f"{name} of {says} loads from {info.file} instead of {mine.file}; uninstall it there"
             )
-    return Side("base", says, found, interpreter, path)
+    return Side("base", says, catalog, interpreter, path)
 
 
 def _implementation_side(label: str, candidate: Side, wanted: Collection[str]) -> Side:
     families = sorted({name.split("/", 1)[0] for name in wanted})
-    meant = [counterpart_by_name(candidate.catalog, family, label) for family in families]
-    if not any(meant):
+    counterparts = [counterpart_by_name(candidate.catalog, family, label) for family in families]
+    if not any(counterparts):
         known = [info.name for family in families for info in candidate.catalog.of_family(family)]
         name = split_label(label)[0]
         raise UsageError(
@@ -127,7 +137,7 @@ def _read_catalog(
 
 
 def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -> tuple[dict[Path, str], str]:
-    """(the commit of every repository that holds a wanted implementation, what people are told).
+    """(commit by repository, for those that hold a wanted implementation; its description for people).
 
     UsageError when there is none, or one of them does not know `ref`; NoHistory when there is no default.
     """
@@ -140,12 +150,12 @@ def chosen_commits(catalog: Catalog, wanted: Collection[str], ref: str | None) -
             "commit them to one, or use --against impl:NAME or py:INTERPRETER"
         )
     commits: dict[Path, str] = {}
-    words: list[str] = []
+    descriptions: list[str] = []
     for repo in repositories:
         commit, how = default_commit(repo) if ref is None else (commit_of(repo, ref), ref)
         commits[repo] = commit
-        words.append(
+        descriptions.append(
             f"git:{commit[:7]} ({how})" if len(repositories) == 1 else f"{repo.name} {commit[:7]} ({how})"
         )
-    says = words[0] if len(words) == 1 else f"git: {', '.join(words)}"
+    says = descriptions[0] if len(descriptions) == 1 else f"git: {', '.join(descriptions)}"
     return commits, says

@@ -1,6 +1,6 @@
-"""What a gate asks git: who holds a file, and which commit the candidate is held against.
+"""Git as a gate runs it: which repository holds a file, and which commit the candidate is compared with.
 
-Questions only, of what is on this disk: no hooks, no network, and no terminal to ask a password on.
+Only what is on this disk counts: no hooks, no network, and no prompt for a password.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS = 60.0
 MAIN = "refs/remotes/origin/main"
 MASTER = "refs/remotes/origin/master"  # where there is no main
 
-# Set by git for its hooks: with them every question would be about the repository of the hook.
+# Set by git for its hooks: with them every command would address the repository of the hook.
 OF_A_HOOK = (
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -30,13 +30,13 @@ OF_A_HOOK = (
 QUIET = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",  # to ask for the status writes nothing
+    "GIT_OPTIONAL_LOCKS": "0",  # `git status` would refresh the index file
     "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch what it lacks
 }
 
 
-class NoHistory(UsageError):  # noqa: N818 - what a clone lacks, said in one word
-    """There is no default base: what a merge base needs is not here."""
+class NoHistory(UsageError):  # noqa: N818 - named after what a clone lacks
+    """There is no default base: the clone lacks the history that a merge base needs."""
 
 
 def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
@@ -60,7 +60,7 @@ def git(folder: Path, *words: str, seconds: float = SECONDS) -> subprocess.Compl
 
 
 def toplevel(path: Path) -> Path | None:
-    """The repository that holds a file or a folder; None where none does, or there is no git.
+    """The repository that holds a file or a folder; None where no repository does, or git is missing.
 
     A file that its repository ignores, such as one installed into an environment there, is in none.
     """
@@ -68,21 +68,21 @@ def toplevel(path: Path) -> Path | None:
     folder = place if place.is_dir() else place.parent
     if shutil.which("git") is None:
         return None
-    found = git(folder, "rev-parse", "--show-toplevel")
-    if "dubious ownership" in found.stderr:
+    answer = git(folder, "rev-parse", "--show-toplevel")
+    if "dubious ownership" in answer.stderr:
         raise MachineError(
             f"git refuses the repository around {folder}, which another user owns; "
             "run git config --global --add safe.directory with its folder"
         )
-    if found.returncode or not found.stdout:
+    if answer.returncode or not answer.stdout:
         return None
-    top = Path(found.stdout.removesuffix("\n")).resolve()
+    top = Path(answer.stdout.removesuffix("\n")).resolve()
     ignored = place != top and git(top, "check-ignore", "--quiet", "--", str(place)).returncode == 0
     return None if ignored else top
 
 
 def commit_of(repo: Path, ref: str) -> str:
-    """The commit that a name means. UsageError when the repository knows none of that name."""
+    """The commit that a name stands for. UsageError where the repository knows none of that name."""
     commit = _commit(repo, ref)
     if commit is None:
         fetch = shlex.join(["git", "-C", str(repo), "fetch", "origin", ref])
@@ -93,7 +93,7 @@ def commit_of(repo: Path, ref: str) -> str:
 
 
 def default_commit(repo: Path) -> tuple[str, str]:
-    """(what a change is held against, how that was chosen). NoHistory when it cannot be known.
+    """(the commit a change is compared with, how it was chosen). NoHistory where it cannot be known.
 
     On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
     the commit before, or with changes that are not committed yet, the last one.
@@ -124,29 +124,29 @@ def default_commit(repo: Path) -> tuple[str, str]:
 
 
 def state(repo: Path) -> str:
-    """A hash of what stands in a repository: its commit, what was edited since, and modules not yet added.
+    """A hash of a repository's content: its commit, what was edited since, and modules not yet added.
 
     Other new files do not count: a gate writes some itself.
     """
-    found = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
+    digest = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
     changes = git(repo, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--submodule=diff", "HEAD")
-    found.update(changes.stdout.encode(errors="surrogateescape"))
+    digest.update(changes.stdout.encode(errors="surrogateescape"))
     for name in _modules_not_added(repo):
         file = repo / name
-        found.update(name.encode(errors="surrogateescape") + b"\0")
-        found.update(file.read_bytes() if file.is_file() else b"")
-    return f"sha256:{found.hexdigest()}"
+        digest.update(name.encode(errors="surrogateescape") + b"\0")
+        digest.update(file.read_bytes() if file.is_file() else b"")
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _has_edits(repo: Path) -> bool:
-    """Whether somebody works here: what a gate or a build leaves behind is no such sign."""
+    """Whether there are edits. New files count only if they are modules: gates and builds leave others."""
     tracked = git(repo, "status", "--porcelain", "--untracked-files=no").stdout
     return bool(tracked) or bool(_modules_not_added(repo))
 
 
 def _modules_not_added(repo: Path) -> list[str]:
-    found = git(repo, "ls-files", "--others", "--exclude-standard", "-z", "--", "*.py").stdout
-    return sorted(filter(None, found.split("\0")))
+    listing = git(repo, "ls-files", "--others", "--exclude-standard", "-z", "--", "*.py").stdout
+    return sorted(filter(None, listing.split("\0")))
 
 
 def _commit(repo: Path, ref: str) -> str | None:

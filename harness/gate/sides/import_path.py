@@ -19,7 +19,7 @@ from harness.catalog.catalog import Catalog
 from harness.core.paths import PROJECT
 from harness.gate.sides.git import toplevel
 from harness.gate.sides.side import Side, holds, import_root
-from harness.gate.sides.worktrees import moved
+from harness.gate.sides.worktrees import path_in_worktree
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,31 @@ class BaseImports:
 
     def path(self, scratch: Path) -> tuple[str, ...]:
         """The folders in front of the base's import path, made below `scratch`."""
-        places = (moved(Path(entry or "."), self.trees) for entry in _import_path())
+        places = (path_in_worktree(Path(entry or "."), self.trees) for entry in _import_path())
         neighbours = (str(place) for place in places if place and place.is_dir())
         return tuple(dict.fromkeys([*link(scratch, self.packages()), *neighbours]))
 
     def packages(self) -> dict[str, Path]:
         """What the folder of links holds: the base's place of each top-level package or module file."""
-        found = {"impls": PROJECT / "impls"}
+        places = {"impls": PROJECT / "impls"}
         for module, root in self._roots().items():
             place = _top(root, module)
             at_base = self._at_base(place)
             if place.name == "impls":
-                found[place.name] = at_base or place
+                places[place.name] = at_base or place
             elif at_base and at_base.exists():
-                found[place.name] = at_base
-        return {**found, "harness": PROJECT / "harness"}
+                places[place.name] = at_base
+        return {**places, "harness": PROJECT / "harness"}
 
     def plugins(self, sources: Sequence[str]) -> tuple[str, ...]:
         """The sources as the base has them, without those that it does not have."""
-        absent = self.absent(sources)
+        absent = self.absent_sources(sources)
         return tuple(self._source(source) for source in sources if source not in absent)
 
-    def absent(self, sources: Sequence[str] = ()) -> tuple[str, ...]:
-        """Those of `sources`, and of all that register something, which are not committed in the base."""
+    def absent_sources(self, sources: Sequence[str] = ()) -> tuple[str, ...]:
+        """The modules, of `sources` and of all that register something, that are not in the base's commit."""
         roots = self._roots()
-        gone: list[str] = []
+        absent: list[str] = []
         for source in dict.fromkeys([*sources, *(module for module, _ in self._sources())]):
             if source.endswith(".py"):
                 file = self._at_base(Path(source))
@@ -64,11 +64,11 @@ class BaseImports:
                 root = self._at_base(roots[source]) if source in roots else None
                 missing = root and not holds(root, source)
             if missing:
-                gone.append(source)
-        return tuple(gone)
+                absent.append(source)
+        return tuple(absent)
 
-    def misplaced(self, base: Side) -> tuple[str, str] | None:
-        """(name, file) of what the base should have from a worktree, and has from elsewhere."""
+    def find_misplaced(self, base: Side) -> tuple[str, str] | None:
+        """(name, file) of something that the base loads from elsewhere instead of a worktree, if any."""
         pairs = (
             (base.catalog.families, self.catalog.families),
             (base.catalog.implementations, self.catalog.implementations),
@@ -85,10 +85,13 @@ class BaseImports:
         return str((self._at_base(Path(source)) if source.endswith(".py") else None) or source)
 
     def _at_base(self, place: Path) -> Path | None:
-        """As :func:`moved`, but what a repository ignores, an environment inside it say, stays."""
-        found = moved(place, self.trees)
-        if found is None or found.exists() or toplevel(place) in self.trees:
-            return found
+        """As :func:`path_in_worktree`, but None for a file that is in no commit because git ignores it.
+
+        Both sides share such files: a virtual environment inside the repository, for example.
+        """
+        at_base = path_in_worktree(place, self.trees)
+        if at_base is None or at_base.exists() or toplevel(place) in self.trees:
+            return at_base
         return None
 
     def _sources(self) -> list[tuple[str, str]]:
@@ -98,11 +101,11 @@ class BaseImports:
 
     def _roots(self) -> dict[str, Path]:
         """The folder on the import path that each importable module came from."""
-        found: dict[str, Path] = {}
+        roots: dict[str, Path] = {}
         for module, file in self._sources():
             if not module.endswith(".py") and (root := import_root(module, Path(file))):
-                found.setdefault(module, root)
-        return found
+                roots.setdefault(module, root)
+        return roots
 
 
 def link(scratch: Path, packages: Mapping[str, Path]) -> tuple[str]:

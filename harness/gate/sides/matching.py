@@ -14,9 +14,9 @@ from harness.sweep.yaml.nodes import Scalar
 
 
 def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
-    """The base's case, or the sentence why it has none; None: the case is no contender at all.
+    """The base's case, or the sentence why it has none; None: the case takes no part.
 
-    Both must answer the same question. What only one side knows is at its default, which is how the
+    Both must be the same workload. A field that only one side knows is at its default, which is how the
     other side behaves without knowing it.
     """
     if base.implementation is not None:
@@ -41,48 +41,52 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
 
 
 def _shared_values(
-    what: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
+    kind: str, values: Mapping[str, Value], mine: tuple[Field, ...], theirs: tuple[Field, ...]
 ) -> dict[str, Value] | str:
     """The values that both sides know, or why the base cannot be given the same."""
-    own, other = {known.name: known for known in mine}, {known.name: known for known in theirs}
-    found: dict[str, Value] = {}
+    mine_by_name = {entry.name: entry for entry in mine}
+    theirs_by_name = {entry.name: entry for entry in theirs}
+    shared: dict[str, Value] = {}
     for name, value in values.items():
-        text = f"{what} {name}={canonical(value)}"
-        if name in other:
-            if not _takes(other[name], value):
+        text = f"{kind} {name}={canonical(value)}"
+        if name in theirs_by_name:
+            if not _accepts(theirs_by_name[name], value):
                 return f"{text} is no value that the base takes"
-            found[name] = value
-        elif own[name].required or value != own[name].default:
+            shared[name] = value
+        elif mine_by_name[name].required or value != mine_by_name[name].default:
             return f"{text} is unknown to the base"
-    for name, known in other.items():
-        if name not in own:
-            if known.required:
-                return f"the base needs a value for its {what} {name}, which the candidate does not know"
-            found[name] = known.default  # written out, as in the base's own ids
-    return found
+    for name, entry in theirs_by_name.items():
+        if name not in mine_by_name:
+            if entry.required:
+                return f"the base needs a value for its {kind} {name}, which the candidate does not know"
+            shared[name] = entry.default  # written out, as in the base's own ids
+    return shared
 
 
-def _takes(known: Field, value: Value) -> bool:
-    if not known.required and value == known.default:
+def _accepts(entry: Field, value: Value) -> bool:
+    if not entry.required and value == entry.default:
         return True
     try:
-        return known.parse(value) == value
+        return entry.parse(value) == value
     except ValueError:
         return False
 
 
 def _rival(case: Case, catalog: Catalog, label: str) -> Case | None:
     """The named implementation at the same workload; None for itself, and where a family lacks it."""
-    one = counterpart_by_name(catalog, case.family, label)
-    if one is None:
+    rival = counterpart_by_name(catalog, case.family, label)
+    if rival is None:
         return None
-    options, workload = dict(one.options), dict(case.workload)
-    found = Case.of(one.info.id, options, workload, case.mode, case.device)
-    return None if found == case else found
+    options, workload = dict(rival.options), dict(case.workload)
+    opponent = Case.of(rival.info.id, options, workload, case.mode, case.device)
+    return None if opponent == case else opponent
 
 
 def counterpart_by_name(catalog: Catalog, family: str, label: str) -> Variant | None:
-    """What `impl:LABEL` means in a family; None: it has none of that name. UsageError for its options."""
+    """The variant that `impl:LABEL` names in a family; None where the family has none of that name.
+
+    UsageError for options that it does not have.
+    """
     try:
         name, _ = split_label(label)
     except ValueError as error:

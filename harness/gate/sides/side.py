@@ -12,7 +12,7 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 
 @dataclass(frozen=True)
 class Side:
-    """`name` is candidate or base; `says` tells people which state of the code that is.
+    """One side. `name` is candidate or base; `says` describes for people which state of the code it is.
 
     `path` are folders in front of the import path of its processes, started by `interpreter`.
     `trees` maps a repository to the worktree that stands for it: none for the working tree itself.
@@ -42,7 +42,7 @@ class Side:
 
 
 def import_root(module: str, file: Path) -> Path | None:
-    """The folder on the import path from which `module`, which registers what stands in `file`, came."""
+    """The folder on the import path that `module` was imported from; `file` is one that it registers."""
     return next((folder for folder in file.parents if holds(folder, module)), None)
 
 

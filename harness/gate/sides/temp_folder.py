@@ -1,4 +1,4 @@
-"""Where a gate's worktrees lie: a temporary folder that no later gate finds left behind."""
+"""Temporary folder for a gate's worktrees; those of gates that were killed are removed by the next gate."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PREFIX = "seqsweep-gate-"
 
 @contextmanager
 def locked_folder() -> Generator[Path]:
-    """An empty folder, gone at the end. What gates that were killed have left goes first.
+    """An empty folder, removed at the end. Folders that killed gates have left are removed first.
 
     A living gate holds a lock on its folder, which the kernel releases however the gate ends.
     """
     try:
-        _refuse(tempfile.gettempdir())
-        _sweep()
+        _refuse_separator(tempfile.gettempdir())
+        _remove_leftovers()
         folder, descriptor = _make_locked()
     except OSError as error:
         raise MachineError(
@@ -36,8 +36,8 @@ def locked_folder() -> Generator[Path]:
         os.close(descriptor)
 
 
-def _refuse(place: str) -> None:
-    """The folder stands on an import path, which would be cut in two there."""
+def _refuse_separator(place: str) -> None:
+    """Refuse a path with the separator of import paths in it: the folder stands on one."""
     if os.pathsep in place:
         raise MachineError(
             f'no base can be imported from {place}, since "{os.pathsep}" separates folders; set TMPDIR'
@@ -55,7 +55,7 @@ def _make_locked() -> tuple[Path, int]:
             os.close(descriptor)
 
 
-def _sweep() -> None:
+def _remove_leftovers() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or of a gate that lives
             descriptor = _open(folder)

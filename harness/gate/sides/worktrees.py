@@ -15,8 +15,8 @@ SUBMODULE = "160000"  # the mode that git lists one with
 
 
 @contextmanager
-def checked_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Path, Path]]:
-    """A worktree below `scratch` for each repository's commit, gone at the end, however that comes.
+def check_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Path, Path]]:
+    """A worktree below `scratch` for each repository's commit; removed at the end, also after an error.
 
     MachineError when one cannot be made.
     """
@@ -28,7 +28,7 @@ def checked_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Pa
             _remove(repo, tree)  # a gate that was killed had no time to
             made.append((repo, tree))
             _add(repo, tree, commit)
-            _furnish(repo, tree, made)
+            _check_out_submodules(repo, tree, made)
             trees[repo] = tree
         yield trees
     finally:
@@ -37,32 +37,32 @@ def checked_out(commits: Mapping[Path, str], scratch: Path) -> Generator[dict[Pa
 
 
 def _add(repo: Path, tree: Path, commit: str) -> None:
-    done = git(repo, "worktree", "add", "--detach", str(tree), commit, seconds=CHECKOUT_SECONDS)
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    result = git(repo, "worktree", "add", "--detach", str(tree), commit, seconds=CHECKOUT_SECONDS)
+    if result.returncode:
+        problem = (result.stderr.strip().splitlines() or [f"exit status {result.returncode}"])[-1]
         raise MachineError(
-            f"git cannot check out {commit[:7]} of {repo} into {tree.parent} ({said}); "
+            f"git cannot check out {commit[:7]} of {repo} into {tree.parent} ({problem}); "
             "free space there, and make the repository's .git writable"
         )
 
 
-def _furnish(repo: Path, tree: Path, made: list[tuple[Path, Path]]) -> None:
-    """Check the submodules of a worktree out, as its commit names them, from where the repository has them.
+def _check_out_submodules(repo: Path, tree: Path, made: list[tuple[Path, Path]]) -> None:
+    """Check out a worktree's submodules at the commits that it names, from the clones in the repository.
 
-    One that lies in no clone here, or lacks that commit, stays an empty folder: nothing is fetched.
+    A submodule that is not cloned here, or lacks the commit, stays an empty folder: nothing is fetched.
     """
     if not (tree / ".gitmodules").is_file():
         return
     for line in git(tree, "ls-files", "--stage", "-z").stdout.split("\0"):
         entry, _, name = line.partition("\t")
         mode, _, rest = entry.partition(" ")
-        commit, own = rest.partition(" ")[0], repo / name
-        if mode != SUBMODULE or not (own / ".git").exists():
+        commit, submodule = rest.partition(" ")[0], repo / name
+        if mode != SUBMODULE or not (submodule / ".git").exists():
             continue
-        if git(own, "cat-file", "-e", f"{commit}^{{commit}}").returncode == 0:
-            made.append((own, tree / name))
-            _add(own, tree / name, commit)
-            _furnish(own, tree / name, made)
+        if git(submodule, "cat-file", "-e", f"{commit}^{{commit}}").returncode == 0:
+            made.append((submodule, tree / name))
+            _add(submodule, tree / name, commit)
+            _check_out_submodules(submodule, tree / name, made)
 
 
 def _remove(repo: Path, tree: Path) -> None:
@@ -72,10 +72,10 @@ def _remove(repo: Path, tree: Path) -> None:
     git(repo, "worktree", "prune")
 
 
-def moved(path: Path, trees: Mapping[Path, Path]) -> Path | None:
-    """Where a file of a repository lies in its worktree, if it exists there; None: in none of these.
+def path_in_worktree(path: Path, trees: Mapping[Path, Path]) -> Path | None:
+    """The path, in its worktree, of a repository's file, which may be missing there; None outside of `trees`.
 
-    A link is the worktree's own, where it has it: it may have led elsewhere.
+    A link that the worktree has is not resolved: at that commit it may lead elsewhere.
     """
     if path.is_symlink():
         link = _within(path.parent.resolve() / path.name, trees)
@@ -85,8 +85,8 @@ def moved(path: Path, trees: Mapping[Path, Path]) -> Path | None:
 
 
 def _within(place: Path, trees: Mapping[Path, Path]) -> Path | None:
-    holding = [repo for repo in trees if place.is_relative_to(repo)]
-    if not holding:
+    repositories = [repo for repo in trees if place.is_relative_to(repo)]
+    if not repositories:
         return None
-    repo = max(holding, key=lambda repo: len(repo.parts))  # repositories may nest
+    repo = max(repositories, key=lambda repo: len(repo.parts))  # repositories may nest
     return trees[repo] / place.relative_to(repo)

@@ -1,6 +1,6 @@
 """The committed file of exact figures: what each case plans, for one target and one set of versions.
 
-It catches what a gate's two sides share, such as a harness that lowers every case in another way.
+It catches changes that a gate's two sides share, such as a harness that lowers every case in another way.
 Other versions have another file, so that nothing is compared across them. The file is JSON with a
 case per line, sorted, so that git shows which case has changed, and in what.
 """
@@ -25,21 +25,21 @@ PARTS = ("torch", "jaxlib", "libtpu")  # versions in the file's name
 
 
 @dataclass(frozen=True)
-class Processor:
-    """`flags` is a hash of the features that decide which code is planned; `name` is for people."""
+class ProcessorKey:
+    """The host's processor. `flags` hashes the features that decide what is planned; `name` is for people."""
 
     name: str
     flags: str
 
     @classmethod
-    def of(cls, name: str, flags: Iterable[str]) -> Processor:
+    def of(cls, name: str, flags: Iterable[str]) -> ProcessorKey:
         spelled = " ".join(sorted(set(flags)))
         return cls(name, f"sha256:{sha256(spelled.encode()).hexdigest()}")
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What the file keeps of a case. A figure that is None is unavailable."""
+    """A case of the file. A figure that is None is unavailable."""
 
     framework: str
     figures: Mapping[str, float | None]
@@ -65,11 +65,11 @@ WORDS = ("framework", "flops_source", "program", "contract")
 class Baseline:
     target: str
     versions: Mapping[str, str]
-    processor: Processor
+    processor: ProcessorKey
     threads: int
     cases: Mapping[str, Planned] = field(default_factory=dict[str, Planned])
 
-    def planned_alike(self, processor: Processor, threads: int) -> bool:
+    def planned_alike(self, processor: ProcessorKey, threads: int) -> bool:
         """Whether a compiler for the host plans here as it did for the file."""
         return (self.processor.flags, self.threads) == (processor.flags, threads)
 
@@ -115,16 +115,18 @@ def write(path: Path, baseline: Baseline) -> None:
         "threads": baseline.threads,
     }
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
-    cases = [f"{json.dumps(case)}: {_planned_json(one)}" for case, one in sorted(baseline.cases.items())]
+    cases = [
+        f"{json.dumps(case)}: {_planned_json(planned)}" for case, planned in sorted(baseline.cases.items())
+    ]
     text = "\n".join(["{", *lines, '"cases": {', ",\n".join(cases), "}", "}", ""])
     write_files(path.parent, {path.name: text.encode()})
 
 
-def _planned_json(one: Planned) -> str:
-    """A whole number without a point, so that a file does not change with who counted it."""
-    figures = {name: one.figures.get(name) for name in EXACT_FIGURES}
+def _planned_json(planned: Planned) -> str:
+    """A case as JSON, whole numbers without a point: int and float counts then give the same file."""
+    figures = {name: planned.figures.get(name) for name in EXACT_FIGURES}
     whole = {name: int(v) if v is not None and v == int(v) else v for name, v in figures.items()}
-    return json.dumps({**asdict(one), "figures": whole})
+    return json.dumps({**asdict(planned), "figures": whole})
 
 
 class _DamageError(ValueError):
@@ -136,12 +138,12 @@ class _DamageError(ValueError):
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:  # a merge that kept both lines
+        if name in members:  # a merge that kept both lines
             raise _DamageError(f"{name} stands there twice", name, last=True)
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def _line(text: str, key: str, *, last: bool) -> int:
@@ -157,9 +159,9 @@ def _parse_baseline(data: Mapping[str, Any]) -> Baseline:
     return Baseline(
         target=str(data["target"]),
         versions=dict(data["versions"]),
-        processor=Processor(**data["processor"]),
+        processor=ProcessorKey(**data["processor"]),
         threads=int(data["threads"]),
-        cases={case: _parse_planned(case, one) for case, one in data["cases"].items()},
+        cases={case: _parse_planned(case, entry) for case, entry in data["cases"].items()},
     )
 
 
@@ -184,14 +186,14 @@ def merge(old: Baseline | None, new: Baseline, gone: Collection[str] = ()) -> Ba
 
     UsageError where lines of another processor or number of threads would stay beside new ones.
     """
-    kept = {case: one for case, one in old.cases.items() if case not in gone} if old else {}
-    rest = kept.keys() - new.cases.keys()
-    if old and rest and not old.planned_alike(new.processor, new.threads):
+    remaining = {case: planned for case, planned in old.cases.items() if case not in gone} if old else {}
+    untouched = remaining.keys() - new.cases.keys()
+    if old and untouched and not old.planned_alike(new.processor, new.threads):
         raise UsageError(
-            f"the file was written on {old.processor.name} with threads {old.threads}, and {len(rest)} of "
-            "its cases would stay; update all cases at once, without --cases"
+            f"the file was written on {old.processor.name} with threads {old.threads}, and "
+            f"{len(untouched)} of its cases would stay; update all cases at once, without --cases"
         )
-    return Baseline(new.target, new.versions, new.processor, new.threads, {**kept, **new.cases})
+    return Baseline(new.target, new.versions, new.processor, new.threads, {**remaining, **new.cases})
 
 
 def diff(old: Baseline | None, new: Baseline) -> list[str]:
@@ -213,15 +215,15 @@ def diff(old: Baseline | None, new: Baseline) -> list[str]:
 
 
 def _changes(old: Planned, new: Planned) -> list[str]:
-    found = [
+    changes = [
         change(name, old.figures.get(name), new.figures.get(name))
         for name in EXACT_FIGURES
         if old.figures.get(name) != new.figures.get(name)
     ]
     for what in ("framework", "flops_source", "contract", "passed"):
-        mine, theirs = getattr(old, what), getattr(new, what)
-        if mine != theirs:
-            found.append(f"{what} {mine} -> {theirs}")
-    found += [f"custom call {call} left" for call in old.custom_calls if call not in new.custom_calls]
-    found += [f"custom call {call} joined" for call in new.custom_calls if call not in old.custom_calls]
-    return found or (["another program, same figures"] if old.program != new.program else [])
+        before, after = getattr(old, what), getattr(new, what)
+        if before != after:
+            changes.append(f"{what} {before} -> {after}")
+    changes += [f"custom call {call} left" for call in old.custom_calls if call not in new.custom_calls]
+    changes += [f"custom call {call} joined" for call in new.custom_calls if call not in old.custom_calls]
+    return changes or (["another program, same figures"] if old.program != new.program else [])

@@ -10,12 +10,12 @@ from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
 from harness.gate.static.baseline import UPDATE, Baseline, Planned
 from harness.gate.static.diff import StaticFigures, StaticVerdict, compare
 
-ANYWHERE = ("argument_bytes", "output_bytes")  # what a compiler for another processor cannot plan otherwise
+ANYWHERE = ("argument_bytes", "output_bytes")  # figures that do not depend on the processor
 OUTDATED = f"update the file: {UPDATE}"
 
 
 def planned_of(candidate: StaticFigures) -> Planned:
-    """What the file keeps of a case that is ok."""
+    """The entry of the file for a case that is ok."""
     return Planned(
         framework=candidate.framework,
         figures={name: candidate.figures.get(name) for name in EXACT_FIGURES},
@@ -27,7 +27,7 @@ def planned_of(candidate: StaticFigures) -> Planned:
     )
 
 
-def exact_of(planned: Planned) -> StaticFigures:
+def figures_of(planned: Planned) -> StaticFigures:
     return StaticFigures(
         figures=planned.figures,
         program=planned.program,
@@ -46,24 +46,24 @@ def compare_with_file(
     *,
     same_processor: bool = True,
 ) -> dict[str, StaticVerdict]:
-    """The finding on every case by its id, the file as base. What it keeps of other cases is ignored.
+    """The verdict on every case by its id, with the file as base. Other cases of the file are ignored.
 
-    A difference in either direction is told. On another processor, XLA may plan another program, so
+    A difference in either direction is reported. On another processor, XLA may plan another program, so
     that of jax only arguments, outputs and the contract are compared; traces of torch are the same.
     """
-    found: dict[str, StaticVerdict] = {}
+    verdicts: dict[str, StaticVerdict] = {}
     for case, candidate in candidates.items():
         planned = baseline.cases.get(case)
-        base = exact_of(planned) if planned else None
+        base = figures_of(planned) if planned else None
         elsewhere = candidate.framework == "jax" and not same_processor
         if base and elsewhere:
-            base, candidate = _anywhere(base), _anywhere(candidate)  # noqa: PLW2901 - the part that is compared
+            base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))
-        found[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
-    return found
+        verdicts[case] = _explain_base(finding, base, candidate, baseline if elsewhere else None)
+    return verdicts
 
 
-def _anywhere(side: StaticFigures) -> StaticFigures:
+def _portable_figures(side: StaticFigures) -> StaticFigures:
     figures = {name: side.figures.get(name) for name in ANYWHERE}
     return replace(side, figures=figures, program=None, custom_calls=())
 

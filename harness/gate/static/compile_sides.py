@@ -37,9 +37,9 @@ class BySide:
 def compile_sides(
     schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> dict[str, dict[str, CaseState]]:
-    """The settled states, by the candidate's case id and by side; without a counterpart, one side."""
+    """The settled states by the candidate's case id, then by side; one side where there is no counterpart."""
     catalog = sides[CANDIDATE].catalog
-    found: dict[str, dict[str, CaseState]] = {}
+    states: dict[str, dict[str, CaseState]] = {}
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
         for name, side in sides.items():
@@ -56,8 +56,8 @@ def compile_sides(
             listener.group_started(index, group.key, [pair[CANDIDATE].id for pair in both_sides], None)
             records = GroupRun(context).run()
             listener.group_finished(records, None)
-            found |= {pair[CANDIDATE].id: pair for pair in both_sides}
-    return found
+            states |= {pair[CANDIDATE].id: pair for pair in both_sides}
+    return states
 
 
 def _frameworks(schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:

@@ -26,10 +26,10 @@ Accepted = Callable[[str], str | None]  # figure → the reason why its change i
 
 @dataclass(frozen=True)
 class StaticFigures:
-    """What is deterministic of a case on one target.
+    """The deterministic figures of a case on one target.
 
     `passed` is None where no contract was judged. `compiles` counts compilations in calls after the
-    first. `expected`: it is declared to fail its contract.
+    first. `expected`: the case is declared to fail its contract.
     """
 
     figures: Mapping[str, float | None]
@@ -104,30 +104,35 @@ class StaticVerdict(NamedTuple):
 
 def compare(base: StaticFigures | None, candidate: StaticFigures, accept: Accepted) -> StaticVerdict:
     """The verdict on a case; `base` None where the base has no such case."""
-    wrong = _wrong(candidate)
-    if wrong is not None:
-        return wrong
+    verdict = _wrong_result(candidate)
+    if verdict is not None:
+        return verdict
     if base is None or base.state != "ok" or candidate.state != "ok":
-        return _statuses(base, candidate)
+        return _status_verdict(base, candidate)
     worse: list[str] = []
     notes: list[str] = []
-    for key, what in (*_contract(base, candidate), *_calls(base, candidate), *_more(base, candidate)):
+    changes = (
+        *_contract_changes(base, candidate),
+        *_call_changes(base, candidate),
+        *_increases(base, candidate),
+    )
+    for key, sentence in changes:
         why = accept(key)
         if why is None:
-            worse.append(what)
+            worse.append(sentence)
         else:
-            notes.append(f"accepted: {what.partition(';')[0]}: {why}")
+            notes.append(f"accepted: {sentence.partition(';')[0]}: {why}")
     notes += _doubts(base, candidate)
     better = [change(name, old, new) for name, old, new in _pairs(base, candidate) if new < old]
     if worse:
         return StaticVerdict(REGRESSED, "; ".join(worse), (*notes, *better))
     if better:
         return StaticVerdict(IMPROVED, ", ".join(better), tuple(notes))
-    return StaticVerdict(UNCHANGED, _alike(base, candidate, noted=bool(notes)), tuple(notes))
+    return StaticVerdict(UNCHANGED, _unchanged_reason(base, candidate, noted=bool(notes)), tuple(notes))
 
 
-def _wrong(candidate: StaticFigures) -> StaticVerdict | None:
-    """What makes the candidate's other figures worthless."""
+def _wrong_result(candidate: StaticFigures) -> StaticVerdict | None:
+    """The verdict on a candidate whose other figures are worthless: incorrect, or compiling in timed code."""
     if candidate.expected and candidate.passed:
         return StaticVerdict(INCORRECT, "declared to fail its contract, but passes it; take its expect= away")
     if not candidate.expected and candidate.state == "incorrect":
@@ -143,7 +148,7 @@ def _wrong(candidate: StaticFigures) -> StaticVerdict | None:
     return None
 
 
-def _statuses(base: StaticFigures | None, candidate: StaticFigures) -> StaticVerdict:
+def _status_verdict(base: StaticFigures | None, candidate: StaticFigures) -> StaticVerdict:
     """The verdict where a side has nothing to compare, and the candidate is not wrong."""
     then = f"the base was {base.state} ({base.reason})" if base else "the base has no such case"
     if candidate.state == "ok":
@@ -160,7 +165,7 @@ def _statuses(base: StaticFigures | None, candidate: StaticFigures) -> StaticVer
     return StaticVerdict(REGRESSED if candidate.state == "oom" else VANISHED, f"{now}; the base was ok")
 
 
-def _contract(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+def _contract_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
     if not base.contract == candidate.contract == "recall":
         return []
     old, new = base.contract_figures.get("recall"), candidate.contract_figures.get("recall")
@@ -171,7 +176,7 @@ def _contract(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, 
     return [("contract", f"approximates nothing any more: recall {short} -> 1; {meant}")]
 
 
-def _calls(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+def _call_changes(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
     old, new = set(base.custom_calls), set(candidate.custom_calls)
     meant = MEANT.format("custom_calls")
     joined = [f"custom call {call} joined: {OPAQUE}; {meant}" for call in sorted(new - old)]
@@ -179,19 +184,19 @@ def _calls(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str
     return [("custom_calls", what) for what in (*joined, *left)]
 
 
-def _more(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
+def _increases(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, str]]:
     return [(name, change(name, old, new)) for name, old, new in _pairs(base, candidate) if new > old]
 
 
 def _pairs(base: StaticFigures, candidate: StaticFigures) -> list[tuple[str, float, float]]:
     """(figure, base's, candidate's) of every figure that both have, counted in one way."""
-    found: list[tuple[str, float, float]] = []
+    pairs: list[tuple[str, float, float]] = []
     for name in EXACT_FIGURES:
         old, new = known(base.figures.get(name)), known(candidate.figures.get(name))
         counted_alike = name != "flops" or base.flops_source == candidate.flops_source
         if old is not None and new is not None and counted_alike:
-            found.append((name, old, new))
-    return found
+            pairs.append((name, old, new))
+    return pairs
 
 
 def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
@@ -212,8 +217,11 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
     return notes
 
 
-def _alike(base: StaticFigures, candidate: StaticFigures, *, noted: bool) -> str:
-    """Asked after the figures: torch's equal program may hold its storages longer, and so need more."""
+def _unchanged_reason(base: StaticFigures, candidate: StaticFigures, *, noted: bool) -> str:
+    """Why a case is unchanged.
+
+    Figures are compared before programs: torch's equal program may hold its storages longer and need more.
+    """
     if base.program is not None and base.program == candidate.program:
         return SAME_PROGRAM
     if noted:

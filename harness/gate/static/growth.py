@@ -1,4 +1,4 @@
-"""Exact figures over the lengths, which say what no single case does: a figure that is less at every
+"""Growth of exact figures with the length, which no single case shows: a figure that is less at every
 measured length, or accepted there, may still grow by a larger power and be more at the next.
 """
 
@@ -20,14 +20,14 @@ Accepted = Callable[[str, str], str | None]  # case id and figure → why its ch
 
 
 def judge(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
-    """The finding on every case by its id: its own figures, and at the longest of a series their growth."""
-    found = {
+    """The verdict on every case by its id: on its figures, and at the longest of a series on their growth."""
+    verdicts = {
         case.id: compare(base, candidate, lambda figure, case=case: accept(case.id, figure))
         for case, (base, candidate) in pairs.items()
     }
     for case, growth in exponents(pairs, accept).items():
-        found[case] = _join_verdicts(found[case], growth)
-    return found
+        verdicts[case] = _join_verdicts(verdicts[case], growth)
+    return verdicts
 
 
 def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
@@ -41,19 +41,19 @@ def exponents(pairs: Pairs, accept: Accepted) -> dict[str, StaticVerdict]:
         if base is not None and base.state == candidate.state == "ok":
             series.setdefault(case.series, {})[case.seq] = base, candidate
             longest[case.series] = case
-    found: dict[str, StaticVerdict] = {}
+    verdicts: dict[str, StaticVerdict] = {}
     for name, lengths in series.items():
         case = longest[name].id
-        grown = [text for figure in GROWING if (text := _grown(figure, lengths))]
-        why = accept(case, "exponent") if grown else None
-        if grown and why is None:
-            found[case] = StaticVerdict(REGRESSED, f"{', '.join(grown)}; {MEANT.format('exponent')}")
-        elif grown:
-            found[case] = StaticVerdict(None, "accepted", (f"accepted: {', '.join(grown)}: {why}",))
-    return found
+        sentences = [text for figure in GROWING if (text := _growth_sentence(figure, lengths))]
+        why = accept(case, "exponent") if sentences else None
+        if sentences and why is None:
+            verdicts[case] = StaticVerdict(REGRESSED, f"{', '.join(sentences)}; {MEANT.format('exponent')}")
+        elif sentences:
+            verdicts[case] = StaticVerdict(None, "accepted", (f"accepted: {', '.join(sentences)}: {why}",))
+    return verdicts
 
 
-def _grown(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures]]) -> str | None:
+def _growth_sentence(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures]]) -> str | None:
     """`temp grows as seq^2.00, the base's as seq^1.00`, over the lengths at which both sides know it."""
     both: dict[int, tuple[float, float]] = {}
     for seq, (base, candidate) in lengths.items():
@@ -71,13 +71,13 @@ def _grown(figure: str, lengths: Mapping[int, tuple[StaticFigures, StaticFigures
     return f"{WORDS[figure]} {verb} as seq^{now:.2f}, the base's as seq^{before:.2f}"
 
 
-def _join_verdicts(own: StaticVerdict, growth: StaticVerdict) -> StaticVerdict:
-    """A case's own finding with the growth of its series."""
-    notes = (*own.notes, *growth.notes)
+def _join_verdicts(verdict: StaticVerdict, growth: StaticVerdict) -> StaticVerdict:
+    """The verdict on a case joined with that on the growth of its series."""
+    notes = (*verdict.notes, *growth.notes)
     if growth.verdict is None:
-        return own._replace(notes=notes)
-    if own.verdict == REGRESSED:
-        return StaticVerdict(REGRESSED, f"{own.reason}; {growth.reason}", notes)
-    if own.verdict in {IMPROVED, UNCHANGED}:
-        return StaticVerdict(REGRESSED, growth.reason, (*notes, own.reason))
-    return own._replace(notes=(*notes, growth.reason))  # what is wrong weighs more
+        return verdict._replace(notes=notes)
+    if verdict.verdict == REGRESSED:
+        return StaticVerdict(REGRESSED, f"{verdict.reason}; {growth.reason}", notes)
+    if verdict.verdict in {IMPROVED, UNCHANGED}:
+        return StaticVerdict(REGRESSED, growth.reason, (*notes, verdict.reason))
+    return verdict._replace(notes=(*notes, growth.reason))  # what is wrong weighs more

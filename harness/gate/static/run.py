@@ -12,10 +12,10 @@ from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
-from harness.gate.plan import GatePlan, gone, plan_of, plan_of_candidate
+from harness.gate.plan import GatePlan, plan_of, plan_of_candidate, vanished_verdicts
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
-from harness.gate.static.baseline import UPDATE, Baseline, Processor, diff, merge, path_of, read, write
+from harness.gate.static.baseline import UPDATE, Baseline, ProcessorKey, diff, merge, path_of, read, write
 from harness.gate.static.baseline_diff import compare_with_file, planned_of
 from harness.gate.static.compile_sides import compile_sides
 from harness.gate.static.diff import StaticFigures, StaticVerdict
@@ -34,15 +34,15 @@ class BaselineMachine:
     """The compilers and the processor that figures belong to."""
 
     versions: Mapping[str, str]
-    processor: Processor
+    processor: ProcessorKey
     threads: int
 
     @classmethod
     def here(cls, threads: int) -> BaselineMachine:
         facts: Mapping[str, Any] = FingerprintProbe("cpu", threads).wait()["fingerprint"]
-        found = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
-        versions = {name: version.partition("+")[0] for name, version in found.items() if version}
-        return cls(versions, Processor.of(facts["cpu"], facts["cpu_flags"]), threads)
+        reported = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
+        versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
+        return cls(versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)
 
 
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
@@ -62,17 +62,17 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
         states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(plan, states)
-    found = judge(pairs, plan.accept) if BASE in plan.sides else {}
+    verdicts = judge(pairs, plan.accept) if BASE in plan.sides else {}
     stale: list[str] = []
     if baseline is None:
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
     else:
-        candidates = {case.id: own for case, (_, own) in pairs.items()}
+        candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
         alike = baseline.planned_alike(machine.processor, threads)
-        kept = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
-        found = {case: _graver_verdict(found.get(case), finding) for case, finding in kept.items()}
+        by_file = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
+        verdicts = {case: _graver_verdict(verdicts.get(case), verdict) for case, verdict in by_file.items()}
         stale = sorted(_unregistered_cases(baseline, plan) - {*plan.vanished})
-    cases, left_out = _verdicts(plan, found)
+    cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
         base=_base_names(plan, baseline is not None, str(path)),
@@ -93,31 +93,37 @@ def update(
     progress.total = len(plan.schedule.groups)
     states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
     path = path_of(project.results, HOST, machine.versions)
-    figures = {case: own for case, (_, own) in _pairs(plan, states).items()}
-    good = {case.id: planned_of(own) for case, own in figures.items() if own.state == "ok"}
-    bad = [f"{case.id}: {own.state}: {own.reason}" for case, own in figures.items() if own.state != "ok"]
+    figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
+    planned = {
+        case.id: planned_of(candidate) for case, candidate in figures.items() if candidate.state == "ok"
+    }
+    refused = [
+        f"{case.id}: {candidate.state}: {candidate.reason}"
+        for case, candidate in figures.items()
+        if candidate.state != "ok"
+    ]
     old = read(path)
-    gone = _unregistered_cases(old, plan) if old else set[str]()
-    new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, good), gone)
+    unregistered = _unregistered_cases(old, plan) if old else set[str]()
+    new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, planned), unregistered)
     write(path, new)
-    return str(path), diff(old, new), bad
+    return str(path), diff(old, new), refused
 
 
 def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
-    """The file's cases whose implementation is no longer registered in a family that is asked for."""
+    """The file's cases whose implementation is no longer registered in a selected family."""
     families = {case.family for case in plan.opponents}
     known = plan.catalog.implementations
     return {
         case
         for case in baseline.cases
-        if plan.named(case)
+        if plan.selects(case)
         and case.split("/", 1)[0] in families
         and re.split(r"[\[@]", case, maxsplit=1)[0] not in known
     }
 
 
 def _plan(project: Project, options: GateOptions, stack: ExitStack) -> tuple[GatePlan, str]:
-    """The question, and why it has no base where it has none."""
+    """The plan, and why it has no base, where it has none."""
     try:
         return stack.enter_context(plan_of(project, options)), ""
     except NoHistory as missing:
@@ -149,25 +155,25 @@ def _static_figures(state: CaseState) -> StaticFigures:
     )
 
 
-def _graver_verdict(live: StaticVerdict | None, kept: StaticVerdict) -> StaticVerdict:
-    """Both findings on a case as one: the graver verdict, with what the other one says as notes."""
+def _graver_verdict(live: StaticVerdict | None, by_file: StaticVerdict) -> StaticVerdict:
+    """Both verdicts on a case as one: the graver, with the notes on the difference from the file."""
     if live is None or live.verdict is None:
-        return kept if live is None else live
-    told = [f"against the file: {note}" for note in kept.notes]
-    if kept.verdict is None or WEIGHT.index(kept.verdict) >= WEIGHT.index(live.verdict):
-        return live._replace(notes=(*live.notes, *told))
-    if kept.verdict == NEW:
-        return live._replace(notes=(*live.notes, *told))
-    return StaticVerdict(kept.verdict, kept.reason, (*live.notes, *told))
+        return by_file if live is None else live
+    file_notes = [f"against the file: {note}" for note in by_file.notes]
+    if by_file.verdict is None or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
+        return live._replace(notes=(*live.notes, *file_notes))
+    if by_file.verdict == NEW:
+        return live._replace(notes=(*live.notes, *file_notes))
+    return StaticVerdict(by_file.verdict, by_file.reason, (*live.notes, *file_notes))
 
 
 def _verdicts(
-    plan: GatePlan, found: Mapping[str, StaticVerdict]
+    plan: GatePlan, verdicts: Mapping[str, StaticVerdict]
 ) -> tuple[tuple[CaseVerdict, ...], dict[str, str]]:
     cases: list[CaseVerdict] = []
     left_out: dict[str, str] = {}
     for case in plan.opponents:
-        finding = found.get(case.id)
+        finding = verdicts.get(case.id)
         if finding is None or finding.verdict is None:
             left_out[case.id] = finding.reason if finding else "its group did not run"
             continue
@@ -183,7 +189,7 @@ def _verdicts(
                 line=info.line,
             )
         )
-    return (*cases, *gone(plan)), left_out
+    return (*cases, *vanished_verdicts(plan)), left_out
 
 
 def _base_names(plan: GatePlan, has_file: bool, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What all pairs of a gate share, and how they ask a side."""
+"""The context of a gate's pairs: what all of them share, and how they query a side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.sweep.settings import Settings
 
 
 class Lost(Exception):  # noqa: N818 - the pair is played again without the case
-    """A case's process has ended: what the others have read in this pair is worth nothing."""
+    """A case's process has ended, so the readings of all other cases in this pair are discarded."""
 
     def __init__(self, paired: PairedCase) -> None:
         super().__init__(paired.id)
@@ -27,7 +27,7 @@ class Lost(Exception):  # noqa: N818 - the pair is played again without the case
 
 @dataclass
 class GateContext:
-    """What all pairs of a gate share. `executor` is the one that `run` has."""
+    """The state that all pairs of a gate share. `executor` is also the one in `run`."""
 
     run: RunContext
     executor: GateExecutor
@@ -54,11 +54,11 @@ class GateContext:
     def ask(self, paired: PairedCase, state: CaseState, activity: str, verb: str, **arguments: Any) -> Any:
         """Ask one side; None when that settled the case. Lost when the side's process is gone."""
         answer = paired.context.ask(state, activity, verb, **arguments)
-        self.look(paired, state)
+        self.check_process(paired, state)
         return answer
 
-    def look(self, paired: PairedCase, state: CaseState) -> None:
-        """Raise Lost, with the case settled, when the process that was asked about it has ended."""
+    def check_process(self, paired: PairedCase, state: CaseState) -> None:
+        """Settle the case and raise Lost where the process that was asked about it has ended."""
         if self.executor.processes[state.side or ""].dead:
             whose = "the candidate" if state is paired.candidate else "the base"
             paired.settle(INVALID, f"{whose} ended its process: {state.reason}")

@@ -18,11 +18,13 @@ from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 
 @dataclass(frozen=True)
 class Margin:
-    """`slowdown` is Δ, the smallest slowdown that is promised to be caught, as a share.
+    """The thresholds of a decision.
+
+    `slowdown` is Δ, the smallest slowdown that is promised to be caught, as a share.
 
     `regressed` and `unchanged` are the error rates of the two claims, one-sided. `looks` are the
-    numbers of pairs after which is decided; looking several times is not corrected for, because
-    the margin absorbs it (measured: 0.03 % false alarms with these five looks).
+    numbers of pairs after which the effects are judged; looking several times is not corrected for,
+    because the margin absorbs it (measured: 0.03 % false alarms with these five looks).
     """
 
     slowdown: float = 0.05
@@ -53,7 +55,7 @@ class Decision:
 
 
 def pair_effect(round_log_ratios: Sequence[float]) -> float:
-    """The effect of one pair of processes. ValueError for a ratio that is no number."""
+    """The effect of one pair of processes. ValueError for a ratio that is not finite."""
     if not round_log_ratios or not all(map(math.isfinite, round_log_ratios)):
         raise ValueError("a round's ratio is missing or no number; the pair must be measured again")
     return statistics.median(round_log_ratios)
@@ -82,19 +84,19 @@ def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> 
 
 
 def decide(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Decision:
-    """Look after each number of pairs, and stop at the first verdict."""
-    found = judge(effects[: min(margin.looks)], margin, resolution)
+    """The decision at the first of the looks that reaches a verdict, else at the last one."""
+    decision = judge(effects[: min(margin.looks)], margin, resolution)
     for look in margin.looks:
         if len(effects) < look:
             break
-        found = judge(effects[:look], margin, resolution)
-        if found.verdict != NOT_ENOUGH:
+        decision = judge(effects[:look], margin, resolution)
+        if decision.verdict != NOT_ENOUGH:
             break
-    return found
+    return decision
 
 
-def confirmed(first: Decision, fresh: Decision) -> Decision:
-    """A regression is said only when fresh pairs say it too; else the fresh pairs leave it open."""
+def confirm(first: Decision, fresh: Decision) -> Decision:
+    """The decision after confirmation: regressed only where fresh pairs are regressed too, else open."""
     if first.verdict != REGRESSED:
         return first
     if fresh.verdict == REGRESSED:
@@ -102,7 +104,7 @@ def confirmed(first: Decision, fresh: Decision) -> Decision:
     return Decision(NOT_ENOUGH, fresh.effect, fresh.low, fresh.high, first.pairs + fresh.pairs)
 
 
-def exceeding(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> float:
+def p_value(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> float:
     """The one-sided p-value of "not slower than Δ/2" on these pairs; 1 with too few."""
     if len(effects) < PROCESSES:
         return 1.0

@@ -49,9 +49,9 @@ class RoundsSink(Protocol):
 
 @dataclass
 class GateLoop:
-    """`budget_s` of wall time; `effect` makes one number of a pair's rounds; pairs count from `first`.
+    """The loop over pairs. `budget_s` is wall time; `effect` makes one number of a pair's rounds.
 
-    `demoting`: a case that is the same program on both sides is only advice.
+    Pairs count from `first`. `demoting`: the time of a case with equal programs is advisory.
     """
 
     shared: GateContext
@@ -75,15 +75,15 @@ class GateLoop:
         interference = Interference(self.shared.device)
         try:
             while waiting := self._open_cases():
-                once = self._not_per_pair(waiting)
-                before, apart = clock(), self._seconds_spent(once)
+                excluded = self._activities_not_per_pair(waiting)
+                started, excluded_s = clock(), self._seconds_spent(excluded)
                 self.watcher.pair_started(
                     number, [paired.id for paired in waiting], self._seconds_left(waiting)
                 )
                 interference.look()
                 rounds = self._run_pair(number, waiting)
                 self.watcher.pair_finished(number, rounds)
-                self.took_s = max(0.0, clock() - before - (self._seconds_spent(once) - apart))
+                self.took_s = max(0.0, clock() - started - (self._seconds_spent(excluded) - excluded_s))
                 if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
                 number += 1
@@ -94,9 +94,9 @@ class GateLoop:
     def _open_cases(self) -> list[PairedCase]:
         """The open cases that fit the budget: those that have begun, and only then new ones."""
         undecided = self.sequential_test.undecided()
-        found = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
-        begun = self._affordable([paired for paired in found if paired.verified])
-        return begun or self._affordable([paired for paired in found if not paired.verified])
+        open_cases = [paired for paired in self.paired_cases if paired.living and paired.id in undecided]
+        begun = self._affordable_cases([paired for paired in open_cases if paired.verified])
+        return begun or self._affordable_cases([paired for paired in open_cases if not paired.verified])
 
     def _still_affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """The cases that can still reach a decision within the budget."""
@@ -110,13 +110,13 @@ class GateLoop:
             try:
                 rounds, later = Pair(self.shared, number, self._still_affordable).run(queue)
             except Lost:
-                self._tell_test()
+                self._update_test()
                 queue = [paired for paired in queue if paired.living]
                 continue
-            self._tell_test()
+            self._update_test()
             self.sink.append(number, rounds)
-            for found in rounds:
-                self.sequential_test.feed(found.case, self.effect(found.log_ratios))
+            for case_rounds in rounds:
+                self.sequential_test.feed(case_rounds.case, self.effect(case_rounds.log_ratios))
             collected += rounds
             if not rounds and len(later) == len(queue):
                 break
@@ -124,7 +124,7 @@ class GateLoop:
         self.shared.close_verifiers()
         return collected
 
-    def _tell_test(self) -> None:
+    def _update_test(self) -> None:
         """Tell the test which cases were decided without a time, and which are advisory."""
         for paired in self.paired_cases:
             if not paired.living:
@@ -132,7 +132,7 @@ class GateLoop:
             elif self.demoting and paired.same_program:
                 self.sequential_test.advise(paired.id)
 
-    def _affordable(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
+    def _affordable_cases(self, paired_cases: Sequence[PairedCase]) -> list[PairedCase]:
         """The cases that reach their next analysis within the budget, cheapest first; in the order given."""
         left = self.deadline - self.shared.run.clock()
         chosen: set[str] = set()
@@ -157,7 +157,7 @@ class GateLoop:
         return min(self.deadline - self.shared.run.clock(), pairs * self.took_s + rounds)
 
     @staticmethod
-    def _not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
+    def _activities_not_per_pair(paired_cases: Sequence[PairedCase]) -> tuple[str, ...]:
         """Activities to leave out when estimating the cost of a pair.
 
         Verification and sampling are per case, and the first compilation (with static figures, one

@@ -1,7 +1,7 @@
 """One pair of processes, one per side: every case is put in place on both, then has its rounds.
 
-Both processes do the same things in the same order; what differs is whose code it is, which of them
-was started first, and which has the first turn of a round.
+Both processes do the same things in the same order. They differ in their code, in which was started
+first, and in which has the first turn of a round.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Pair:
     def _release(self, process: SideProcess) -> None:
         try:
             process.ask("release", self.shared.settings.timeout_s)
-        except Ended as end:  # between its cases: it is none's fault, and there is no going on
+        except Ended as end:  # between cases: no case is at fault, and the gate cannot go on
             text = f"a process of the {process.side.name} ({process.side.says}) cannot go on: {end.reason}"
             raise SideError(text) from None
 
@@ -107,7 +107,7 @@ class Pair:
                 placed.append(paired)
                 for state in paired.sides.values():
                     compile_case(paired.context, state)
-                    self.shared.look(paired, state)
+                    self.shared.check_process(paired, state)
                 paired.resolve()
         self._compile_again(known)
         return [paired for paired in paired_cases if paired in placed]
@@ -130,15 +130,15 @@ class Pair:
                     return paired
             return None
 
-        with ThreadPoolExecutor(len(BOTH)) as both:
+        with ThreadPoolExecutor(len(BOTH)) as executor:
             try:
-                ended = list(both.map(compile_all, BOTH))
+                ended = list(executor.map(compile_all, BOTH))
             except BaseException:  # Ctrl-C need not wait for more than the case at hand
                 stopped.set()
                 raise
         for side, last in zip(BOTH, ended, strict=True):
             if last is not None:
-                self.shared.look(last, last.sides[side])
+                self.shared.check_process(last, last.sides[side])
         for paired in paired_cases:
             paired.resolve()
 
@@ -149,7 +149,7 @@ class Pair:
             paired.context.settle(state, "unsupported", str(refusal))
         except Ended as end:
             paired.context.settle(state, end.status, end.reason)
-        self.shared.look(paired, state)
+        self.shared.check_process(paired, state)
 
     def _split_by_memory(
         self, paired_cases: Sequence[PairedCase]
@@ -189,7 +189,7 @@ class Pair:
             verifier = self.shared.verifier(paired.context)
             for state in paired.sides.values():
                 verifier.check(state)
-                self.shared.look(paired, state)
+                self.shared.check_process(paired, state)
             paired.verified = True
             paired.resolve()
             if paired.living:
@@ -223,7 +223,8 @@ class Pair:
             state.method = answer["method"] if answer else state.method
         paired.resolve()
         if paired.living and paired.candidate.method != paired.base.method:
-            mine, theirs = paired.candidate.method, paired.base.method
+            candidate_clock, base_clock = paired.candidate.method, paired.base.method
             paired.settle(
-                INVALID, f"timed by {mine}, the base by {theirs}: different clocks are not compared"
+                INVALID,
+                f"timed by {candidate_clock}, the base by {base_clock}: different clocks are not compared",
             )

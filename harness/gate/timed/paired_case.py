@@ -18,12 +18,12 @@ COMPILING = {"jax"}  # frameworks whose every call is one compiled program
 READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 NO_TIME = "the {} read a time that is not positive; leave the clock alone"
-ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (reading up to so many seconds, rounds of a pair)
+ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest reading in seconds, rounds of a pair)
 
 
 @dataclass
 class PairedCase:
-    """`verdict` stays None as long as the case may be timed; then it has its reason.
+    """A case on both sides. `verdict` is None as long as the case may be timed, else `reason` says why not.
 
     `inner` calls make a reading, the same number on both sides. `verified` and `verified_again` say
     whether its contract was checked before sampling, and after it.
@@ -55,13 +55,17 @@ class PairedCase:
 
     @property
     def same_program(self) -> bool:
-        """Whether one compiled program is all that either side runs.
+        """Whether both sides run the same compiled program and nothing else.
 
-        What a trace of eager calls records is not all: Python between them takes time, too.
+        An equal trace of eager calls is not enough: the Python between them takes time, too.
         """
-        mine, theirs = self.candidate, self.base
-        compiled = {mine.info.framework, theirs.info.framework} <= COMPILING
-        return compiled and mine.static.program is not None and mine.static.program == theirs.static.program
+        candidate, base = self.candidate, self.base
+        compiled = {candidate.info.framework, base.info.framework} <= COMPILING
+        return (
+            compiled
+            and candidate.static.program is not None
+            and candidate.static.program == base.static.program
+        )
 
     @property
     def reading_s(self) -> float:
@@ -74,12 +78,12 @@ class PairedCase:
 
     @property
     def cost_s(self) -> float:
-        """What its rounds of one pair take, by what a call has taken."""
+        """Estimated seconds of the case's rounds in one pair, from the seconds of its calls."""
         calls = sum(state.call_s for state in self.sides.values()) * self.inner
         return calls * READINGS * (self.rounds + 1)
 
     def set_inner(self) -> None:
-        """Calls per reading, from how long the first ones took; a side on which they took nothing lies."""
+        """Set the calls per reading from the first calls' time; a time that is not positive is invalid."""
         for side, state in self.sides.items():
             if not 0 < state.call_s < math.inf:
                 self.settle(INVALID, NO_TIME.format(side))
@@ -95,32 +99,31 @@ class PairedCase:
             state.end()
 
     def resolve(self) -> None:
-        """Decide it where a side cannot be timed. A base that cannot is no fault of the candidate's."""
-        mine, theirs = self.candidate, self.base
-        if mine.status == "ok":  # an expected failure that passed
-            self.settle(INCORRECT, mine.reason or "")
-        elif mine.status is not None:
-            self.settle(*_verdict_on_failure(mine, theirs))
-        elif theirs.status is not None:
-            why = theirs.reason or "its contract passed, against what it says of itself"
-            self.settle(NEW, f"the base's is {theirs.status} ({why}): nothing to compare with")
+        """Settle the case where a side cannot be timed. The candidate is not blamed for a base that fails."""
+        candidate, base = self.candidate, self.base
+        if candidate.status == "ok":  # an expected failure that passed
+            self.settle(INCORRECT, candidate.reason or "")
+        elif candidate.status is not None:
+            self.settle(*_verdict_on_failure(candidate, base))
+        elif base.status is not None:
+            why = base.reason or "its contract passed, against what it says of itself"
+            self.settle(NEW, f"the base's is {base.status} ({why}): nothing to compare with")
 
 
-def _verdict_on_failure(mine: CaseState, theirs: CaseState) -> tuple[str, str]:
+def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str]:
     """The verdict on a case that the candidate cannot have timed, with its reason."""
-    reason = mine.reason or ""
-    if mine.status == "incorrect" and not mine.expected:
+    reason = candidate.reason or ""
+    if candidate.status == "incorrect" and not candidate.expected:
         return INCORRECT, reason
-    if mine.status == "skipped":
+    if candidate.status == "skipped":
         return NOT_ENOUGH, reason
-    if mine.status not in {"incorrect", "unsupported", "oom"}:
-        return INVALID, f"the candidate's is {mine.status}: {reason}"
-    another = (
-        mine.case.implementation != theirs.case.implementation
-    )  # compared with another implementation: an unsupported case is no regression
-    if another or theirs.status is not None:
+    if candidate.status not in {"incorrect", "unsupported", "oom"}:
+        return INVALID, f"the candidate's is {candidate.status}: {reason}"
+    # Beside another implementation, a case that the candidate cannot run is no regression.
+    another = candidate.case.implementation != base.case.implementation
+    if another or base.status is not None:
         return LEFT_OUT, reason
-    if mine.status == "oom":
+    if candidate.status == "oom":
         return REGRESSED, f"the base fits, the candidate does not: {reason}"
-    did = "runs it, the candidate refuses" if mine.status == "unsupported" else "is correct"
+    did = "runs it, the candidate refuses" if candidate.status == "unsupported" else "is correct"
     return VANISHED, f"the base {did}: {reason}"

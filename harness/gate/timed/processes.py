@@ -67,7 +67,7 @@ class HeldCase:
     def close(self) -> None:
         """Let go of the case; the process stays, for it holds others."""
         if not self.process.dead:
-            with suppress(Ended):  # then the next question finds it dead
+            with suppress(Ended):  # then the next request finds it dead
                 self.process.ask("drop", self.seconds, case=self.key)
 
 

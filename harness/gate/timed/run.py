@@ -25,7 +25,14 @@ from harness.gate.timed.decision import Margin, pair_effect
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
-from harness.gate.timed.verdicts import RoundsWriter, TimedResult, evidence_of, isolated, left_out, verdicts
+from harness.gate.timed.verdicts import (
+    RoundsWriter,
+    TimedResult,
+    evidence_of,
+    left_out_reasons,
+    note_isolated,
+    verdicts,
+)
 from harness.run.machine.lock import device_lock
 from harness.store.runs import new_run_id
 from harness.sweep.project import Project
@@ -37,7 +44,7 @@ FIRST_LOOK = 4
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:
-    """After which numbers of pairs is decided: 4, 6, 8 … and the last."""
+    """The numbers of pairs after which a case is judged: 4, 6, 8 … and the last."""
     return tuple(dict.fromkeys([*range(FIRST_LOOK, max_pairs + 1, 2), max_pairs]))
 
 
@@ -48,17 +55,17 @@ def run_timed(
     with ExitStack() as stack:
         plan = stack.enter_context(plan_of(project, options))
         refuse_below(project.results, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
-        request = request_of(plan, options, states(plan))
+        request = request_of(plan, options, source_states(plan))
         for device in sorted({case.device for case in plan.opponents}):
             stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
         folder = newest(project.results, request) if options.resume else _new(project.results, request)
         progress.kept = folder.path
-        kept = RoundsWriter(folder, folder.pairs())
+        writer = RoundsWriter(folder, folder.pairs())
         with_counterpart = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
         started = progress.clock()
         empty = TimedResult((), SequentialTest({}))
         try:
-            result = _loop(plan, options, with_counterpart, kept, progress) if with_counterpart else empty
+            result = _loop(plan, options, with_counterpart, writer, progress) if with_counterpart else empty
         except SeqsweepError:
             folder.discard_empty()
             raise
@@ -66,16 +73,16 @@ def run_timed(
         outcome = GateOutcome(
             kind=TIME,
             base=plan.base,
-            cases=verdicts(plan, result, kept, options),
-            left_out={**plan.left_out, **left_out(paired_cases)},
+            cases=verdicts(plan, result, writer, options),
+            left_out={**plan.left_out, **left_out_reasons(paired_cases)},
             notes=(*plan.notes, *result.disturbances),
             slowdown=plan.deltas,
             self_check=options.self_check,
             inconclusive=options.inconclusive,
             wall_s=progress.clock() - started,
         )
-        outcome = replace(outcome, cases=isolated(outcome.cases, list(plan.opponents)))
-        evidence = {paired.id: evidence_of(paired, sequential_test, kept, plan) for paired in paired_cases}
+        outcome = replace(outcome, cases=note_isolated(outcome.cases, list(plan.opponents)))
+        evidence = {paired.id: evidence_of(paired, sequential_test, writer, plan) for paired in paired_cases}
         folder.write_header({**folder.header, "outcome": outcome.to_json(), "evidence": evidence})
         return outcome, folder
 
@@ -84,22 +91,24 @@ def _loop(
     plan: GatePlan,
     options: GateOptions,
     with_counterpart: Mapping[Any, Any],
-    kept: RoundsWriter,
+    writer: RoundsWriter,
     progress: GateProgress,
 ) -> TimedResult:
     steps = looks(options.max_pairs)
     with set_up(plan.schedule, with_counterpart, plan.sides, progress) as (shared, paired_cases):
-        margins = {d.id: Margin(plan.delta(d.candidate.case), looks=steps) for d in paired_cases}
+        margins = {
+            paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases
+        }
         sequential_test = SequentialTest(margins)
-        for line in kept.lines:
+        for line in writer.lines:
             sequential_test.feed(line["case"], line["effect"])
-        first = 1 + max((line["pair"] for line in kept.lines), default=0)
+        first = 1 + max((line["pair"] for line in writer.lines), default=0)
         loop = GateLoop(
             shared,
             paired_cases,
             sequential_test,
             progress,
-            kept,
+            writer,
             options.budget_s,
             pair_effect,
             first,
@@ -109,15 +118,15 @@ def _loop(
         return TimedResult(tuple(paired_cases), sequential_test, tuple(loop.disturbances))
 
 
-def states(plan: GatePlan) -> dict[str, str]:
-    """What stands in each repository that holds an implementation: it may import or read its neighbours."""
+def source_states(plan: GatePlan) -> dict[str, str]:
+    """A hash of each repository that holds an implementation, which may import or read its neighbours."""
     names = {case.implementation for case in plan.opponents}
     folders = {Path(plan.catalog.implementation(name).file).parent for name in names}
     return {str(repo): state(repo) for repo in {toplevel(folder) for folder in folders} if repo}
 
 
 def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -> str:
-    """Equal for gates whose pairs may be put together: the same cases of the same code, the same margins."""
+    """A hash, equal for gates whose pairs may be pooled: equal cases of equal code, with equal margins."""
     sides = {
         name: {
             "says": side.says,
@@ -126,7 +135,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
         }
         for name, side in plan.sides.items()
     }
-    what = {
+    parts = {
         "sides": sides,
         "cases": sorted(case.id for case in plan.opponents),
         "deltas": dict(plan.deltas),
@@ -134,7 +143,8 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
         "trees": dict(trees),
         "settings": [asdict(suite.settings) for suite in plan.schedule.suites],
     }
-    return f"sha256:{hashlib.sha256(msgspec.json.encode(what, order='deterministic')).hexdigest()}"
+    text = msgspec.json.encode(parts, order="deterministic")
+    return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
 def _new(results: Path, request: str) -> GateFolder:

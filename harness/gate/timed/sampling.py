@@ -22,7 +22,7 @@ WARM_SECONDS = 0.01  # of a reading; what takes longer is warm after one batch
 
 @dataclass(frozen=True)
 class Rounds:
-    """What one pair says of a case: the logarithm of candidate over base, per round.
+    """What one pair measured of a case: the logarithm of candidate over base, per round.
 
     `levels_s` are the medians over rounds of both sides' values in seconds per call, candidate
     first; `tail` is the logarithm of the ratio of the 90th percentiles over all readings.
@@ -63,19 +63,23 @@ class PairSampler:
             if paired.living and not paired.verified_again:
                 self._verify_again(paired)
         timed = [paired for paired in paired_cases if paired.living]
-        found = [_summarise(d.id, readings[d.id, CANDIDATE], readings[d.id, BASE]) for d in timed]
-        for paired, rounds in zip(timed, found, strict=True):
+        all_rounds = [
+            _summarise(paired.id, readings[paired.id, CANDIDATE], readings[paired.id, BASE])
+            for paired in timed
+        ]
+        for paired, rounds in zip(timed, all_rounds, strict=True):
             paired.candidate.call_s, paired.base.call_s = rounds.levels_s
-        return found
+        return all_rounds
 
     def _warm_up(self, paired: PairedCase) -> None:
-        best = dict.fromkeys(BOTH, math.inf)
+        """Sample a case on both sides until its smallest reading no longer falls."""
+        smallest = dict.fromkeys(BOTH, math.inf)
         for _ in range(WARM_BATCHES):
             latest = {side: min(self._turn(paired, side, warm=True), default=0.0) for side in BOTH}
-            settled = all(latest[side] >= SETTLED * best[side] for side in BOTH)
+            settled = all(latest[side] >= SETTLED * smallest[side] for side in BOTH)
             if not paired.living or settled or paired.reading_s > WARM_SECONDS:
                 break
-            best = {side: min(best[side], latest[side]) for side in BOTH}
+            smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
         for side in BOTH:  # the first wake-up is slower; leave it out of the clock check
             self.read.pop((paired.id, side), None)
             self.hidden.pop((paired.id, side), None)
@@ -114,17 +118,17 @@ class PairSampler:
         verifier = self.shared.verifier(paired.context)
         for state in paired.sides.values():
             verifier.recheck(state)
-            self.shared.look(paired, state)
+            self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()
 
 
 def _summarise(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
-    mine, theirs = [min(turn) for turn in candidate], [min(turn) for turn in base]
+    candidate_s, base_s = [min(turn) for turn in candidate], [min(turn) for turn in base]
     return Rounds(
         case=case,
-        log_ratios=tuple(math.log(c / b) for c, b in zip(mine, theirs, strict=True)),
-        levels_s=(statistics.median(mine), statistics.median(theirs)),
+        log_ratios=tuple(math.log(c / b) for c, b in zip(candidate_s, base_s, strict=True)),
+        levels_s=(statistics.median(candidate_s), statistics.median(base_s)),
         tail=math.log(_p90(candidate) / _p90(base)),
     )
 

@@ -1,8 +1,8 @@
 """The group-sequential test over all cases of a gate: interim analyses, confirmation, Holm's procedure.
 
-A case is analysed after each number of pairs that its margin names. *Regressed* is said twice or
-not at all: the first time it only asks for fresh pairs, and on those it must hold again, and must
-survive Holm's procedure over all cases of the gate.
+A case is analysed after each number of pairs that its margin names. *Regressed* takes two steps: the
+first only raises a suspicion and calls for fresh pairs; on those it must hold again, and must survive
+Holm's procedure over all cases of the gate.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.gate.outcome import NOT_ENOUGH, REGRESSED
-from harness.gate.timed.decision import Decision, Margin, confirmed, exceeding, holm, judge
+from harness.gate.timed.decision import Decision, Margin, confirm, holm, judge, p_value
 
 HOLM_LEVEL = 0.05
 
 
 @dataclass
 class TestState:
-    """A case's pairs: the first ones, and those of the confirmation once it is asked for."""
+    """A case's pairs: the first ones, and the fresh ones of the confirmation once there is a suspicion."""
 
     margin: Margin
     first: list[float] = field(default_factory=list[float])
@@ -30,12 +30,12 @@ class TestState:
 
     @property
     def effects(self) -> list[float]:
-        """The effects that the next interim analysis is of."""
+        """The effects for the next interim analysis."""
         return self.first if self.fresh is None else self.fresh
 
     @property
     def latest(self) -> Decision:
-        """The verdict; before it is reached, what its pairs say so far, which is not enough."""
+        """The verdict; before it is reached, the effect so far, as not enough evidence."""
         return self.verdict or replace(judge(self.effects, self.margin), verdict=NOT_ENOUGH)
 
 
@@ -67,7 +67,7 @@ class SequentialTest:
         self.cases.pop(case, None)
 
     def feed(self, case: str, effect: float) -> None:
-        """One more pair of a case; ValueError for an effect that is no number."""
+        """Add one pair of a case. ValueError for an effect that is not finite."""
         if not math.isfinite(effect):
             raise ValueError(f"{case}: a pair's effect is no number; the pair must be measured again")
         state = self.cases.get(case)
@@ -75,35 +75,35 @@ class SequentialTest:
             return
         state.effects.append(effect)
         if len(state.effects) in state.margin.looks:
-            self._look(case, state)
+            self._analyse(case, state)
 
-    def _look(self, case: str, state: TestState) -> None:
-        found = judge(state.effects, state.margin)
-        last = found.pairs >= max(state.margin.looks)
+    def _analyse(self, case: str, state: TestState) -> None:
+        decision = judge(state.effects, state.margin)
+        last = decision.pairs >= max(state.margin.looks)
         if state.fresh is not None and state.suspicion is not None:
-            self._confirm(case, state, found, last=last)
-        elif found.verdict == REGRESSED and case not in self.advisory:
-            state.suspicion, state.fresh = found, []
-        elif found.verdict != NOT_ENOUGH or last or case in self.advisory:
-            state.verdict = found
+            self._confirm(case, state, decision, last=last)
+        elif decision.verdict == REGRESSED and case not in self.advisory:
+            state.suspicion, state.fresh = decision, []
+        elif decision.verdict != NOT_ENOUGH or last or case in self.advisory:
+            state.verdict = decision
 
-    def _confirm(self, case: str, state: TestState, found: Decision, *, last: bool) -> None:
+    def _confirm(self, case: str, state: TestState, decision: Decision, *, last: bool) -> None:
         suspicion = state.suspicion
-        if suspicion is None or (found.verdict == NOT_ENOUGH and not last):
+        if suspicion is None or (decision.verdict == NOT_ENOUGH and not last):
             return
-        if found.verdict == REGRESSED and not self._survives(case):
+        if decision.verdict == REGRESSED and not self._survives(case):
             if not last:
                 return
             state.unconfirmed = f"does not survive Holm's procedure over {len(self.cases)} cases"
-            found = Decision(NOT_ENOUGH, found.effect, found.low, found.high, found.pairs)
-        elif found.verdict != REGRESSED:
+            decision = Decision(NOT_ENOUGH, decision.effect, decision.low, decision.high, decision.pairs)
+        elif decision.verdict != REGRESSED:
             state.unconfirmed = f"{suspicion.pairs} pairs said regressed, fresh ones do not"
-        state.verdict = confirmed(suspicion, found)
+        state.verdict = confirm(suspicion, decision)
 
     def _survives(self, case: str) -> bool:
         """Whether Holm's procedure over the whole gate rejects "not slower than Δ/2" for a case."""
         p_values = {
-            name: exceeding(state.effects, state.margin)
+            name: p_value(state.effects, state.margin)
             if state.verdict is None or state.verdict.verdict == REGRESSED
             else 1.0
             for name, state in self.cases.items()

@@ -21,7 +21,7 @@ from harness.sweep.schedule import Group, Schedule
 
 PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
 
-Opponents = Mapping[Case, Case | None]  # the base's case of every candidate's; None: it has none
+Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; None: the base has none
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def set_up(
 
 
 def _ranks(cases: Sequence[Case]) -> dict[str, int]:
-    """A case's place among the lengths of its series: what a budget is too small for is the longest."""
+    """A case's place among the lengths of its series, so that a budget too small leaves out the longest."""
     series: dict[str, list[Case]] = {}
     for case in cases:
         series.setdefault(case.series, []).append(case)

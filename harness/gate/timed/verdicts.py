@@ -11,14 +11,14 @@ from typing import Any
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import GateOptions
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, CaseVerdict
-from harness.gate.plan import GatePlan, gone
+from harness.gate.plan import GatePlan, vanished_verdicts
 from harness.gate.store import GateFolder
 from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest, TestState
 
-TAIL = 0.22  # log 1.25: a 90th percentile so much larger is told, and decides nothing
+TAIL = 0.22  # log 1.25: a 90th percentile this much larger is noted, and decides nothing
 SAME = "same program on both sides, so a difference in time is the machine's"
 MEANT = "slower, which is accepted"
 
@@ -47,31 +47,31 @@ class RoundsWriter:
 
 
 def verdicts(
-    plan: GatePlan, result: TimedResult, kept: RoundsWriter, options: GateOptions
+    plan: GatePlan, result: TimedResult, writer: RoundsWriter, options: GateOptions
 ) -> tuple[CaseVerdict, ...]:
     by_id = {paired.id: paired for paired in result.paired_cases}
-    found: list[CaseVerdict] = []
+    case_verdicts: list[CaseVerdict] = []
     for case in plan.opponents:
         info = plan.catalog.implementation(case.implementation)
         place: dict[str, Any] = {"file": info.file, "line": info.line}
         if case.id in plan.new:
-            found.append(CaseVerdict(case.id, NEW, plan.new[case.id], **place))
+            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], **place))
             continue
         paired = by_id[case.id]
         if paired.verdict == LEFT_OUT:
             continue
         if paired.verdict is not None:
-            found.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
+            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
             continue
-        said = _timed_verdict(paired, result.sequential_test.cases[case.id], plan, options)
-        tail = _tail_note(kept.of(case.id)) if said.verdict != REGRESSED else []
-        found.append(replace(said, notes=(*said.notes, *tail), **place))
-    return (*found, *gone(plan))
+        verdict = _timed_verdict(paired, result.sequential_test.cases[case.id], plan, options)
+        tail = _tail_note(writer.of(case.id)) if verdict.verdict != REGRESSED else []
+        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail), **place))
+    return (*case_verdicts, *vanished_verdicts(plan))
 
 
 def _timed_verdict(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOptions) -> CaseVerdict:
-    said = state.latest
-    verdict, reason = said.verdict, explain(state, options)
+    decision = state.latest
+    verdict, reason = decision.verdict, explain(state, options)
     notes: list[str] = []
     if paired.same_program and plan.demoting:
         if verdict in {REGRESSED, IMPROVED}:
@@ -81,12 +81,19 @@ def _timed_verdict(paired: PairedCase, state: TestState, plan: GatePlan, options
         notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
         verdict, reason = UNCHANGED, MEANT
     return CaseVerdict(
-        paired.id, verdict, reason, said.effect, said.low, said.high, said.pairs, notes=tuple(notes)
+        paired.id,
+        verdict,
+        reason,
+        decision.effect,
+        decision.low,
+        decision.high,
+        decision.pairs,
+        notes=tuple(notes),
     )
 
 
 def _tail_note(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the smallest readings hide: calls that are slow only now and then."""
+    """A note on calls that are slow only now and then, which the smallest readings hide."""
     tail = statistics.median(line["tail"] for line in lines) if lines else 0.0
     if tail <= TAIL:
         return []
@@ -94,17 +101,17 @@ def _tail_note(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def explain(state: TestState, options: GateOptions) -> str:
-    """Why a case has the verdict that its pairs give it."""
-    said, delta = state.latest, state.margin.slowdown
+    """The reason of the verdict that a case's pairs give it."""
+    decision, delta = state.latest, state.margin.slowdown
     half = f"{50 * delta:g} %"
-    if said.verdict == REGRESSED:
-        if state.suspicion is None or state.fresh is None:  # advisory: nobody asked for fresh pairs
-            return f"more than {half} slower on {said.pairs} pairs"
+    if decision.verdict == REGRESSED:
+        if state.suspicion is None or state.fresh is None:  # advisory: no fresh pairs are taken
+            return f"more than {half} slower on {decision.pairs} pairs"
         before = state.suspicion.pairs
-        return f"more than {half} slower on {before} pairs, and again on {said.pairs} fresh ones"
-    if said.verdict == IMPROVED:
-        return f"more than {half} faster on {said.pairs} pairs"
-    if said.verdict == UNCHANGED:
+        return f"more than {half} slower on {before} pairs, and again on {decision.pairs} fresh ones"
+    if decision.verdict == IMPROVED:
+        return f"more than {half} faster on {decision.pairs} pairs"
+    if decision.verdict == UNCHANGED:
         return f"a slowdown of {100 * delta:g} % is excluded"
     if state.unconfirmed:
         return f"not confirmed: {state.unconfirmed}"
@@ -118,8 +125,8 @@ def explain(state: TestState, options: GateOptions) -> str:
     return f"{count} pairs leave it open: raise --max-pairs, or measure on a quieter machine"
 
 
-def isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:
-    """A lone regressed length between two unchanged neighbours stays regressed, and is called so."""
+def note_isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:
+    """The verdicts, with a note on each regressed length between two that are not slower."""
     verdicts = {case.case: case for case in cases}
     series: dict[str, list[Any]] = {}
     for case in sorted(order, key=lambda case: case.seq):
@@ -127,24 +134,24 @@ def isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVe
             series.setdefault(case.series, []).append(case)
     lone: set[str] = set()
     for lengths in series.values():
-        for before, own, after in zip(lengths, lengths[1:], lengths[2:], strict=False):
-            near = {verdicts[before.id].verdict, verdicts[after.id].verdict}
-            if verdicts[own.id].verdict == REGRESSED and near <= {UNCHANGED, IMPROVED}:
-                lone.add(own.id)
+        for shorter, middle, longer in zip(lengths, lengths[1:], lengths[2:], strict=False):
+            near = {verdicts[shorter.id].verdict, verdicts[longer.id].verdict}
+            if verdicts[middle.id].verdict == REGRESSED and near <= {UNCHANGED, IMPROVED}:
+                lone.add(middle.id)
     note = "isolated: the lengths beside it are unchanged"
     return tuple(replace(case, notes=(*case.notes, note)) if case.case in lone else case for case in cases)
 
 
-def left_out(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
+def left_out_reasons(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
     return {paired.id: paired.reason for paired in paired_cases if paired.verdict == LEFT_OUT}
 
 
 def evidence_of(
-    paired: PairedCase, sequential_test: SequentialTest, kept: RoundsWriter, plan: GatePlan
+    paired: PairedCase, sequential_test: SequentialTest, writer: RoundsWriter, plan: GatePlan
 ) -> dict[str, Any]:
     """What --explain shows of a case beside its verdict."""
     state = sequential_test.cases.get(paired.id)
-    lines = kept.of(paired.id)
+    lines = writer.of(paired.id)
     return {
         "series": paired.candidate.case.series,
         "seq": paired.candidate.case.seq,
@@ -163,9 +170,9 @@ def _static_sentence(paired: PairedCase, name: str) -> str:
 
     static = paired.sides[name].static
     known = {figure: getattr(static, figure) for figure in EXACT_FIGURES}
-    said = (
+    figures = (
         f"{WORDS[figure]} {format_big(value) if figure == 'flops' else format_bytes(value)}"
         for figure, value in known.items()
         if value is not None
     )
-    return ", ".join(said) or "no figures"
+    return ", ".join(figures) or "no figures"

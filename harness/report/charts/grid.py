@@ -53,8 +53,8 @@ class CaseGrid:
     @classmethod
     def of(cls, suite: SuiteRecords) -> "CaseGrid":
         cells = [
-            GridCell(label_of(own[0]), panel_of(own[0]), own[0].seq, own)
-            for own in by_case(suite.records).values()
+            GridCell(label_of(records[0]), panel_of(records[0]), records[0].seq, records)
+            for records in by_case(suite.records).values()
         ]
         labels = list(dict.fromkeys([*suite.implementations, *(cell.label for cell in cells)]))
         panels = list(dict.fromkeys(cell.panel for cell in cells))
@@ -77,8 +77,8 @@ class CaseGrid:
     def titles(self) -> dict[str, str]:
         """Panel → what sets it apart from the others; empty for the only panel."""
         words = {panel: _words(panel) for panel in self.panels}
-        common = set.intersection(*(set(own) for own in words.values()))
-        return {panel: " · ".join(w for w in own if w not in common) for panel, own in words.items()}
+        common = set.intersection(*(set(parts) for parts in words.values()))
+        return {panel: " · ".join(w for w in parts if w not in common) for panel, parts in words.items()}
 
 
 def _words(panel: str) -> list[str]:

@@ -19,7 +19,7 @@ from harness.report.charts.model import (
     Point,
     Series,
 )
-from harness.report.charts.notes import Remark, gathered, record_notes, shortened
+from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
 from harness.report.memory_limit import limit_of
 
 
@@ -52,7 +52,9 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         keys=keys_of(panels, *hollow, *light, *([LIMIT] if limit else [])),
         notes=(
             *([f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []),
-            *gathered(grid, (r for t in shown_targets for r in _unavailable(grid, t, len(shown_targets)))),
+            *gather_remarks(
+                grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
+            ),
             *record_notes(grid),
         ),
     )
@@ -76,29 +78,29 @@ def _series(cells: list[GridCell], label: str, target: str) -> list[Series]:
 
 
 def _marks(cells: list[GridCell], target: str) -> list[Mark]:
-    """What failed here; on another target, what the compiler says would not fit there."""
-    found: list[Mark] = failure_marks(cells) if target == HOST else []
+    """Marks of the cases that failed here; on another target, of those that do not fit by its compiler."""
+    marks: list[Mark] = failure_marks(cells) if target == HOST else []
     for cell in cells:
         static = static_of(cell.records, target)
         if static is not None and static.fits is False and target != HOST:
-            found.append(Mark(cell.label, cell.seq, DOES_NOT_FIT))
+            marks.append(Mark(cell.label, cell.seq, DOES_NOT_FIT))
         elif (static is None or static.temp_bytes is None) and not (cell.failed and target == HOST):
-            found.append(Mark(cell.label, cell.seq, NO_FIGURE))
-    return found
+            marks.append(Mark(cell.label, cell.seq, NO_FIGURE))
+    return marks
 
 
-def _unavailable(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:
+def _missing_remarks(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:
     """Why a figure is missing. A case that never got as far as compiling says so by its status."""
     missing = f"no {TEMP_BYTES.label}{f' for {target}' if shown_targets > 1 else ''}"
-    found: list[Remark] = []
+    remarks: list[Remark] = []
     for cell in grid.cells:
         static = static_of(cell.records, target)
-        said: list[str] = []
+        sentences: list[str] = []
         if static is None and not cell.failed:
-            said.append(f"{missing}: not compiled")
+            sentences.append(f"{missing}: not compiled")
         if static is not None and static.temp_bytes is None:
-            said.append(f"{missing}: {shortened(static.unavailable['temp_bytes'])}")
+            sentences.append(f"{missing}: {shorten(static.unavailable['temp_bytes'])}")
         if target == HOST and cell.timed and cell.record.memory.high_water_bytes is None:
-            said.append(f"no {HIGH_WATER_BYTES.label} was measured")
-        found += [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in said]
-    return found
+            sentences.append(f"no {HIGH_WATER_BYTES.label} was measured")
+        remarks += [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in sentences]
+    return remarks

@@ -70,8 +70,8 @@ class Panel:
         """Everything that the vertical axis must reach."""
         points = [point for series in self.series for point in series.points]
         reach = [(point.value, point.low, point.high) for point in points]
-        found = [number for numbers in reach for number in numbers if number is not None]
-        return found + ([self.limit] if self.limit is not None else [])
+        known = [number for numbers in reach for number in numbers if number is not None]
+        return known + ([self.limit] if self.limit is not None else [])
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Chart:
-    """`scale` is `time`, `ratio` or `bytes`; `empty` is said in a panel without any point."""
+    """`scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point."""
 
     title: str
     scale: str
@@ -102,16 +102,16 @@ class Chart:
 
 def stretches(points: Iterable[Point], lengths: tuple[int, ...]) -> list[list[Point]]:
     """Points split where a length of the grid has none, so that no line bridges a failed case."""
-    found: list[list[Point]] = []
+    runs: list[list[Point]] = []
     last = -2
     for point in points:
         at = lengths.index(point.seq)
         if at == last + 1:
-            found[-1].append(point)
+            runs[-1].append(point)
         else:
-            found.append([point])
+            runs.append([point])
         last = at
-    return found
+    return runs
 
 
 def display_label(label: str) -> str:

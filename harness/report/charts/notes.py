@@ -27,41 +27,41 @@ class Remark:
     detail: str = ""
 
 
-def gathered(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
+def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     """One line per sentence: `dense at 64Ki (264 GiB planned), 128Ki; gather at 128Ki [bwd]: …`.
 
     Panels and lengths are left out where a sentence holds in all that the implementation has.
     """
-    found: dict[str, dict[str, list[Remark]]] = {}
+    by_sentence: dict[str, dict[str, list[Remark]]] = {}
     for remark in remarks:
-        found.setdefault(remark.sentence, {}).setdefault(remark.label, []).append(remark)
+        by_sentence.setdefault(remark.sentence, {}).setdefault(remark.label, []).append(remark)
     lines: list[str] = []
-    for sentence, own in found.items():
+    for sentence, by_label in by_sentence.items():
         by_place: dict[str, list[str]] = {}
-        for label, said in own.items():
-            by_place.setdefault(_place(grid, label, said), []).append(display_label(label))
+        for label, label_remarks in by_label.items():
+            by_place.setdefault(_place(grid, label, label_remarks), []).append(display_label(label))
         subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines
 
 
-def _place(grid: CaseGrid, label: str, said: Iterable[Remark]) -> str:
+def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
     """` at 4Ki, 16Ki (264 GiB planned) [bwd]`, or less."""
     whole = {(cell.panel, cell.seq) for cell in grid.cells if cell.label == label}
-    told = {
+    details_at = {
         (panel, seq): remark.detail
-        for remark in said
+        for remark in remarks
         for panel, seq in whole
         if panel == remark.panel and remark.seq in {None, seq}
     }
-    panels = {panel for panel, _ in told}
+    panels = {panel for panel, _ in details_at}
     partial = panels != {panel for panel, _ in whole}
     titles = "; ".join(title for panel, title in grid.titles().items() if panel in panels)
     where = f" [{titles}]" if partial else ""
-    if set(told) == {cell for cell in whole if cell[0] in panels} and not any(told.values()):
+    if set(details_at) == {cell for cell in whole if cell[0] in panels} and not any(details_at.values()):
         return where
     at: dict[int, set[str]] = {}
-    for (_, seq), detail in told.items():
+    for (_, seq), detail in details_at.items():
         at.setdefault(seq, set()).update(filter(None, [detail]))
     return " at " + ", ".join(map(_length, sorted(at.items()))) + where
 
@@ -71,7 +71,7 @@ def _length(at: tuple[int, set[str]]) -> str:
     return format_count(seq) + (f" ({', '.join(sorted(details))})" if details else "")
 
 
-def shortened(reason: str) -> str:
+def shorten(reason: str) -> str:
     return textwrap.shorten(reason, REASON_WIDTH, placeholder=" …")
 
 
@@ -79,18 +79,18 @@ def record_notes(grid: CaseGrid) -> list[str]:
     """Semantics, expected failures, what failed and why, warnings: the same in every chart."""
     return [
         *([] if grid.suite.baseline in {cell.label for cell in grid.cells} else semantics_notes(grid)),
-        *gathered(grid, _comparability(grid)),
-        *gathered(grid, _expectations(grid)),
+        *gather_remarks(grid, _comparability(grid)),
+        *gather_remarks(grid, _expectations(grid)),
         *failure_notes(grid),
-        *gathered(
-            grid, (Remark(shortened(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
+        *gather_remarks(
+            grid, (Remark(shorten(warning), c.label, c.panel, c.seq) for c, warning in _warnings(grid))
         ),
     ]
 
 
 def failure_notes(grid: CaseGrid) -> list[str]:
     """What failed and why."""
-    return gathered(grid, _failures(grid))
+    return gather_remarks(grid, _failures(grid))
 
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
@@ -128,7 +128,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     reasons: dict[tuple[str, str], str] = {}
     for cell in grid.cells:
         if cell.failed:
-            reason = reasons.setdefault((cell.label, cell.status), shortened(cell.failed.reason or ""))
+            reason = reasons.setdefault((cell.label, cell.status), shorten(cell.failed.reason or ""))
             planned = planned_texts(cell) if cell.status == "oom" else ()
             yield Remark(
                 f"{cell.status}: {reason}", cell.label, cell.panel, cell.seq, planned[0] if planned else ""
@@ -147,14 +147,14 @@ def _warnings(grid: CaseGrid) -> list[tuple[GridCell, str]]:
 
 
 def interval_notes(estimates: Iterable[Estimate]) -> list[str]:
-    """What the intervals are over, and how many values have none."""
+    """Sentences on what the intervals are over, and how many values have none."""
     valued = [estimate for estimate in estimates if estimate.value is not None]
     with_interval = [e for e in valued if e.low is not None and e.high is not None]
     over = dict.fromkeys(_OVER[e.unit] for e in with_interval if e.unit in _OVER)
-    said = [f"bands and bars: 95 % intervals {' or '.join(over)}"] if over else []
+    notes = [f"bands and bars: 95 % intervals {' or '.join(over)}"] if over else []
     without: dict[str, int] = {}
     for estimate in valued:
         if estimate.low is None or estimate.high is None:
             why = estimate.reason or "too few samples"
             without[why] = without.get(why, 0) + 1
-    return said + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]
+    return notes + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]

@@ -35,6 +35,6 @@ def _machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
     facts = (info.get("fingerprints") or {}).get(fingerprint) or {}
     name = (facts.get("gpu") or {}).get("name") or facts.get("cpu")
     threads = facts.get("threads")
-    told = [str(name)] if name else []
-    told += [f"{threads} thread{'s' * (threads > 1)}"] if threads else []
-    return f"{short} ({', '.join(told)})" if told else short
+    parts = [str(name)] if name else []
+    parts += [f"{threads} thread{'s' * (threads > 1)}"] if threads else []
+    return f"{short} ({', '.join(parts)})" if parts else short

@@ -19,7 +19,7 @@ from harness.report.charts.model import (
     Series,
     display_label,
 )
-from harness.report.charts.notes import Remark, gathered, interval_notes, record_notes
+from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes
 
 
 def speedup(grid: CaseGrid) -> Chart:
@@ -55,8 +55,8 @@ def speedup(grid: CaseGrid) -> Chart:
         panels=panels,
         keys=keys_of(panels, *([FIRST_WIN] if won else [])),
         notes=(
-            *gathered(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
-            *gathered(grid, _missing_remarks(grid, compared)),
+            *gather_remarks(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
+            *gather_remarks(grid, _missing_remarks(grid, compared)),
             *record_notes(grid),
             *interval_notes(
                 Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason) for c in compared.values()

@@ -17,7 +17,7 @@ from harness.report.charts.model import (
     Point,
     Series,
 )
-from harness.report.charts.notes import Remark, failure_notes, gathered, semantics_notes, shortened
+from harness.report.charts.notes import Remark, failure_notes, gather_remarks, semantics_notes, shorten
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines
 
@@ -70,7 +70,7 @@ def _points(cells: Sequence[GridCell], target: str) -> tuple[Point, ...]:
 
 
 def _marks(cell: GridCell, target: str) -> list[Mark]:
-    """What stands in the strip for want of a point: a failure, a refusal by the compiler, or no figure."""
+    """The mark of a case without a point: a failure, a refusal by the compiler, or no figure."""
     figures = static_of(cell.records, target)
     if figures is not None and figures.planned_bytes is not None:
         return []
@@ -81,26 +81,26 @@ def _marks(cell: GridCell, target: str) -> list[Mark]:
 
 def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
     """Why a figure is missing, and doubts about those that are not; targets share lines."""
-    found: dict[str, list[str]] = {}
+    targets_by_line: dict[str, list[str]] = {}
     for target in compiled:
-        said = [remark for cell in grid.cells for remark in _of_cell(cell, target)]
-        for line in gathered(grid, said):
-            found.setdefault(line, []).append(target)
+        remarks = [remark for cell in grid.cells for remark in _cell_remarks(cell, target)]
+        for line in gather_remarks(grid, remarks):
+            targets_by_line.setdefault(line, []).append(target)
     every = len(compiled)
-    return [line if len(on) == every else f"{', '.join(on)}: {line}" for line, on in found.items()]
+    return [line if len(on) == every else f"{', '.join(on)}: {line}" for line, on in targets_by_line.items()]
 
 
-def _of_cell(cell: GridCell, target: str) -> list[Remark]:
-    """A case that failed says so by its status, and why in the notes on failures."""
+def _cell_remarks(cell: GridCell, target: str) -> list[Remark]:
+    """The remarks on one case. One that failed without figures has none: the notes on failures say why."""
     figures = static_of(cell.records, target)
     if figures is None:
-        said = [] if cell.failed else ["not compiled"]
+        sentences = [] if cell.failed else ["not compiled"]
     elif figures.planned_bytes is None and cell.failed and figures.fits is None:
-        said = []
+        sentences = []
     elif figures.planned_bytes is None:
         missing = (n for n in ("temp_bytes", "argument_bytes", "output_bytes") if getattr(figures, n) is None)
-        why = shortened(figures.unavailable[next(missing)])
-        said = [f"{'does not fit' if figures.fits is False else 'no figure'}: {why}"]
+        why = shorten(figures.unavailable[next(missing)])
+        sentences = [f"{'does not fit' if figures.fits is False else 'no figure'}: {why}"]
     else:
-        said = [shortened(warning) for warning in figures.warnings]
-    return [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in said]
+        sentences = [shorten(warning) for warning in figures.warnings]
+    return [Remark(sentence, cell.label, cell.panel, cell.seq) for sentence in sentences]

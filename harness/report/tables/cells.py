@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One case with all a column may ask of it; `first` at the first case of a length."""
+    """One case with everything that columns show; `own` are its records; `first`: the first of a length."""
 
     own: tuple[Record, ...]
     first: bool
@@ -90,20 +90,21 @@ def implementation(row: CaseRow, notes: Footnotes) -> Cell:
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
-    """What an implementation says of a case beside its figures; what it says nothing of is left out.
+    """The facts that an implementation states about a case; those without a value are left out.
 
-    A sentence for the host and every other target (`NAME on TARGET`), those that say the same in one.
+    One sentence for the host and each other target (`NAME on TARGET`); targets with equal facts share one.
     """
-    said: dict[str, list[str]] = {}
+    facts_by_target: dict[str, list[str]] = {}
     for name, value in facts.items():
         if value is not None:
             fact, _, target = name.partition(" on ")
             shown = value if isinstance(value, str) else f"{value:g}"
-            said.setdefault(target or HOST, []).append(f"{fact.replace('_', ' ')}: {shown}")
-    alike: dict[str, list[str]] = {}
-    for target, words in said.items():
-        alike.setdefault(", ".join(words), []).append(target)
-    return [text if set(said) == {HOST} else f"on {', '.join(on)}: {text}" for text, on in alike.items()]
+            facts_by_target.setdefault(target or HOST, []).append(f"{fact.replace('_', ' ')}: {shown}")
+    targets_by_text: dict[str, list[str]] = {}
+    for target, words in facts_by_target.items():
+        targets_by_text.setdefault(", ".join(words), []).append(target)
+    host_only = set(facts_by_target) == {HOST}
+    return [text if host_only else f"on {', '.join(on)}: {text}" for text, on in targets_by_text.items()]
 
 
 def time(row: CaseRow, notes: Footnotes) -> Cell:
@@ -114,17 +115,17 @@ def time(row: CaseRow, notes: Footnotes) -> Cell:
     return Cell(text, notes.mark(why, *_reservations(row.own), *row.time.warnings))
 
 
-def _reservations(own: Sequence[Record]) -> list[str]:
-    timings = [record.timing for record in own if record.timing is not None]
-    found: list[str] = []
+def _reservations(records: Sequence[Record]) -> list[str]:
+    timings = [record.timing for record in records if record.timing is not None]
+    notes: list[str] = []
     if any(timing.stopped == "budget" for timing in timings):
-        found.append("stopped by its budget of time or rounds before the interval was narrow")
+        notes.append("stopped by its budget of time or rounds before the interval was narrow")
     if any(timing.stopped == "interrupted" for timing in timings):
-        found.append("interrupted")
+        notes.append("interrupted")
     discarded = sum(timing.discarded for timing in timings)
     if discarded:
-        found.append(f"{discarded} sample{'s' if discarded > 1 else ''} discarded")
-    return found
+        notes.append(f"{discarded} sample{'s' if discarded > 1 else ''} discarded")
+    return notes
 
 
 def interval(row: CaseRow, notes: Footnotes) -> Cell:
@@ -135,46 +136,46 @@ def interval(row: CaseRow, notes: Footnotes) -> Cell:
 
 
 def speedup(row: CaseRow, notes: Footnotes) -> Cell:
-    found = row.compared
-    if found is None:
+    comparison = row.compared
+    if comparison is None:
         return Cell("baseline", style="dim")
-    if found.speedup is None:
-        if row.time.value is None or found.baseline is None:
+    if comparison.speedup is None:
+        if row.time.value is None or comparison.baseline is None:
             return Cell(ABSENT)
-        reason = found.reason or "n/a"
+        reason = comparison.reason or "n/a"
         if len(reason) <= LONGEST_REASON:
-            return Cell(reason, notes.mark(*found.notes))
-        return Cell("n/a", notes.mark(reason, *found.notes))
+            return Cell(reason, notes.mark(*comparison.notes))
+        return Cell("n/a", notes.mark(reason, *comparison.notes))
     why = None
-    if found.low is None and found.reason != row.time.reason:
-        why = f"no interval: {found.reason}"
-    new = [note for note in found.notes if note not in row.time.warnings]
-    text = fmt.speedup(found.speedup, found.low, found.high)
-    return Cell(text, notes.mark(why, *new), _speedup_style(found))
+    if comparison.low is None and comparison.reason != row.time.reason:
+        why = f"no interval: {comparison.reason}"
+    new = [note for note in comparison.notes if note not in row.time.warnings]
+    text = fmt.speedup(comparison.speedup, comparison.low, comparison.high)
+    return Cell(text, notes.mark(why, *new), _speedup_style(comparison))
 
 
 def per_step(row: CaseRow, _: Footnotes) -> Cell:
     """What the case saves in all calls of a model's step."""
-    found = row.compared
-    if found is None or found.per_step_s is None:
-        return Cell("baseline" if found is None else ABSENT, style="dim" if found is None else "")
-    text = fmt.saved(found.per_step_s, found.per_step_low_s, found.per_step_high_s)
-    return Cell(text, style=_speedup_style(found))
+    comparison = row.compared
+    if comparison is None or comparison.per_step_s is None:
+        return Cell("baseline" if comparison is None else ABSENT, style="dim" if comparison is None else "")
+    text = fmt.saved_time(comparison.per_step_s, comparison.per_step_low_s, comparison.per_step_high_s)
+    return Cell(text, style=_speedup_style(comparison))
 
 
-def _speedup_style(found: Comparison) -> str:
-    if found.low is None or found.high is None:
+def _speedup_style(comparison: Comparison) -> str:
+    if comparison.low is None or comparison.high is None:
         return ""
-    return "green" if found.low > 1 else "red" if found.high < 1 else ""
+    return "green" if comparison.low > 1 else "red" if comparison.high < 1 else ""
 
 
 def contract(row: CaseRow, notes: Footnotes) -> Cell:
     del notes
-    judged = row.record.correctness
-    if judged is None:
+    correctness = row.record.correctness
+    if correctness is None:
         return Cell(ABSENT)
-    shown = [f"{name} {_plain(value)}" for name, value in list(judged.figures.items())[:3]]
-    return Cell(f"{judged.contract}: {', '.join(shown)}" if shown else judged.contract)
+    shown = [f"{name} {_plain(value)}" for name, value in list(correctness.figures.items())[:3]]
+    return Cell(f"{correctness.contract}: {', '.join(shown)}" if shown else correctness.contract)
 
 
 def _plain(value: float | str | None) -> str:
@@ -186,7 +187,7 @@ def figure(row: CaseRow, name: str, metric: Metric, notes: Footnotes, more: Sequ
         return Cell(ABSENT, notes.mark(*more))
     value = getattr(row.static, name)
     partial = BODY_ONLY if value is not None and body_only(row.static, name) else None
-    return Cell(fmt.exact(value, metric), notes.mark(row.static.unavailable.get(name), partial, *more))
+    return Cell(fmt.exact_figure(value, metric), notes.mark(row.static.unavailable.get(name), partial, *more))
 
 
 def temp(row: CaseRow, notes: Footnotes) -> Cell:
@@ -223,7 +224,7 @@ def flops_ratio(row: CaseRow, notes: Footnotes) -> Cell:
 
 def status(row: CaseRow, notes: Footnotes) -> Cell:
     record = row.record
-    judged = record.correctness
+    correctness = record.correctness
     failed = [other for other in row.own if other.status != record.status]
     some = (
         f"{len(failed)} of {len(row.own)} processes {failed[0].status}: {failed[0].reason}"
@@ -237,7 +238,7 @@ def status(row: CaseRow, notes: Footnotes) -> Cell:
         some = None if record.reason else "registered as incorrect, yet it meets its contract"
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
-    sampled = judged is not None and judged.passed and judged.coverage == "rows"
+    sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
     return Cell(
         f"{text} {len(row.own) - len(failed)}/{len(row.own)}" if failed else text,
         notes.mark(record.reason, "judged on sampled rows" if sampled else None, some),

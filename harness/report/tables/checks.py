@@ -1,4 +1,4 @@
-"""What became of the checks: per family a row per check, with the objection that it answers."""
+"""Outcome of the checks: per family a row per check, with the objection that it answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from harness.report.tables.cells import short_label
 
 @dataclass
 class CheckRow:
-    """A check over all cases that it was put to. What follows `cases` are sentences about single ones."""
+    """A check over all cases that it ran on. The lists hold sentences about single cases."""
 
     objection: str
     held: int = 0
@@ -28,25 +28,27 @@ class CheckRow:
 
 def rows(records: Sequence[Record]) -> dict[str, dict[str, CheckRow]]:
     """Family → check → its row, both in the order of the records."""
-    found: dict[str, dict[str, CheckRow]] = {}
+    families: dict[str, dict[str, CheckRow]] = {}
     for record in records:
-        for one in record.checks:
-            row = found.setdefault(record.family, {}).setdefault(one.check, CheckRow(one.objection))
+        for checked in record.checks:
+            row = families.setdefault(record.family, {}).setdefault(
+                checked.check, CheckRow(checked.objection)
+            )
             row.cases += 1
             where = f"{short_label(label_of(record))} at {format_count(record.seq)}"
-            if one.passed is None:
-                row.sizes.append(f"{where}: {_size(one)}")
-            elif one.unexpected:
-                row.failed.append(f"{where}: {one.reason or _size(one)}")
-            elif one.expected:
-                row.expected.append(f"{where}: {one.reason}")
+            if checked.passed is None:
+                row.sizes.append(f"{where}: {_size(checked)}")
+            elif checked.unexpected:
+                row.failed.append(f"{where}: {checked.reason or _size(checked)}")
+            elif checked.expected:
+                row.expected.append(f"{where}: {checked.reason}")
             else:
                 row.held += 1
-    return found
+    return families
 
 
 def print_checks(console: Console, records: Sequence[Record]) -> None:
-    """Nothing, where no case was put to a check."""
+    """Print a table per family; nothing where no check ran."""
     for family, checks in rows(records).items():
         console.print(Text(f"checks of {family}", style="bold"))
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -69,10 +71,10 @@ def _few(sentences: Sequence[str], most: int = 2) -> list[str]:
     return [*sentences[:most], *([f"and {more} more; --json has them"] if more > 0 else [])]
 
 
-def _size(one: Checked) -> str:
+def _size(checked: Checked) -> str:
     figures = ", ".join(
         f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else value}"
-        for name, value in one.figures.items()
+        for name, value in checked.figures.items()
         if value is not None
     )
-    return one.reason or figures or "no figure"
+    return checked.reason or figures or "no figure"

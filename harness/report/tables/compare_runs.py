@@ -45,7 +45,7 @@ def _ratio_cells(change: Change, notes: Footnotes) -> tuple[Cell, Cell]:
 
 
 def _side(change: Change) -> str:
-    """Which implementation an interval that leaves 1 out is in favour of; runs have no winner."""
+    """The faster implementation, where the interval excludes 1; of two runs neither wins."""
     if change.of == change.to or change.low is None or change.high is None:
         return ""
     if change.low <= 1 <= change.high:

@@ -21,7 +21,7 @@ def _figure(name: str, metric: Metric) -> Write:
 
 def _planned_cell(row: CaseRow, notes: Footnotes) -> Cell:
     del notes
-    return Cell(fmt.exact(row.static.planned_bytes if row.static else None, _BYTES))
+    return Cell(fmt.exact_figure(row.static.planned_bytes if row.static else None, _BYTES))
 
 
 def _seconds(name: str) -> Write:
@@ -41,7 +41,7 @@ def _calls(row: CaseRow, notes: Footnotes) -> Cell:
 def _analytic(name: str, metric: Metric) -> Write:
     def write(row: CaseRow, notes: Footnotes) -> Cell:
         del notes
-        return Cell(fmt.exact(getattr(row.record.cost, name), metric))
+        return Cell(fmt.exact_figure(getattr(row.record.cost, name), metric))
 
     return write
 
@@ -65,10 +65,10 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
 
 
 def detail_table(suite: SuiteRecords, panel: str, target: str = HOST) -> TableData:
-    """Rows as in a suite's table. `by formula` is the family's own count, none of the compiler's."""
+    """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's."""
     notes = Footnotes()
-    own = replace(suite, records=tuple(select(suite, panel=panel)))
-    rows = case_rows(own, panel, target)
+    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
+    rows = case_rows(panel_suite, panel, target)
     return TableData(
         title=f"{heading(suite, panel)}: further figures of {target}",
         columns=tuple(column for column, _ in _COLUMNS),

@@ -57,10 +57,10 @@ def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) ->
     table = _table(
         ("target", False), ("device", False), ("memory", True), ("bandwidth", True), ("peak", True)
     )
-    for one in targets:
-        peak = f"{one.peak_flops['bf16'] / 1e12:.4g} TFLOP/s bf16"
-        bandwidth = f"{one.bandwidth_bytes_s / 1e12:.3g} TB/s"
-        table.add_row(one.name, one.chip, format_bytes(one.memory_bytes), bandwidth, peak)
+    for target in targets:
+        peak = f"{target.peak_flops['bf16'] / 1e12:.4g} TFLOP/s bf16"
+        bandwidth = f"{target.bandwidth_bytes_s / 1e12:.3g} TB/s"
+        table.add_row(target.name, target.chip, format_bytes(target.memory_bytes), bandwidth, peak)
     heading = Text("targets", style="bold")
     heading.append(": host, and these, of one device each; a TPU's topology may follow, as in tpu:v5p:4x4x8")
     return Group(heading, table, *(Text(why) for why in missing.values()))
@@ -104,7 +104,7 @@ def findings_table(findings: Sequence[Any]) -> Group:
     """What `doctor` found: a line each, and the remedies below."""
     table = _table(("", False), ("", False), ("", False))
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
-    for found in findings:
-        table.add_row(found.what, Text(found.state, style=styles[found.state]), found.says)
-    remedies = [Text(f"{found.what}: {found.remedy}") for found in findings if found.remedy]
+    for finding in findings:
+        table.add_row(finding.what, Text(finding.state, style=styles[finding.state]), finding.says)
+    remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
     return Group(table, Text(""), *remedies)

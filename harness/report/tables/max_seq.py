@@ -1,4 +1,4 @@
-"""The largest length that fits each target, as it was found by compiling ever closer lengths."""
+"""The largest length that fits each target, found by compiling ever closer lengths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,37 +11,37 @@ from harness.report.tables.suite import Column, TableData
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
-def largest_table(suite: str, found: Sequence[Mapping[str, Any]]) -> TableData | None:
-    """`found` as in run.json; rows are implementations (and panels, if many), columns targets."""
-    own = [one for one in found if one["suite"] == suite]
-    if not own:
+def largest_table(suite: str, entries: Sequence[Mapping[str, Any]]) -> TableData | None:
+    """`entries` as in run.json; rows are implementations (and panels, if many), columns targets."""
+    suite_entries = [entry for entry in entries if entry["suite"] == suite]
+    if not suite_entries:
         return None
     notes = Footnotes()
-    targets = list(dict.fromkeys(one["target"] for one in own))
+    targets = list(dict.fromkeys(entry["target"] for entry in suite_entries))
     by_case: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for one in own:
-        by_case.setdefault((one["panel"], one["implementation"]), {})[one["target"]] = one
+    for entry in suite_entries:
+        by_case.setdefault((entry["panel"], entry["implementation"]), {})[entry["target"]] = entry
     rows = [
         (Cell(short_label(label)), Cell(panel), *(_cell(at.get(target), notes) for target in targets))
         for (panel, label), at in by_case.items()
     ]
-    kept = [0, 1] if len({panel for panel, _ in by_case}) > 1 else [0]
+    name_columns = [0, 1] if len({panel for panel, _ in by_case}) > 1 else [0]
     return TableData(
         title=f"{suite}: largest length that fits",
         columns=(
-            *(_NAMES[i] for i in kept),
+            *(_NAMES[i] for i in name_columns),
             *(Column(t, rank=i, right=False) for i, t in enumerate(targets)),
         ),
-        rows=tuple((*(row[i] for i in kept), *row[2:]) for row in rows),
+        rows=tuple((*(row[i] for i in name_columns), *row[2:]) for row in rows),
         footnotes=tuple(notes.since(0)),
     )
 
 
-def _cell(found: Mapping[str, Any] | None, notes: Footnotes) -> Cell:
+def _cell(entry: Mapping[str, Any] | None, notes: Footnotes) -> Cell:
     """`26Ki, not 28Ki`; `≥ 1Mi` where every length tried fits, `< 1Ki` where none does."""
-    if found is None:
+    if entry is None:
         return Cell("")
-    fits, beyond, why = found["seq"], found["beyond"], notes.mark(found["reason"])
+    fits, beyond, why = entry["seq"], entry["beyond"], notes.mark(entry["reason"])
     if fits is None and beyond is None:
         return Cell(ABSENT, why)
     if fits is None:

@@ -20,42 +20,44 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def print_tables(console: Console, *tables: TableData) -> None:
     """The tables of one panel, one below the other, then the footnotes of all."""
-    fitted = [(table, fitting(table, console.width)) for table in tables if table.rows]
-    shown = [(table, kept) for table, kept in fitted if len(kept) > 1]  # names alone say nothing
-    numbers = _number_footnotes([cell for table, kept in shown for cell in _cells(table, kept)])
-    for table, kept in shown:
+    fitted = [(table, fitting_columns(table, console.width)) for table in tables if table.rows]
+    shown = [(table, indices) for table, indices in fitted if len(indices) > 1]  # names alone say nothing
+    numbers = _number_footnotes([cell for table, indices in shown for cell in _cells(table, indices)])
+    for table, indices in shown:
         if table.title:
             console.print(Text(table.title, style="bold"))
-        console.print(drawn(table, kept, numbers, console.width))
+        console.print(draw_table(table, indices, numbers, console.width))
         console.print()
     _print_footnotes(console, tables, numbers)
     absent: dict[str, list[Column]] = {}
-    for table, kept in shown:
-        for column, why in _absent_columns(table, kept):
+    for table, indices in shown:
+        for column, why in _absent_columns(table, indices):
             absent.setdefault(why, []).append(column)
     missing = (f"No {_titles(columns)}: {why}." for why, columns in absent.items())
-    captions = [table.caption for table in tables] + [t.columns[i].caption for t, kept in shown for i in kept]
+    captions = [table.caption for table in tables] + [
+        t.columns[i].caption for t, indices in shown for i in indices
+    ]
     for line in (*dict.fromkeys(filter(None, captions)), *missing):
         console.print(Text(line, style="dim"))
-    narrow = [column for table, kept in shown for column in _left_out(table, kept)]
+    narrow = [column for table, indices in shown for column in _dropped_columns(table, indices)]
     if narrow:
         console.print(Text(f"Too narrow for: {_titles(narrow)}; --json has them.", style="dim"))
     console.print()
 
 
-def fitting(table: TableData, width: int) -> list[int]:
-    """The columns to draw: none that is empty, and of the others those of low rank first."""
-    kept = [i for i in range(len(table.columns)) if not _is_left_out(table, i)]
-    for i in sorted(kept, key=lambda i: table.columns[i].rank, reverse=True):
-        if _slack(table, kept, width) >= 0 or not table.columns[i].rank:
+def fitting_columns(table: TableData, width: int) -> list[int]:
+    """The columns to draw: with content or of rank 0; where the width is short, the highest ranks go."""
+    indices = [i for i in range(len(table.columns)) if not _is_dropped(table, i)]
+    for i in sorted(indices, key=lambda i: table.columns[i].rank, reverse=True):
+        if _slack(table, indices, width) >= 0 or not table.columns[i].rank:
             break
-        kept.remove(i)
-    return kept
+        indices.remove(i)
+    return indices
 
 
-def _slack(table: TableData, kept: Sequence[int], width: int) -> int:
+def _slack(table: TableData, indices: Sequence[int], width: int) -> int:
     """Characters to spare when every text that may fold is folded."""
-    return width - sum(_folded_width(table, i) for i in kept) - GAP * (len(kept) - 1)
+    return width - sum(_folded_width(table, i) for i in indices) - GAP * (len(indices) - 1)
 
 
 def _folded_width(table: TableData, i: int) -> int:
@@ -71,7 +73,7 @@ def _heading_lines(table: TableData, i: int) -> list[str]:
     """The lines above a column, as many as above the others: its group's, if it leads one, and its title."""
     tallest = max(len(_group(column)) for column in table.columns)
     group, before = table.columns[i].group, range(i)
-    leads = not any(table.columns[j].group == group and not _is_left_out(table, j) for j in before)
+    leads = not any(table.columns[j].group == group and not _is_dropped(table, j) for j in before)
     above = _group(table.columns[i]) if leads else []
     return [*[""] * (tallest - len(above)), *above, table.columns[i].title]
 
@@ -80,29 +82,29 @@ def _group(column: Column) -> list[str]:
     return column.group.split("\n") if column.group else []
 
 
-def _is_left_out(table: TableData, i: int) -> bool:
-    """A column that is left out because nothing stands in it."""
-    return bool(table.columns[i].rank) and empty(table, i)
+def _is_dropped(table: TableData, i: int) -> bool:
+    """Whether a column is left out because nothing stands in it."""
+    return bool(table.columns[i].rank) and is_empty(table, i)
 
 
 def _parts(cell: Cell) -> list[str]:
-    """What stays on one line: words, and options apart from the name before them."""
+    """The pieces of a text that stay on one line: words, and options apart from the name before them."""
     return _BREAK.split(cell.text + _marks(cell.notes))
 
 
-def empty(table: TableData, i: int) -> bool:
+def is_empty(table: TableData, i: int) -> bool:
     return all(row[i].text in {"", ABSENT} for row in table.rows)
 
 
-def drawn(table: TableData, kept: Sequence[int], numbers: Mapping[int, int], width: int) -> Table:
-    """The kept columns in so many characters; what is to spare unfolds texts, the first first.
+def draw_table(table: TableData, indices: Sequence[int], numbers: Mapping[int, int], width: int) -> Table:
+    """The columns at `indices` in `width` characters; spare room unfolds texts, the first columns first.
 
     `numbers` gives each footnote the number it is shown by.
     """
     rich = Table(box=SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
-    spare = max(0, _slack(table, kept, width))
+    spare = max(0, _slack(table, indices, width))
     widths: dict[int, int] = {}
-    for i in kept:
+    for i in indices:
         column = table.columns[i]
         more = min(spare, _width(table, i) - _folded_width(table, i))
         spare -= more
@@ -117,12 +119,12 @@ def drawn(table: TableData, kept: Sequence[int], numbers: Mapping[int, int], wid
     for number, row in enumerate(table.rows):
         if number in table.breaks:
             rich.add_row()
-        rich.add_row(*(_text(table, i, row[i], numbers, widths[i]) for i in kept))
+        rich.add_row(*(_text(table, i, row[i], numbers, widths[i]) for i in indices))
     return rich
 
 
-def _cells(table: TableData, kept: Sequence[int]) -> list[Cell]:
-    return [row[i] for row in table.rows for i in kept]
+def _cells(table: TableData, indices: Sequence[int]) -> list[Cell]:
+    return [row[i] for row in table.rows for i in indices]
 
 
 def _number_footnotes(cells: Sequence[Cell]) -> dict[int, int]:
@@ -140,20 +142,20 @@ def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Map
         console.print(grid)
 
 
-def _absent_columns(table: TableData, kept: Sequence[int]) -> list[tuple[Column, str]]:
+def _absent_columns(table: TableData, indices: Sequence[int]) -> list[tuple[Column, str]]:
     """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
     texts = dict(table.footnotes)
-    found: list[tuple[Column, str]] = []
+    columns: list[tuple[Column, str]] = []
     for i, column in enumerate(table.columns):
-        if i not in kept and empty(table, i):
+        if i not in indices and is_empty(table, i):
             notes = dict.fromkeys(note for row in table.rows for note in row[i].notes)
             why = "; ".join(texts[note] for note in notes if note in texts)
-            found += [(column, why)] if why else []
-    return found
+            columns += [(column, why)] if why else []
+    return columns
 
 
-def _left_out(table: TableData, kept: Sequence[int]) -> list[Column]:
-    return [c for i, c in enumerate(table.columns) if i not in kept and not empty(table, i)]
+def _dropped_columns(table: TableData, indices: Sequence[int]) -> list[Column]:
+    return [c for i, c in enumerate(table.columns) if i not in indices and not is_empty(table, i)]
 
 
 def _titles(columns: Sequence[Column]) -> str:
@@ -162,9 +164,11 @@ def _titles(columns: Sequence[Column]) -> str:
     for column in columns:
         groups.setdefault(column.title, []).extend(_group(column)[:1])
     titles: dict[str, list[str]] = {}
-    for title, own in groups.items():
-        titles.setdefault(", ".join(own), []).append(title)
-    return "; ".join(", ".join(of) + (f" of {own}" if own else "") for own, of in titles.items())
+    for title, owners in groups.items():
+        titles.setdefault(", ".join(owners), []).append(title)
+    return "; ".join(
+        ", ".join(names) + (f" of {owners}" if owners else "") for owners, names in titles.items()
+    )
 
 
 def _marks(notes: Sequence[int], numbers: Mapping[int, int] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""A suite as tables of text: what stands in each cell, and the footnotes. Knows no terminal."""
+"""A suite as tables of text: the cells and their footnotes, independent of a terminal."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -89,13 +89,13 @@ _MEAN = Column("mean speedup", rank=1, right=False)
 
 def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
     """Per panel: the cases on the host, and how their figures grow. Footnotes count through both."""
-    found: list[tuple[TableData, TableData]] = []
+    tables: list[tuple[TableData, TableData]] = []
     for panel in points(suite):
-        own = replace(suite, records=tuple(select(suite, panel=panel)))
+        panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
         notes = Footnotes()
-        cases = suite_table(own, panel, notes)
-        found.append((cases, summary_table(own, panel, notes)))
-    return found
+        cases = suite_table(panel_suite, panel, notes)
+        tables.append((cases, summary_table(panel_suite, panel, notes)))
+    return tables
 
 
 def suite_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
@@ -136,42 +136,42 @@ def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = Non
     compiled = any(row.static is not None for row in rows)
     compared = timed and bool(suite.baseline)
     relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
-    kept = [i for i, shown in enumerate(relevant) if shown]
-    grows = len({row.seq for row in rows}) > 1 and len(kept) > 1
+    indices = [i for i, shown in enumerate(relevant) if shown]
+    grows = len({row.seq for row in rows}) > 1 and len(indices) > 1
     lines = summary_rows(suite, panel, notes) if grows else []
     columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(suite, panel)))
     return TableData(
         title="",
-        columns=tuple(columns[i] for i in kept),
-        rows=tuple(tuple(line[i] for i in kept) for line in lines),
+        columns=tuple(columns[i] for i in indices),
+        rows=tuple(tuple(line[i] for i in indices) for line in lines),
         footnotes=tuple(notes.since(before)),
     )
 
 
 def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[CaseRow]:
-    """What the cells of a panel are written from."""
+    """The rows of a panel, with the data of their cells."""
     compared = {comparison.case: comparison for comparison in comparisons(suite, target)}
     order = {name: position for position, name in enumerate(suite.implementations)}
     cases = list(by_case(select(suite, panel=panel)).values())
-    cases.sort(key=lambda own: (own[0].seq, order.get(label_of(own[0]), len(order))))
+    cases.sort(key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))))
     return [
         CaseRow(
-            own=own,
-            first=position == 0 or cases[position - 1][0].seq != own[0].seq,
-            time=time_of(own),
-            static=static_of(own, target),
-            compared=compared.get(own[0].case),
+            own=records,
+            first=position == 0 or cases[position - 1][0].seq != records[0].seq,
+            time=time_of(records),
+            static=static_of(records, target),
+            compared=compared.get(records[0].case),
         )
-        for position, own in enumerate(cases)
+        for position, records in enumerate(cases)
     ]
 
 
 def _entries(rows: Sequence[CaseRow], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
     if any(row.time.value is not None for row in rows):
         return (*NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *STATUS)
-    judged = any(record.correctness is not None for row in rows for record in row.own)
+    has_contracts = any(record.correctness is not None for row in rows for record in row.own)
     compiled = any(row.static is not None for row in rows)
-    return (*NAMES, *(_CONTRACT if judged else ()), *(_STATIC if compiled else ()), *STATUS)
+    return (*NAMES, *(_CONTRACT if has_contracts else ()), *(_STATIC if compiled else ()), *STATUS)
 
 
 def _per_step(layers: int) -> tuple[Column, Write]:
@@ -180,7 +180,7 @@ def _per_step(layers: int) -> tuple[Column, Write]:
 
 
 def heading(suite: SuiteRecords, panel: str) -> str:
-    """What a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
+    """The fields that a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
     sample = next(record for record in suite.records if panel_of(record) == panel)
     fixed = [
         f"{name}={format_count(value) if type(value) is int else canonical(value)}"

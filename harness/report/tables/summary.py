@@ -14,12 +14,12 @@ METRICS = ("time", *FIGURES)
 def summary_rows(suite: SuiteRecords, panel: str, notes: Footnotes) -> list[tuple[Cell, ...]]:
     """Per implementation: its label, the exponents of METRICS, its crossover, and its mean speedup."""
     fitted = {
-        (found.implementation, found.metric): found
-        for found in scalings(suite)
-        if found.panel == panel and (found.target == HOST or found.metric == "time")
+        (scaling.implementation, scaling.metric): scaling
+        for scaling in scalings(suite)
+        if scaling.panel == panel and (scaling.target == HOST or scaling.metric == "time")
     }
-    crossed = {found.implementation: found for found in crossovers(suite) if found.panel == panel}
-    averaged = {found.implementation: found for found in means(suite) if found.panel == panel}
+    crossed = {c.implementation: c for c in crossovers(suite) if c.panel == panel}
+    averaged = {mean.implementation: mean for mean in means(suite) if mean.panel == panel}
     return [
         (
             Cell(short_label(label)),
@@ -32,42 +32,42 @@ def summary_rows(suite: SuiteRecords, panel: str, notes: Footnotes) -> list[tupl
     ]
 
 
-def _exponent(found: Scaling, notes: Footnotes) -> Cell:
-    if found.exponent is None:
-        return Cell(ABSENT, notes.mark(found.reason))
-    text = fmt.exponent(found.exponent, found.low, found.high)
-    return Cell(text, notes.mark(found.reason, *found.notes))
+def _exponent(scaling: Scaling, notes: Footnotes) -> Cell:
+    if scaling.exponent is None:
+        return Cell(ABSENT, notes.mark(scaling.reason))
+    text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)
+    return Cell(text, notes.mark(scaling.reason, *scaling.notes))
 
 
-def _crossover(suite: SuiteRecords, label: str, found: Crossover | None, notes: Footnotes) -> Cell:
-    if found is None:
+def _crossover(suite: SuiteRecords, label: str, crossover: Crossover | None, notes: Footnotes) -> Cell:
+    if crossover is None:
         return Cell("baseline" if label == suite.baseline else ABSENT, style="dim")
-    reason = found.reason or ""
-    if found.first_grid is None:
+    reason = crossover.reason or ""
+    if crossover.first_grid is None:
         none, _, why = reason.partition(": ")
         if none == "none in range":
             return Cell(none, notes.mark(why))
         return Cell(ABSENT, notes.mark(reason))
-    at = format_count(found.first_grid)
-    if found.interpolated is not None:
-        return Cell(f"{at} ({near(found.interpolated)})", notes.mark(reason))
+    at = format_count(crossover.first_grid)
+    if crossover.interpolated is not None:
+        return Cell(f"{at} ({near(crossover.interpolated)})", notes.mark(reason))
     always = reason.startswith("faster at every length")
     return Cell(f"≤ {at}" if always else at, notes.mark(reason))
 
 
-def _mean(found: Mean | None, notes: Footnotes) -> Cell:
+def _mean(mean: Mean | None, notes: Footnotes) -> Cell:
     """`1.24× [1.20, 1.28] (3 of 5)`: over 3 of the 5 lengths."""
-    if found is None:
+    if mean is None:
         return Cell("")
-    if found.mean is None:
-        return Cell(ABSENT, notes.mark(found.reason))
-    text = fmt.speedup(found.mean, found.low, found.high)
-    return Cell(f"{text} ({found.n} of {found.of})", notes.mark(*found.notes))
+    if mean.mean is None:
+        return Cell(ABSENT, notes.mark(mean.reason))
+    text = fmt.speedup(mean.mean, mean.low, mean.high)
+    return Cell(f"{text} ({mean.n} of {mean.of})", notes.mark(*mean.notes))
 
 
 def mean_caption(suite: SuiteRecords, panel: str) -> str:
     """What a mean speedup is, and why those without an interval have none."""
-    own = [found for found in means(suite) if found.panel == panel and found.mean is not None]
-    why = dict.fromkeys(found.reason for found in own if found.low is None and found.reason)
+    panel_means = [mean for mean in means(suite) if mean.panel == panel and mean.mean is not None]
+    why = dict.fromkeys(mean.reason for mean in panel_means if mean.low is None and mean.reason)
     interval = f"; no interval: {', '.join(why)}" if why else "; [low, high]: 95 %, by process"
     return f"mean speedup: geometric, over the lengths at which both were timed{interval}."

@@ -27,8 +27,8 @@ Limits = Mapping[str, int | None]
 class _Side:
     """One target of a panel: its rows, and the cases (id, figure) whose verdict turns on it or another.
 
-    `overflow` is what is said of an implementation's cases that do not fit; `marked` the column in which
-    a turn of temporaries is.
+    `overflow` is the footnote on an implementation's cases that do not fit; `marked` is the column that
+    shows where the verdict on temporaries turns.
     """
 
     target: str
@@ -43,13 +43,13 @@ def targets_table(suite: SuiteRecords, panel: str, limits: Limits, notes: Footno
 
     `limits` are bytes by target. One target alone stands in the title, several above their columns.
     """
-    own = replace(suite, records=tuple(select(suite, panel=panel)))
-    compiled = targets(own)
-    turned = frozenset((one.case, one.figure) for one in turnings(own) if one.turns)
+    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
+    compiled = targets(panel_suite)
+    turned = frozenset((turning.case, turning.figure) for turning in turnings(panel_suite) if turning.turns)
     marked = "temp/base" if len(compiled) <= _WITH_RATIOS else "temp"
     sides: list[_Side] = []
     for target in compiled:
-        rows = case_rows(own, panel, target)
+        rows = case_rows(panel_suite, panel, target)
         sides.append(_Side(target, rows, turned, _overflows(rows, limits.get(target)), marked))
     rows = sides[0].rows
     last = STATUS if any(row.record.status != "ok" for row in rows) else ()
@@ -86,46 +86,46 @@ def _group(target: str, limits: Limits) -> str:
 
 
 def _memory(limit: int) -> str:
-    return fmt.trimmed(format_bytes(limit))
+    return fmt.trim_zeros(format_bytes(limit))
 
 
 def _columns(place: int, group: str, suite: SuiteRecords, *, marked: str) -> list[Column]:
     """The later a target, the sooner it loses a column; temporaries stay longest."""
-    found = [
+    columns = [
         Column("temp", rank=1 + place, group=group),
         Column("temp/base", rank=100 + place, group=group, relative=True),
         Column("fits", rank=200 + place, group=group, right=False),
         Column("FLOPs", rank=300 + place, group=group),
     ]
-    shown = [column for column in found if suite.baseline or not column.relative]
+    shown = [column for column in columns if suite.baseline or not column.relative]
     captions = {marked: _LEGEND, "FLOPs": _LEGEND} if marked else {}
     return [replace(column, caption=captions.get(column.title, "")) for column in shown]
 
 
 def _target_cells(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
-    """In the order of the columns. Why there is no figure at all stands with temporaries, or the status."""
+    """The cells in the columns' order. Why there is no figure at all is noted at temporaries or status."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
         why = None if failed else "not compiled"
         return [Cell(ABSENT, notes.mark(why)), *[Cell(ABSENT)] * (2 + relative)]
     known = row.static.temp_bytes is not None
-    found = {
+    cells_by_title = {
         "temp": _temp_cell(row, side, notes),
         "temp/base": cells.temp_ratio(row, notes) if known else Cell(ABSENT if row.compared else ""),
         "fits": _fits_cell(row, side, notes),
         "FLOPs": _mark_flip(cells.flops(row, notes), row, side, "flops"),
     }
-    found[side.marked] = _mark_flip(found[side.marked], row, side, "temp_bytes")
-    return [cell for title, cell in found.items() if relative or title != "temp/base"]
+    cells_by_title[side.marked] = _mark_flip(cells_by_title[side.marked], row, side, "temp_bytes")
+    return [cell for title, cell in cells_by_title.items() if relative or title != "temp/base"]
 
 
 def _temp_cell(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
-    """What does not fit is marked here as well: where it is narrow, the column that says so is not shown."""
+    """The temporaries; also noted here if they do not fit, as a narrow terminal drops the column for that."""
     if row.static is None or row.static.fits is not False:
         return cells.temp(row, notes)
     beyond = side.overflow[label_of(row.record)]
     marks = notes.mark(beyond, *row.static.warnings)
-    return Cell(fmt.exact(row.static.temp_bytes, TEMP_BYTES), marks)
+    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES), marks)
 
 
 def _mark_flip(cell: Cell, row: CaseRow, side: _Side, figure: str) -> Cell:
@@ -171,19 +171,21 @@ def growth_table(suite: SuiteRecords, panel: str, notes: Footnotes) -> TableData
     Without rows where the panel has one length only, or no target two figures to fit: why they are missing
     stands with the cases. Several targets leave no room for intervals.
     """
-    own = replace(suite, records=tuple(select(suite, panel=panel)))
-    compiled = targets(own)
+    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
+    compiled = targets(panel_suite)
     before = len(notes)
-    fitted = {(one.implementation, one.metric, one.target): one for one in scalings(own)}
+    fitted = {
+        (scaling.implementation, scaling.metric, scaling.target): scaling for scaling in scalings(panel_suite)
+    }
     alone = len(compiled) == 1
     lines: list[tuple[Cell, ...]] = []
     labels = [label for label in suite.implementations if (label, "time", "host") in fitted]
-    for label in labels if len({record.seq for record in own.records}) > 1 else []:
+    for label in labels if len({record.seq for record in panel_suite.records}) > 1 else []:
         name = cells.short_label(label)
         for figure in FIGURES:
-            found = [fitted[label, figure, target] for target in compiled]
-            if any(one.exponent is not None for one in found):
-                exponents = [_exponent(one, notes, alone=alone) for one in found]
+            row_scalings = [fitted[label, figure, target] for target in compiled]
+            if any(scaling.exponent is not None for scaling in row_scalings):
+                exponents = [_exponent(scaling, notes, alone=alone) for scaling in row_scalings]
                 lines.append((Cell(name), Cell(WORDS[figure]), *exponents))
                 name = ""
     ranks = {target: place for place, target in enumerate(compiled)}
@@ -200,12 +202,12 @@ def growth_table(suite: SuiteRecords, panel: str, notes: Footnotes) -> TableData
     )
 
 
-def _exponent(found: Scaling, notes: Footnotes, *, alone: bool) -> Cell:
-    if found.exponent is None:
-        return Cell(ABSENT, notes.mark(found.reason))
+def _exponent(scaling: Scaling, notes: Footnotes, *, alone: bool) -> Cell:
+    if scaling.exponent is None:
+        return Cell(ABSENT, notes.mark(scaling.reason))
     if alone:
-        text = fmt.exponent(found.exponent, found.low, found.high)
-        return Cell(text, notes.mark(found.reason, *found.notes))
-    partial = [note for note in found.notes if note.startswith("body only")]
-    bends = "bends: no single power of the length" if len(found.notes) > len(partial) else None
-    return Cell(f"{found.exponent:.2f}", notes.mark(*partial, bends))
+        text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)
+        return Cell(text, notes.mark(scaling.reason, *scaling.notes))
+    partial = [note for note in scaling.notes if note.startswith("body only")]
+    bends = "bends: no single power of the length" if len(scaling.notes) > len(partial) else None
+    return Cell(f"{scaling.exponent:.2f}", notes.mark(*partial, bends))

@@ -6,7 +6,7 @@ import statistics
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.noise.detectable import DELTAS, Spread, Tally, held, pairs_needed
+from harness.gate.noise.detectable import DELTAS, Spread, Tally, held_delta, pairs_needed
 
 
 def spread(effects, case="mask/scatter@seq=1:fwd:cpu"):
@@ -46,9 +46,9 @@ def test_more_noise_never_holds_less():
 
 def test_one_noisy_case_in_four_does_not_speak_for_the_machine():
     quiet, noisy = spread(of_size(1e-4)), spread(of_size(0.5))
-    assert held([quiet, quiet, quiet, noisy]) == quiet.holds
-    assert held([quiet, noisy, noisy, noisy]) is None
-    assert held([]) is None
+    assert held_delta([quiet, quiet, quiet, noisy]) == quiet.holds
+    assert held_delta([quiet, noisy, noisy, noisy]) is None
+    assert held_delta([]) is None
 
 
 def test_the_tally_gives_every_case_the_same_number_of_pairs():

@@ -31,7 +31,9 @@ def id_of(name: str, seq: int, topk: int = 2048, mode: str = "fwd") -> str:
     return f"{name}@batch=1,dtype=f32,rows=128,seq={seq},topk={topk}:{mode}:cpu"
 
 
-def timed(case: str, verdict: str, low: float, middle: float, high: float, pairs: int = 6, **more: Any):
+def timed_verdict(
+    case: str, verdict: str, low: float, middle: float, high: float, pairs: int = 6, **more: Any
+):
     """A verdict with its change and bounds in percent."""
     effect, low, high = (math.log1p(value / 100) for value in (middle, low, high))
     more.setdefault("reason", f"{verdict}, with a remedy")
@@ -40,8 +42,8 @@ def timed(case: str, verdict: str, low: float, middle: float, high: float, pairs
 
 def every_verdict() -> tuple[CaseVerdict, ...]:
     return (
-        timed(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
-        timed(
+        timed_verdict(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
+        timed_verdict(
             id_of("mask/scatter", 16384),
             REGRESSED,
             3.2,
@@ -52,9 +54,9 @@ def every_verdict() -> tuple[CaseVerdict, ...]:
             file="/checkout/impls/mask/scatter.py",
             line=12,
         ),
-        timed(id_of("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
-        timed(id_of("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
-        timed(
+        timed_verdict(id_of("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
+        timed_verdict(id_of("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
+        timed_verdict(
             id_of("mask/broadcast", 16384),
             NOT_ENOUGH,
             -1.0,
@@ -117,7 +119,7 @@ def evidence_of(**more: Any) -> CaseEvidence:
     rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))
     values: dict[str, Any] = {
         "case": id_of("mask/scatter", 16384),
-        "verdict": timed(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
+        "verdict": timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
         "slowdown": 0.05,
         "first": first,
         "fresh": fresh,
@@ -138,7 +140,7 @@ def case_id() -> Callable[..., str]:
 
 @pytest.fixture
 def verdict() -> Callable[..., CaseVerdict]:
-    return timed
+    return timed_verdict
 
 
 @pytest.fixture

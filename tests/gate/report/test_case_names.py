@@ -1,6 +1,6 @@
 """Case ids taken apart and put together by family."""
 
-from harness.gate.report.case_names import by_family, heading, name_of, varying
+from harness.gate.report.case_names import by_family, distinction, heading, name_of
 
 
 def test_an_id_taken_apart(case_id):
@@ -21,7 +21,7 @@ def test_another_form_is_its_own_label():
 def test_what_is_shared_stands_in_the_heading_and_what_varies_at_the_case(case_id):
     names = [name_of(case_id("topk/exact", 4096, 64)), name_of(case_id("topk/exact", 8192, 2048, "bwd"))]
     assert heading(names) == "topk: batch=1 dtype=f32 rows=128, on cpu"
-    assert [varying(name, names) for name in names] == ["topk=64 fwd", "topk=2Ki bwd"]
+    assert [distinction(name, names) for name in names] == ["topk=64 fwd", "topk=2Ki bwd"]
 
 
 def test_lengths_of_an_implementation_stand_below_each_other(case_id):

@@ -90,7 +90,7 @@ def test_a_self_check_is_about_the_machine(outcome, verdict, found, says):
     checked = outcome([verdict("m/a", found, -3, -2, -1)], self_check=True)
     assert wording.conclusion(checked).startswith(says)
     assert "cannot be trusted" in wording.promises(checked)[0]
-    assert wording.compared(checked) == "self-check: the working tree against itself"
+    assert wording.comparison(checked) == "self-check: the working tree against itself"
 
 
 def test_next_the_largest_slowdown_is_explained(outcome, verdict):

@@ -82,7 +82,7 @@ class Repository:
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
+def no_git_configuration(monkeypatch, tmp_path):
     """No configuration of this machine's, and none of the repository that a hook runs in."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
@@ -136,7 +136,7 @@ def candidate(project, tmp_path):
 
 
 @pytest.fixture
-def based(tmp_path, project):
+def enter_base(tmp_path, project):
     """`base_of` with the project's bench.yaml, everything wanted, and a scratch folder."""
 
     def enter(against, side, *plugins, wanted=None):

@@ -13,17 +13,17 @@ from tests.gate.sides.conftest import TABLE, WORKLOAD, plugin, variant
 ADDS = Case.of("points/adds", {}, {"seq": 8})
 
 
-def refusal(based, *arguments, kind=UsageError, **more):
-    with pytest.raises(kind) as caught, based(*arguments, **more):
+def refusal(enter_base, *arguments, kind=UsageError, **more):
+    with pytest.raises(kind) as caught, enter_base(*arguments, **more):
         pass
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_the_base_is_the_committed_code_under_this_harness(project, candidate, based):
+def test_the_base_is_the_committed_code_under_this_harness(project, candidate, enter_base):
     project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
     side = candidate()
-    with based(None, side) as base:
+    with enter_base(None, side) as base:
         found, own = (one.catalog.implementations["points/adds"] for one in (base.side, side))
         assert (found.sentence, own.sentence) == ("The base's.", "The candidate's.")
         assert found.hash != own.hash
@@ -37,12 +37,12 @@ def test_the_base_is_the_committed_code_under_this_harness(project, candidate, b
     assert not Path(tree).exists()
 
 
-def test_a_workload_may_have_a_file_of_its_own_on_one_side(project, candidate, based):
+def test_a_workload_may_have_a_file_of_its_own_on_one_side(project, candidate, enter_base):
     """As against every commit from before the families' workloads had one."""
     own = {"impls/points/workload.py": WORKLOAD, "impls/points/family.py": TABLE}
     project.write({**own, "impls/points/adds.py": variant("adds", home="from .workload import Points")})
     side = candidate()
-    with based("git:HEAD", side) as base:
+    with enter_base("git:HEAD", side) as base:
         old, new = (one.catalog.families["points"] for one in (base.side, side))
         assert (old.module, new.module) == ("impls.points.family", "impls.points.family")
         assert (old.fields, old.semantics) == (new.fields, new.semantics)
@@ -50,55 +50,55 @@ def test_a_workload_may_have_a_file_of_its_own_on_one_side(project, candidate, b
         assert counterpart(ADDS, side, base.side) == ADDS
 
 
-def test_a_harness_of_the_base_is_not_the_one_that_runs(project, candidate, based):
+def test_a_harness_of_the_base_is_not_the_one_that_runs(project, candidate, enter_base):
     """Both lie under one root, as in this project itself."""
     project.commit({"harness/__init__.py": "raise Exception('the harness of the base')"})
-    with based("git:HEAD", candidate()) as base:
+    with enter_base("git:HEAD", candidate()) as base:
         assert list(base.side.catalog.implementations) == ["points/adds"]
 
 
-def test_the_folder_one_stands_in_does_not_come_first(project, candidate, based, monkeypatch):
+def test_the_folder_one_stands_in_does_not_come_first(project, candidate, enter_base, monkeypatch):
     project.write({"impls/points/adds.py": variant("adds", "The candidate's.")})
     monkeypatch.chdir(project.folder)
-    with based("git:HEAD", candidate()) as base:
+    with enter_base("git:HEAD", candidate()) as base:
         assert base.side.catalog.implementations["points/adds"].sentence == "The base's."
 
 
-def test_the_worktree_is_removed_after_an_exception(project, candidate, based):
-    with pytest.raises(KeyboardInterrupt), based("git:HEAD", candidate()):
+def test_the_worktree_is_removed_after_an_exception(project, candidate, enter_base):
+    with pytest.raises(KeyboardInterrupt), enter_base("git:HEAD", candidate()):
         raise KeyboardInterrupt
     assert project("worktree", "list", "--porcelain").count("worktree ") == 1
 
 
-def test_the_bench_yaml_is_the_bases_where_it_has_one(project, candidate, based):
+def test_the_bench_yaml_is_the_bases_where_it_has_one(project, candidate, enter_base):
     project.write({"bench.yaml": "suites: {new: {family: points}}"})
-    with based("git:HEAD", candidate()) as base:
+    with enter_base("git:HEAD", candidate()) as base:
         assert base.config is None
     project.commit({"bench.yaml": "suites: {old: {family: points}}"})
     project.write({"bench.yaml": "suites: {new: {family: points}}"})
-    with based("git:HEAD", candidate()) as base:
+    with enter_base("git:HEAD", candidate()) as base:
         assert "old" in base.config.read_text()
 
 
-def test_what_the_base_lacks_is_new_and_what_it_had_is_still_there(project, candidate, based):
+def test_what_the_base_lacks_is_new_and_what_it_had_is_still_there(project, candidate, enter_base):
     (project.folder / "impls/points/adds.py").unlink()
     project.write({"impls/points/twice.py": variant("twice")})
     side = candidate()
-    with based("git:HEAD", side) as base:
+    with enter_base("git:HEAD", side) as base:
         assert list(base.side.catalog.implementations) == ["points/adds"]
         case = Case.of("points/twice", {}, {"seq": 8})
         assert "points/twice is not registered in the base, git:" in counterpart(case, side, base.side)
 
 
-def test_a_base_from_before_impls_has_nothing(project, candidate, based):
+def test_a_base_from_before_impls_has_nothing(project, candidate, enter_base):
     project("switch", "--orphan", "empty")
     empty = project.commit(a="1")
     project("switch", "main")
-    with based(f"git:{empty}", candidate()) as base:
+    with enter_base(f"git:{empty}", candidate()) as base:
         assert not base.side.catalog.implementations
 
 
-def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, candidate, based):
+def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, candidate, enter_base):
     theirs = repository("theirs")
     theirs.commit(mine=plugin("mine", "The base's."))
     theirs.commit(mine=plugin("mine", "On main."))
@@ -107,7 +107,7 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
     theirs.commit(mine=plugin("mine", "The candidate's."))
     source = str(theirs.folder / "mine.py")
     side = candidate(source)
-    with based(None, side, source, wanted=["points/mine"]) as base:
+    with enter_base(None, side, source, wanted=["points/mine"]) as base:
         found = base.side.catalog.implementations
         assert found["points/mine"].sentence == "On main."
         assert list(base.side.trees) == [str(theirs.folder)]
@@ -115,46 +115,46 @@ def test_a_plugin_in_its_own_repository_has_its_own_base(project, repository, ca
         assert base.side.within(found["points/mine"]) == base.side.trees[str(theirs.folder)]
         assert found["points/adds"].file == str(project.folder / "impls/points/adds.py")
         assert "merge base with origin/main" in base.side.says
-    with based("git:HEAD~1", side, source, wanted=["points/mine"]) as base:
+    with enter_base("git:HEAD~1", side, source, wanted=["points/mine"]) as base:
         assert base.side.catalog.implementations["points/mine"].sentence == "On main."
-    message = refusal(based, "git:HEAD~1", side, source)  # the project itself has one commit only
+    message = refusal(enter_base, "git:HEAD~1", side, source)  # the project itself has one commit only
     assert f'{project.folder} knows no commit "HEAD~1"' in message
 
 
-def test_several_repositories_are_told_apart(project, repository, candidate, based):
+def test_several_repositories_are_told_apart(project, repository, candidate, enter_base):
     theirs = repository("theirs")
     theirs.commit(mine=plugin("mine"))
     source = str(theirs.folder / "mine.py")
-    with based("git:HEAD", candidate(source), source) as base:
+    with enter_base("git:HEAD", candidate(source), source) as base:
         assert set(base.side.trees) == {str(project.folder), str(theirs.folder)}
         assert base.side.says.startswith("git: theirs ")
         assert ", work " in base.side.says
 
 
-def test_a_plugin_that_is_not_committed_is_missing(project, candidate, based):
+def test_a_plugin_that_is_not_committed_is_missing(project, candidate, enter_base):
     project.write(mine=plugin("mine"))
     source = str(project.folder / "mine.py")
     side = candidate(source)
-    with based(None, side, source) as base:
+    with enter_base(None, side, source) as base:
         assert base.plugins == ()
         assert list(base.side.catalog.implementations) == ["points/adds"]
         assert counterpart(ADDS, side, base.side) == ADDS
 
 
-def test_a_plugin_in_no_repository_is_new(tmp_path, candidate, based):
+def test_a_plugin_in_no_repository_is_new(tmp_path, candidate, enter_base):
     source = tmp_path / "mine.py"
     source.write_text(plugin("mine"))
     side = candidate(str(source))
     case = Case.of("points/mine", {}, {"seq": 8})
-    with based("git:HEAD", side, str(source)) as base:
+    with enter_base("git:HEAD", side, str(source)) as base:
         assert counterpart(case, side, base.side).startswith(f"{source} is in no git repository")
-    message = refusal(based, None, side, str(source), wanted=["points/mine"], kind=NoHistory)
+    message = refusal(enter_base, None, side, str(source), wanted=["points/mine"], kind=NoHistory)
     assert "impl:NAME or py:INTERPRETER" in message
-    assert str(source) in refusal(based, "git:HEAD", side, str(source), wanted=["points/mine"])
+    assert str(source) in refusal(enter_base, "git:HEAD", side, str(source), wanted=["points/mine"])
 
 
 def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
-    project, repository, candidate, based, monkeypatch
+    project, repository, candidate, enter_base, monkeypatch
 ):
     theirs = repository("theirs")
     text = "from neighbour import NAME\n" + plugin("mine").replace("(framework", "(name=NAME, framework")
@@ -163,12 +163,12 @@ def test_a_plugin_by_its_name_comes_from_the_worktree_with_its_neighbours(
     monkeypatch.setenv("PYTHONPATH", str(theirs.folder))
     side = candidate("pkg.deep", "uncommitted")
     assert {"points/new", "points/later"} < set(side.catalog.implementations)
-    with based("git:HEAD", side, "pkg.deep", "uncommitted") as base:
+    with enter_base("git:HEAD", side, "pkg.deep", "uncommitted") as base:
         assert set(base.side.catalog.implementations) == {"points/adds", "points/old"}
         assert base.plugins == ("pkg.deep",)
 
 
-def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, based):
+def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_path, candidate, enter_base):
     """A wheel in the project's own venv, and a plugin that the project holds."""
     impls = project.folder / "impls"
     project.write({".gitignore": "venv/"})
@@ -181,27 +181,27 @@ def test_code_in_an_ignored_environment_is_the_same_on_both_sides(project, tmp_p
     project("commit", "--message", "x")
     project.write({"mine.py": plugin("mine", "The candidate's.")})
     source = str(project.folder / "mine.py")
-    with based("git:HEAD", candidate(source), source) as base:
+    with enter_base("git:HEAD", candidate(source), source) as base:
         found = base.side.catalog.implementations
         assert found["points/mine"].sentence == "The base's."
         assert found["points/adds"].file == str(project.folder / "venv/impls/points/adds.py")
 
 
-def test_what_shadows_the_worktree_is_named(project, tmp_path, candidate, based, monkeypatch):
+def test_what_shadows_the_worktree_is_named(project, tmp_path, candidate, enter_base, monkeypatch):
     side = candidate()
     (tmp_path / "site").mkdir()
     code = f"import sys; sys.path.insert(0, {str(project.folder)!r})"  # some editable installs do so
     (tmp_path / "site" / "sitecustomize.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    message = refusal(based, "git:HEAD", side, kind=SideError)
+    message = refusal(enter_base, "git:HEAD", side, kind=SideError)
     assert f"loads from {project.folder}/impls/points/family.py instead of its worktree" in message
     assert SideError.exit_code == 4
 
 
-def test_a_base_that_does_not_load(project, candidate, based):
+def test_a_base_that_does_not_load(project, candidate, enter_base):
     project.commit({"impls/points/adds.py": "import nonexistent"})
     project.commit({"impls/points/adds.py": variant("adds")})
-    message = refusal(based, "git:HEAD~1", candidate(), kind=SideError)
+    message = refusal(enter_base, "git:HEAD~1", candidate(), kind=SideError)
     assert "(HEAD~1), does not load: " in message
     assert "adds.py:1: ModuleNotFoundError" in message
 
@@ -222,20 +222,20 @@ def test_a_base_that_does_not_load(project, candidate, based):
         ("py:bench.yaml", "no such interpreter"),
     ],
 )
-def test_what_does_not_exist_is_one_sentence(project, candidate, based, against, says):
-    assert says in refusal(based, against, candidate())
+def test_what_does_not_exist_is_one_sentence(project, candidate, enter_base, against, says):
+    assert says in refusal(enter_base, against, candidate())
 
 
-def test_one_implementation_against_the_others(project, candidate, based):
+def test_one_implementation_against_the_others(project, candidate, enter_base):
     project.write({"impls/points/twice.py": variant("twice")})
     side = candidate()
-    with based("impl:adds", side) as base:
+    with enter_base("impl:adds", side) as base:
         assert (base.side.name, base.side.implementation, base.side.says) == ("base", "adds", "impl:adds")
         assert (base.side.catalog, base.side.path, base.config) == (side.catalog, (), None)
         assert counterpart(Case.of("points/twice", {}, {"seq": 8}), side, base.side) == ADDS
 
 
-def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, based):
+def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, enter_base):
     environment = tmp_path / "environment"
     (environment / "bin").mkdir(parents=True)
     python = environment / "bin" / "python"
@@ -245,7 +245,7 @@ def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, base
     project.write({"impls/points/named.py": "import os\n" + text})
     side = candidate()
     for written in (environment, python):
-        with based(f"py:{written}", side) as base:
+        with enter_base(f"py:{written}", side) as base:
             assert (base.side.interpreter, base.side.says) == (str(python), f"py:{written}")
             found = base.side.catalog.implementations
             assert set(found) == {"points/adds", "points/1"}
@@ -254,7 +254,7 @@ def test_two_interpreters_read_the_same_files(project, tmp_path, candidate, base
             assert counterpart(ADDS, side, base.side) == ADDS
 
 
-def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_path, candidate, based):
+def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_path, candidate, enter_base):
     side = candidate()
     other = tmp_path / "installed"
     shutil.copytree(project.folder / "impls", other / "impls")
@@ -262,9 +262,9 @@ def test_an_interpreter_with_an_installation_of_its_own_in_front(project, tmp_pa
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{other}" exec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    message = refusal(based, f"py:{python}", side, kind=SideError)
+    message = refusal(enter_base, f"py:{python}", side, kind=SideError)
     assert f"loads from {other}/impls/points/adds.py" in message
 
 
-def test_a_program_that_is_no_python_does_not_load(candidate, based):
-    assert "does not load" in refusal(based, "py:/bin/true", candidate(), kind=SideError)
+def test_a_program_that_is_no_python_does_not_load(candidate, enter_base):
+    assert "does not load" in refusal(enter_base, "py:/bin/true", candidate(), kind=SideError)

@@ -4,15 +4,15 @@ from dataclasses import replace
 import pytest
 
 from harness.core.errors import UsageError
-from harness.gate.static.baseline import Baseline, Planned, Processor, diff, merge, path_of, read, write
+from harness.gate.static.baseline import Baseline, Planned, ProcessorKey, diff, merge, path_of, read, write
 from harness.store import atomic
 
 MIB = 2**20
-HERE = Processor.of("EPYC", ["avx2", "avx512f"])
+HERE = ProcessorKey.of("EPYC", ["avx2", "avx512f"])
 SCATTER, TOPK = "mask/scatter@seq=4096:fwd:cpu", 'topk/two_stage[buckets=64,keep=2]@kind="a",seq=4096:fwd:cpu'
 
 
-def planned(**changed):
+def planned_case(**changed):
     figures = {
         "flops": 65536.0,
         "bytes_accessed": 1.5e20,
@@ -28,9 +28,10 @@ def planned(**changed):
 
 
 def baseline(cases=None, **changed):
-    cases = {TOPK: planned(custom_calls=("TopK",)), SCATTER: planned(contract="exact", passed=True)} | (
-        cases or {}
-    )
+    cases = {
+        TOPK: planned_case(custom_calls=("TopK",)),
+        SCATTER: planned_case(contract="exact", passed=True),
+    } | (cases or {})
     values = {
         "target": "host",
         "versions": {"torch": "2.13.0", "jaxlib": "0.10.2"},
@@ -67,7 +68,7 @@ def test_a_case_is_a_line_and_a_change_of_it_a_change_of_that_line(tmp_path):
     starts = [line.split("@")[0] for line in before if "@" in line]
     assert starts == ['"mask/scatter', '"topk/two_stage[buckets=64,keep=2]']
     assert '"flops": 65536, ' in before[-3]
-    write(path, baseline({TOPK: planned(figures={"temp_bytes": 8 * MIB})}))
+    write(path, baseline({TOPK: planned_case(figures={"temp_bytes": 8 * MIB})}))
     after = path.read_text().splitlines()
     assert [number for number, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [
         len(before) - 3
@@ -144,7 +145,7 @@ def test_what_is_no_object_or_no_text(tmp_path):
 
 def test_a_figure_that_joined_later_is_unavailable_in_older_lines(tmp_path):
     path = tmp_path / "host.json"
-    write(path, baseline({SCATTER: planned(figures={"generated_code_bytes": 5})}))
+    write(path, baseline({SCATTER: planned_case(figures={"generated_code_bytes": 5})}))
     path.write_text(path.read_text().replace(', "generated_code_bytes": 5', ""))
     found = read(path)
     assert found is not None
@@ -152,16 +153,16 @@ def test_a_figure_that_joined_later_is_unavailable_in_older_lines(tmp_path):
 
 
 def test_an_update_of_some_cases_keeps_the_others():
-    changed = planned(figures={"flops": 1})
+    changed = planned_case(figures={"flops": 1})
     new = replace(baseline(), cases={SCATTER: changed})
     assert merge(baseline(), new).cases == {SCATTER: changed, TOPK: baseline().cases[TOPK]}
     assert merge(None, new) == new
     assert merge(baseline(), new, gone=[TOPK]) == new
 
 
-@pytest.mark.parametrize("other", [{"processor": Processor.of("Xeon", ["avx2"])}, {"threads": 2}])
+@pytest.mark.parametrize("other", [{"processor": ProcessorKey.of("Xeon", ["avx2"])}, {"threads": 2}])
 def test_lines_of_two_processors_never_stand_in_one_file(other):
-    some = replace(baseline(**other), cases={SCATTER: planned()})
+    some = replace(baseline(**other), cases={SCATTER: planned_case()})
     with pytest.raises(UsageError, match=r"on EPYC with threads 1, and 1 of its cases would stay"):
         merge(baseline(), some)
     assert merge(baseline(), baseline(**other)) == baseline(**other)
@@ -169,8 +170,8 @@ def test_lines_of_two_processors_never_stand_in_one_file(other):
 
 
 def test_processors_are_told_apart_by_their_features_only():
-    assert baseline().planned_alike(Processor.of("other name", ["avx512f", "avx2", "avx2"]), 1)
-    assert not baseline().planned_alike(Processor.of("EPYC", ["avx2"]), 1)
+    assert baseline().planned_alike(ProcessorKey.of("other name", ["avx512f", "avx2", "avx2"]), 1)
+    assert not baseline().planned_alike(ProcessorKey.of("EPYC", ["avx2"]), 1)
     assert not baseline().planned_alike(HERE, 2)
 
 
@@ -193,7 +194,7 @@ def test_processors_are_told_apart_by_their_features_only():
     ],
 )
 def test_an_update_says_what_it_changes(changed, says):
-    assert diff(baseline(), baseline({TOPK: planned(**{"custom_calls": ("TopK",), **changed})})) == [
+    assert diff(baseline(), baseline({TOPK: planned_case(**{"custom_calls": ("TopK",), **changed})})) == [
         f"{TOPK}: {says}"
     ]
 
@@ -202,6 +203,9 @@ def test_an_update_says_what_joins_and_leaves_and_where_it_was_made():
     assert diff(baseline(), baseline()) == []
     assert diff(None, baseline()) == [f"{SCATTER}: joined", f"{TOPK}: joined"]
     new = replace(
-        baseline(), cases={SCATTER: baseline().cases[SCATTER]}, threads=2, processor=Processor.of("Xeon", [])
+        baseline(),
+        cases={SCATTER: baseline().cases[SCATTER]},
+        threads=2,
+        processor=ProcessorKey.of("Xeon", []),
     )
     assert diff(baseline(), new) == ["processor: EPYC -> Xeon", "threads: 1 -> 2", f"{TOPK}: left"]

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from harness.gate.static.baseline import Baseline, Processor
-from harness.gate.static.baseline_diff import compare_with_file, exact_of, planned_of
+from harness.gate.static.baseline import Baseline, ProcessorKey
+from harness.gate.static.baseline_diff import compare_with_file, figures_of, planned_of
 from harness.gate.static.diff import StaticFigures
 
 MIB = 2**20
@@ -29,15 +29,19 @@ NOW = StaticFigures(
 )
 
 
-def changed(side=NOW, **more):
+def with_changes(side=NOW, **more):
     figures = {name: more.pop(name) for name in NOW.figures if name in more}
     return replace(side, figures={**side.figures, **figures}, **more)
 
 
-def held(candidate, kept=NOW, accept=lambda case, figure: None, **more):
+def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, **more):
     versions = {"torch": "2.13.0", "jaxlib": "0.10.2"}
     baseline = Baseline(
-        "host", versions, Processor.of("EPYC", ["avx2"]), 1, {CASE: planned_of(kept), "old": planned_of(NOW)}
+        "host",
+        versions,
+        ProcessorKey.of("EPYC", ["avx2"]),
+        1,
+        {CASE: planned_of(in_file), "old": planned_of(NOW)},
     )
     found = compare_with_file(baseline, {CASE: candidate}, accept, **more)
     assert list(found) == [CASE]
@@ -46,57 +50,57 @@ def held(candidate, kept=NOW, accept=lambda case, figure: None, **more):
 
 def test_what_a_file_keeps():
     judged = replace(NOW, contract_figures={"mismatches": 0}, compiles=0)
-    assert exact_of(planned_of(judged)) == replace(NOW, unavailable={})
+    assert figures_of(planned_of(judged)) == replace(NOW, unavailable={})
 
 
 def test_the_file_and_the_same():
-    assert held(NOW) == ("unchanged", "same program", ())
+    assert verdict_on(NOW) == ("unchanged", "same program", ())
 
 
 def test_a_worse_case_is_a_regression():
-    found = held(changed(temp_bytes=8 * MIB, program="sha256:2"))
+    found = verdict_on(with_changes(temp_bytes=8 * MIB, program="sha256:2"))
     assert found == ("regressed", "against the file: temp 4.00 MiB -> 8.00 MiB (2.00×)", ())
 
 
 def test_a_better_case_asks_for_an_update():
-    found = held(changed(temp_bytes=2 * MIB, program="sha256:2"))
+    found = verdict_on(with_changes(temp_bytes=2 * MIB, program="sha256:2"))
     assert found == ("improved", "against the file: temp 4.00 MiB -> 2.00 MiB (0.500×)", (UPDATE,))
 
 
 def test_another_program_or_an_accepted_change_asks_for_an_update():
-    assert held(changed(program="sha256:2")) == (
+    assert verdict_on(with_changes(program="sha256:2")) == (
         "unchanged",
         "another program with the same figures",
         (UPDATE,),
     )
-    found = held(changed(temp_bytes=8 * MIB), accept=lambda case, figure: f"{case[:4]} {figure}")
+    found = verdict_on(with_changes(temp_bytes=8 * MIB), accept=lambda case, figure: f"{case[:4]} {figure}")
     assert found.verdict == "unchanged"
     assert found.notes == ("accepted: temp 4.00 MiB -> 8.00 MiB (2.00×): mask temp_bytes", UPDATE)
-    lost = held(changed(flops=None, flops_source=None))
+    lost = verdict_on(with_changes(flops=None, flops_source=None))
     assert lost.notes == ("FLOPs cannot be compared any more: not given", UPDATE)
 
 
 def test_a_case_that_the_file_lacks():
-    baseline = Baseline("host", {}, Processor.of("EPYC", []), 1)
+    baseline = Baseline("host", {}, ProcessorKey.of("EPYC", []), 1)
     found = compare_with_file(baseline, {CASE: NOW}, lambda case, figure: None, same_processor=False)
     assert found == {CASE: ("new", "the file has no such case", (UPDATE,))}
 
 
 def test_a_case_that_no_longer_runs():
     ended = replace(NOW, status="unsupported", reason="no longer takes it", passed=None)
-    assert held(ended)[:2] == ("vanished", "unsupported: no longer takes it; the base was ok")
-    assert held(replace(NOW, passed=False)).verdict == "incorrect"
+    assert verdict_on(ended)[:2] == ("vanished", "unsupported: no longer takes it; the base was ok")
+    assert verdict_on(replace(NOW, passed=False)).verdict == "incorrect"
 
 
 def test_on_another_processor_xla_plans_otherwise():
-    other = changed(temp_bytes=8 * MIB, flops=1, program="sha256:2", custom_calls=("Sort",))
-    assert held(other, same_processor=False) == ("unchanged", "same figures", (ELSEWHERE,))
-    more = held(changed(other, argument_bytes=3 * MIB), same_processor=False)
+    other = with_changes(temp_bytes=8 * MIB, flops=1, program="sha256:2", custom_calls=("Sort",))
+    assert verdict_on(other, same_processor=False) == ("unchanged", "same figures", (ELSEWHERE,))
+    more = verdict_on(with_changes(other, argument_bytes=3 * MIB), same_processor=False)
     assert more == ("regressed", "against the file: arguments 2.00 MiB -> 3.00 MiB (1.50×)", (ELSEWHERE,))
-    assert held(replace(other, passed=False), same_processor=False).verdict == "incorrect"
+    assert verdict_on(replace(other, passed=False), same_processor=False).verdict == "incorrect"
 
 
 def test_a_trace_of_torch_is_the_same_on_every_processor():
     torch = replace(NOW, framework="torch", flops_source="matmul_only")
-    found = held(changed(torch, temp_bytes=8 * MIB), kept=torch, same_processor=False)
+    found = verdict_on(with_changes(torch, temp_bytes=8 * MIB), in_file=torch, same_processor=False)
     assert found == ("regressed", "against the file: temp 4.00 MiB -> 8.00 MiB (2.00×)", ())

@@ -28,7 +28,7 @@ CALL_LEFT = (
 )
 
 
-def changed(side=BASE, program="sha256:2", **more):
+def with_changes(side=BASE, program="sha256:2", **more):
     """`side` with another program; figures by their names, fields by theirs."""
     figures = {name: more.pop(name) for name in FIGURES if name in more}
     return replace(side, program=program, figures={**side.figures, **figures}, **more)
@@ -38,7 +38,7 @@ def never(_):
     return None
 
 
-def accepting(*figures):
+def accept_only(*figures):
     return lambda figure: "it is meant" if figure in figures else None
 
 
@@ -60,13 +60,13 @@ def always(_):
     ],
 )
 def test_more_of_a_figure_is_a_regression_and_less_an_improvement(change, reason):
-    assert compare(BASE, changed(**change), never) == ("regressed", reason, ())
-    back = compare(changed(**change), BASE, never)
+    assert compare(BASE, with_changes(**change), never) == ("regressed", reason, ())
+    back = compare(with_changes(**change), BASE, never)
     assert (back.verdict, back.notes) == ("improved", ())
 
 
 def test_every_worse_figure_is_named_and_what_is_better_noted():
-    candidate = changed(temp_bytes=8 * MIB, flops=131072, output_bytes=MIB // 2)
+    candidate = with_changes(temp_bytes=8 * MIB, flops=131072, output_bytes=MIB // 2)
     assert compare(BASE, candidate, never) == (
         "regressed",
         "FLOPs 6.55e4 -> 1.31e5 (2.00×); temp 4.00 MiB -> 8.00 MiB (2.00×)",
@@ -76,26 +76,26 @@ def test_every_worse_figure_is_named_and_what_is_better_noted():
 
 def test_equal_sides():
     assert compare(BASE, BASE, never) == ("unchanged", "same program", ())
-    assert compare(BASE, changed(), never) == ("unchanged", "another program with the same figures", ())
-    assert compare(changed(program=None), BASE, never) == ("unchanged", "same figures", ())
-    assert compare(changed(program=None), changed(program=None), never).reason == "same figures"
+    assert compare(BASE, with_changes(), never) == ("unchanged", "another program with the same figures", ())
+    assert compare(with_changes(program=None), BASE, never) == ("unchanged", "same figures", ())
+    assert compare(with_changes(program=None), with_changes(program=None), never).reason == "same figures"
 
 
 def test_an_equal_program_that_holds_more_is_a_regression():
-    held = changed(temp_bytes=8 * MIB, program="sha256:1")
+    held = with_changes(temp_bytes=8 * MIB, program="sha256:1")
     assert compare(BASE, held, never).verdict == "regressed"
 
 
 @pytest.mark.parametrize("absent", [None, -1, float("nan")])
 def test_what_is_unavailable_is_never_zero(absent):
-    lost = changed(flops=absent, flops_source=None, unavailable={"flops": "no compiler"})
+    lost = with_changes(flops=absent, flops_source=None, unavailable={"flops": "no compiler"})
     assert compare(BASE, lost, never) == (
         "unchanged",
         "nothing differs but what the notes say",
         ("FLOPs cannot be compared any more: no compiler",),
     )
     assert compare(lost, BASE, never) == ("unchanged", "another program with the same figures", ())
-    assert compare(lost, changed(lost, program="sha256:3"), never).notes == ()
+    assert compare(lost, with_changes(lost, program="sha256:3"), never).notes == ()
 
 
 def test_sides_without_a_common_figure_are_unchanged_in_their_contract_only():
@@ -105,7 +105,7 @@ def test_sides_without_a_common_figure_are_unchanged_in_their_contract_only():
 
 
 def test_flops_counted_in_two_ways_are_not_compared():
-    other = changed(flops=10**9, flops_source="matmul_only")
+    other = with_changes(flops=10**9, flops_source="matmul_only")
     found = compare(BASE, other, never)
     assert (found.verdict, found.notes) == (
         "unchanged",
@@ -114,11 +114,11 @@ def test_flops_counted_in_two_ways_are_not_compared():
 
 
 def test_a_custom_call_that_joins_or_leaves_is_a_regression():
-    opaque = changed(custom_calls=("TopK",), flops=None, unavailable={"flops": "the custom call TopK …"})
+    opaque = with_changes(custom_calls=("TopK",), flops=None, unavailable={"flops": "the custom call TopK …"})
     assert compare(BASE, opaque, never)[:2] == ("regressed", CALL_JOINED)
     assert compare(opaque, BASE, never)[:2] == ("regressed", CALL_LEFT)
-    assert compare(opaque, changed(opaque, program="sha256:3"), never).verdict == "unchanged"
-    found = compare(BASE, opaque, accepting("custom_calls"))
+    assert compare(opaque, with_changes(opaque, program="sha256:3"), never).verdict == "unchanged"
+    found = compare(BASE, opaque, accept_only("custom_calls"))
     assert found == (
         "unchanged",
         "nothing differs but what the notes say",
@@ -130,9 +130,9 @@ def test_a_custom_call_that_joins_or_leaves_is_a_regression():
 
 
 def test_a_figure_is_accepted_alone_or_with_all():
-    candidate = changed(temp_bytes=8 * MIB, flops=131072)
+    candidate = with_changes(temp_bytes=8 * MIB, flops=131072)
     temp, flops = "temp 4.00 MiB -> 8.00 MiB (2.00×)", "FLOPs 6.55e4 -> 1.31e5 (2.00×)"
-    assert compare(BASE, candidate, accepting("temp_bytes")) == (
+    assert compare(BASE, candidate, accept_only("temp_bytes")) == (
         "regressed",
         flops,
         (f"accepted: {temp}: it is meant",),
@@ -142,8 +142,8 @@ def test_a_figure_is_accepted_alone_or_with_all():
         "nothing differs but what the notes say",
         (f"accepted: {flops}: it is meant", f"accepted: {temp}: it is meant"),
     )
-    traded = changed(temp_bytes=8 * MIB, flops=32768)
-    assert compare(BASE, traded, accepting("temp_bytes"))[:2] == (
+    traded = with_changes(temp_bytes=8 * MIB, flops=32768)
+    assert compare(BASE, traded, accept_only("temp_bytes"))[:2] == (
         "improved",
         "FLOPs 6.55e4 -> 3.28e4 (0.500×)",
     )
@@ -173,7 +173,7 @@ def test_what_is_said_of_it():
     reason = f"approximates nothing any more: recall 0.971 -> 1; {meant}"
     assert compare(recall(0.971), recall(1.0), never).reason == reason
     assert "recall 0.99999 -> 1" in compare(recall(0.99999), recall(1.0), never).reason
-    found = compare(recall(0.971), recall(1.0), accepting("contract"))
+    found = compare(recall(0.971), recall(1.0), accept_only("contract"))
     assert found[:2] == ("unchanged", "same program")
     assert found.notes == ("accepted: approximates nothing any more: recall 0.971 -> 1: it is meant",)
     assert compare(recall(0.971), recall(1.0, "exact"), never).notes == (
@@ -188,7 +188,7 @@ OK, WRONG = BASE, replace(BASE, status="incorrect", reason="9 elements differ", 
 EXPECTED = replace(WRONG, expected=True)
 
 
-def ended(status):
+def side_with(status):
     return StaticFigures(dict.fromkeys(FIGURES), status=status, reason="it says why")
 
 
@@ -196,7 +196,7 @@ STATES = {
     "ok": OK,
     "incorrect": WRONG,
     "expected": EXPECTED,
-    **{status: ended(status) for status in ("oom", "timeout", "crashed", "unsupported", "skipped")},
+    **{status: side_with(status) for status in ("oom", "timeout", "crashed", "unsupported", "skipped")},
 }
 FROM_OK = {
     "ok": "unchanged",

@@ -11,11 +11,11 @@ from harness.gate.timed.decision import (
     UNCHANGED,
     Decision,
     Margin,
-    confirmed,
+    confirm,
     decide,
-    exceeding,
     holm,
     judge,
+    p_value,
     pair_effect,
 )
 
@@ -85,9 +85,9 @@ def test_a_look_that_is_not_reached_is_not_taken():
 
 def test_a_regression_needs_fresh_pairs():
     slow, calm = judge(around(0.2), MARGIN), judge(around(0.0), MARGIN)
-    assert confirmed(slow, slow).verdict == REGRESSED
-    assert confirmed(slow, calm).verdict == NOT_ENOUGH
-    assert confirmed(calm, slow) == calm
+    assert confirm(slow, slow).verdict == REGRESSED
+    assert confirm(slow, calm).verdict == NOT_ENOUGH
+    assert confirm(calm, slow) == calm
 
 
 def test_no_pairs_have_no_effect():
@@ -96,8 +96,8 @@ def test_no_pairs_have_no_effect():
 
 def test_p_values_agree_with_the_interval():
     effects = around(MARGIN.least + 0.0005)
-    assert (exceeding(effects, MARGIN) < MARGIN.regressed) == (judge(effects, MARGIN).verdict == REGRESSED)
-    assert exceeding(effects[:3], MARGIN) == 1.0
+    assert (p_value(effects, MARGIN) < MARGIN.regressed) == (judge(effects, MARGIN).verdict == REGRESSED)
+    assert p_value(effects[:3], MARGIN) == 1.0
 
 
 def test_holm_rejects_in_order_and_stops_at_the_first_that_fails():

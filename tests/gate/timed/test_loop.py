@@ -26,7 +26,7 @@ JUDGED = ("candidate:threshold/1", "base:threshold/1", "candidate:threshold/2", 
 
 
 @pytest.fixture(autouse=True)
-def _undisturbed(monkeypatch):
+def _no_interference(monkeypatch):
     class Undisturbed:
         def __init__(self, device):
             pass
@@ -167,7 +167,7 @@ def test_a_dearer_case_may_need_fewer_pairs(tmp_path):
             state.call_s = 0.1 if name == "scatter" else 1e-3
     replay(world.sequential_test, {world.paired().id: [0.0] * 3})
     one.deadline, one.took_s = world.clock() + 30.0, 10.0
-    assert one._affordable(world.paired_cases) == [world.paired()]
+    assert one._affordable_cases(world.paired_cases) == [world.paired()]
 
 
 def test_figures_are_no_reason_to_stop_after_the_first_pair(tmp_path):

@@ -17,7 +17,7 @@ from tests.run.plans import SETTINGS
 BOTH = ("scatter", "threshold")
 
 
-def raising(verb, raised):
+def raise_in(verb, raised):
     return {"scatter": Act(verbs={verb: raised})}
 
 
@@ -41,7 +41,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("verb", "mine", "theirs", "verdict"), BROKEN)
 def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, mine, theirs, verdict):
-    world = World(tmp_path, raising(verb, mine or {}), raising(verb, theirs or {}), names=BOTH)
+    world = World(tmp_path, raise_in(verb, mine or {}), raise_in(verb, theirs or {}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
     assert world.paired().verdict == verdict
     assert "sample" not in world.verbs("candidate") + world.verbs("base")
@@ -117,7 +117,7 @@ def test_what_the_budget_is_not_for_waits(tmp_path):
 
 
 def test_different_clocks_are_not_compared(tmp_path):
-    world = World(tmp_path, raising("ready", {"method": "cuda_events"}))
+    world = World(tmp_path, raise_in("ready", {"method": "cuda_events"}))
     assert world.rounds() == {}
     assert world.paired().verdict == INVALID
     assert (
@@ -127,7 +127,7 @@ def test_different_clocks_are_not_compared(tmp_path):
 
 @pytest.mark.parametrize("wrong", [0.0, float("nan")])
 def test_a_first_call_that_claims_no_time(tmp_path, wrong):
-    world = World(tmp_path, raising("check", {"seconds": wrong}), names=BOTH)
+    world = World(tmp_path, raise_in("check", {"seconds": wrong}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
     assert world.paired().verdict == INVALID
 
@@ -135,7 +135,7 @@ def test_a_first_call_that_claims_no_time(tmp_path, wrong):
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
 @pytest.mark.parametrize("side", ["candidate", "base"])
 def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side):
-    world = World(tmp_path, **{side: raising(verb, Ended("crashed", "killed by SIGSEGV"))}, names=BOTH)
+    world = World(tmp_path, **{side: raise_in(verb, Ended("crashed", "killed by SIGSEGV"))}, names=BOTH)
     with pytest.raises(Lost):
         world.pair()
     assert world.paired().verdict == INVALID
@@ -146,7 +146,7 @@ def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side)
 
 @pytest.mark.parametrize("side", ["candidate", "base"])
 def test_so_is_one_that_ends_when_all_is_compiled_again(tmp_path, side):
-    world = World(tmp_path, **{side: raising("prepare", at(2, Ended("crashed", "SIGSEGV")))}, names=BOTH)
+    world = World(tmp_path, **{side: raise_in("prepare", at(2, Ended("crashed", "SIGSEGV")))}, names=BOTH)
     world.pair(1)
     with pytest.raises(Lost):
         world.pair(2)
@@ -200,7 +200,7 @@ def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), SideError("loaded from elsewhere")])
 @pytest.mark.parametrize(("verb", "number"), [("prepare", 1), ("prepare", 2), ("check", 1), ("sample", 3)])
 def test_whatever_stops_a_gate_ends_every_process(tmp_path, raised, verb, number):
-    world = World(tmp_path, None, raising(verb, at(number, raised)), names=BOTH)
+    world = World(tmp_path, None, raise_in(verb, at(number, raised)), names=BOTH)
     with pytest.raises(type(raised)):
         [world.pair(pair) for pair in (1, 2)]
     assert not world.processes

@@ -23,7 +23,7 @@ def paired(**changes):
     return PairedCase({CANDIDATE: state(CANDIDATE, **changes), BASE: state(BASE, **changes)}, None)
 
 
-def settled(mine=None, theirs=None, *, expected=False):
+def settle_sides(mine=None, theirs=None, *, expected=False):
     made = paired()
     for state, status in ((made.candidate, mine), (made.base, theirs)):
         state.expected = expected
@@ -57,21 +57,21 @@ WORDS = [
 
 @pytest.mark.parametrize(("mine", "theirs", "verdict", "reason"), WORDS)
 def test_what_cannot_be_timed(mine, theirs, verdict, reason):
-    found = settled(mine, theirs)
+    found = settle_sides(mine, theirs)
     assert (found.verdict, found.reason) == (verdict, reason)
     assert not found.living
 
 
 def test_what_can_be_timed_stays_undecided():
-    assert settled().living
+    assert settle_sides().living
 
 
 def test_an_expected_failure_is_left_out():
-    assert settled("incorrect", "incorrect", expected=True).verdict == LEFT_OUT
+    assert settle_sides("incorrect", "incorrect", expected=True).verdict == LEFT_OUT
 
 
 def test_a_failure_that_has_only_now_become_expected_vanishes():
-    assert settled("incorrect", None, expected=True).verdict == VANISHED
+    assert settle_sides("incorrect", None, expected=True).verdict == VANISHED
 
 
 def test_the_first_verdict_stays():

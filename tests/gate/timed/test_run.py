@@ -26,7 +26,7 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest
-from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, isolated, left_out
+from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, left_out_reasons, note_isolated
 from harness.run.group.case_state import CaseState
 from harness.sweep.margins import Accept
 from tests.run.plans import SETTINGS, case, catalog, schedule
@@ -120,7 +120,7 @@ def verdicts(said):
 )
 def test_a_lone_length_is_called_so_and_stays_regressed(said, lone):
     order, cases = verdicts(said)
-    found = isolated(cases, list(reversed(order)))
+    found = note_isolated(cases, list(reversed(order)))
     note = ("isolated: the lengths beside it are unchanged",)
     assert [one.notes for one in found] == [note if at in lone else () for at in range(len(said))]
     assert [one.verdict for one in found] == [one.verdict for one in cases]
@@ -130,7 +130,7 @@ def test_neighbours_are_of_the_same_series_only():
     order = [case("scatter", 1024), case("threshold", 2048), case("scatter", 4096)]
     words = [UNCHANGED, REGRESSED, UNCHANGED]
     cases = [CaseVerdict(one.id, word, "x") for one, word in zip(order, words, strict=True)]
-    assert not any(one.notes for one in isolated(cases, order))
+    assert not any(one.notes for one in note_isolated(cases, order))
 
 
 def paired(name="scatter", program=None):
@@ -150,27 +150,27 @@ def gate_plan(*names, **more):
 
 
 @pytest.fixture
-def kept(tmp_path):
+def writer(tmp_path):
     return RoundsWriter(GateFolder.create(tmp_path, "one", {}))
 
 
-def composed(kept, paired_cases, sequential_test, asked, options=ASKING):
+def compose(writer, paired_cases, sequential_test, asked, options=ASKING):
     return {
         one.case.split("@")[0]: one
-        for one in module.verdicts(asked, TimedResult(tuple(paired_cases), sequential_test), kept, options)
+        for one in module.verdicts(asked, TimedResult(tuple(paired_cases), sequential_test), writer, options)
     }
 
 
-def test_a_verdict_stands_with_its_interval_and_its_place(kept):
-    found = composed(kept, [paired()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
+def test_a_verdict_stands_with_its_interval_and_its_place(writer):
+    found = compose(writer, [paired()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
     assert found.effect == pytest.approx(0.1)
     assert found.low < found.effect < found.high
 
 
-def test_no_budget_makes_a_verdict_between_looks(kept):
+def test_no_budget_makes_a_verdict_between_looks(writer):
     sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
-    found = composed(kept, [paired()], sequential_test, gate_plan())["mask/scatter"]
+    found = compose(writer, [paired()], sequential_test, gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.reason[:32]) == (
         NOT_ENOUGH,
         5,
@@ -178,33 +178,33 @@ def test_no_budget_makes_a_verdict_between_looks(kept):
     )
 
 
-def test_the_same_program_is_unchanged_whatever_the_clock_says(kept):
+def test_the_same_program_is_unchanged_whatever_the_clock_says(writer):
     one = paired(program="sha256:a")
-    found = composed(kept, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
+    found = compose(writer, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
     assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
     assert found.notes == (
         "advisory: by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)",
     )
 
 
-def test_a_self_check_takes_the_clock_at_its_word(kept):
+def test_a_self_check_takes_the_clock_at_its_word(writer):
     one = paired(program="sha256:a")
-    found = composed(kept, [one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
+    found = compose(writer, [one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
     assert found.verdict == REGRESSED
 
 
 @pytest.mark.parametrize(
     ("figure", "verdict"), [("time", UNCHANGED), (None, UNCHANGED), ("flops", REGRESSED)]
 )
-def test_an_accepted_time_is_unchanged_and_says_why(kept, figure, verdict):
+def test_an_accepted_time_is_unchanged_and_says_why(writer, figure, verdict):
     accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
-    found = composed(kept, [paired()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
+    found = compose(writer, [paired()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
     said = REASONS[0][2]
     told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
     assert (found.verdict, found.reason, found.notes) == (verdict, *told)
 
 
-def test_what_was_not_timed_has_its_own_word(kept):
+def test_what_was_not_timed_has_its_own_word(writer):
     wrong, left = paired("scatter"), paired("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
@@ -215,29 +215,29 @@ def test_what_was_not_timed_has_its_own_word(kept):
         new={case("plain").id: "mask/plain is not registered in the base"},
         vanished=("mask/gone@seq=1:fwd:cpu",),
     )
-    found = composed(kept, [wrong, left], SequentialTest({}), asked)
+    found = compose(writer, [wrong, left], SequentialTest({}), asked)
     assert {name: (one.verdict, one.reason.split(",")[0]) for name, one in found.items()} == {
         "mask/scatter": (INCORRECT, "3 elements differ"),
         "mask/plain": (NEW, "mask/plain is not registered in the base"),
         "mask/gone": (VANISHED, "the base has it"),
     }
-    assert left_out([wrong, left]) == {case("threshold").id: "needs AMX"}
+    assert left_out_reasons([wrong, left]) == {case("threshold").id: "needs AMX"}
 
 
-def test_a_long_tail_is_told_and_decides_nothing(kept):
+def test_a_long_tail_is_told_and_decides_nothing(writer):
     for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
-        kept.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
-    found = composed(kept, [paired()], ledger_of(*SAME), gate_plan())["mask/scatter"]
+        writer.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
+    found = compose(writer, [paired()], ledger_of(*SAME), gate_plan())["mask/scatter"]
     assert (found.verdict, found.notes) == (
         UNCHANGED,
         ("advisory: the slowest tenth of its calls takes 50 % longer",),
     )
 
 
-def test_pairs_are_kept_with_their_effects_and_read_again(kept):
+def test_pairs_are_kept_with_their_effects_and_read_again(writer):
     rounds = Rounds(case().id, (0.1, 0.3, 0.2), (1.2e-3, 1e-3), 0.0)
-    kept.append(7, [rounds])
-    (line,) = RoundsWriter(kept.folder, kept.folder.pairs()).of(case().id)
+    writer.append(7, [rounds])
+    (line,) = RoundsWriter(writer.folder, writer.folder.pairs()).of(case().id)
     assert (line["pair"], line["effect"]) == (7, pair_effect(rounds.log_ratios)) == (7, 0.2)
     assert line["levels_s"] == [1.2e-3, 1e-3]
 

@@ -28,7 +28,7 @@ def around(middle, count=4):
     return [middle + SPREAD[index % len(SPREAD)] for index in range(count)]
 
 
-def fed(*effects, **more):
+def feed(*effects, **more):
     sequential_test = SequentialTest({"a": Margin()}, **more)
     replay(sequential_test, {"a": effects})
     return sequential_test
@@ -45,9 +45,9 @@ def state(sequential_test):
 
 @pytest.mark.parametrize(("middle", "said"), [(SAME, UNCHANGED), (FAST, IMPROVED)])
 def test_a_clear_case_is_decided_at_the_first_look(middle, said):
-    before = fed(*around(middle, 3))
+    before = feed(*around(middle, 3))
     assert before.undecided() == {"a"}
-    sequential_test = fed(*around(middle))
+    sequential_test = feed(*around(middle))
     assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (said, 4)
     assert sequential_test.undecided() == set()
 
@@ -62,8 +62,8 @@ def test_it_looks_after_four_pairs_and_then_after_every_second():
 
 
 def test_between_looks_nothing_is_decided():
-    assert verdict(fed(*WIDE, SAME)) is None
-    settling = [fed(0.1, -0.1, *around(SAME, count - 2)).cases["a"].verdict for count in range(4, 13)]
+    assert verdict(feed(*WIDE, SAME)) is None
+    settling = [feed(0.1, -0.1, *around(SAME, count - 2)).cases["a"].verdict for count in range(4, 13)]
     assert {found.pairs for found in settling if found} <= {4, 6, 8, 10, 12}
 
 
@@ -77,7 +77,7 @@ def test_a_budget_that_ends_between_looks_is_no_verdict():
 
 
 def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
-    sequential_test = fed(*around(SLOW))
+    sequential_test = feed(*around(SLOW))
     assert verdict(sequential_test) is None
     assert (sequential_test.cases["a"].suspicion.verdict, sequential_test.missing("a")) == (REGRESSED, 4)
     replay(sequential_test, {"a": around(SLOW, 3)})
@@ -89,14 +89,14 @@ def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
 
 @pytest.mark.parametrize("middle", [SAME, FAST])
 def test_a_suspicion_that_fresh_pairs_do_not_share(middle):
-    sequential_test = fed(*around(SLOW), *around(middle))
+    sequential_test = feed(*around(SLOW), *around(middle))
     assert verdict(sequential_test) == NOT_ENOUGH
     assert sequential_test.cases["a"].verdict.pairs == 8
     assert sequential_test.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
 
 
 def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
-    sequential_test = fed(*around(SLOW), *(WIDE * 3)[:11])
+    sequential_test = feed(*around(SLOW), *(WIDE * 3)[:11])
     assert sequential_test.undecided() == {"a"}
     sequential_test.feed("a", WIDE[-1])
     assert verdict(sequential_test) == NOT_ENOUGH
@@ -104,7 +104,7 @@ def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
 
 
 def test_an_unclear_case_ends_with_its_last_look():
-    sequential_test = fed(*(WIDE * 3)[:11])
+    sequential_test = feed(*(WIDE * 3)[:11])
     assert sequential_test.undecided() == {"a"}
     sequential_test.feed("a", WIDE[-1])
     assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (NOT_ENOUGH, 12)
@@ -114,7 +114,7 @@ BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -
 
 
 def test_alone_a_modest_p_is_enough():
-    assert verdict(fed(*around(SLOW), *BARELY)) == REGRESSED
+    assert verdict(feed(*around(SLOW), *BARELY)) == REGRESSED
 
 
 def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
@@ -149,7 +149,7 @@ def test_more_pairs_may_yet_convince_among_forty():
 
 @pytest.mark.parametrize("effects", [around(SLOW), WIDE, around(SAME)])
 def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
-    sequential_test = fed(*effects, advisory=["a"])
+    sequential_test = feed(*effects, advisory=["a"])
     assert sequential_test.undecided() == set()
     assert sequential_test.cases["a"].verdict.pairs == 4
     assert sequential_test.cases["a"].suspicion is None
@@ -157,14 +157,14 @@ def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
 
 @pytest.mark.parametrize("effects", [[*around(SLOW), 0.1], [*WIDE, 0.0]])
 def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
-    sequential_test = fed(*effects)
+    sequential_test = feed(*effects)
     assert sequential_test.undecided() == {"a"}
     sequential_test.advise("a")
     assert sequential_test.undecided() == set()
 
 
 def test_one_found_advisory_before_its_look_waits_for_it():
-    sequential_test = fed(*around(SLOW, 3))
+    sequential_test = feed(*around(SLOW, 3))
     sequential_test.advise("a")
     assert sequential_test.undecided() == {"a"}
     sequential_test.feed("a", SLOW)
@@ -183,7 +183,7 @@ def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
 
 
 def test_what_comes_after_a_verdict_changes_nothing():
-    sequential_test = fed(*around(SAME))
+    sequential_test = feed(*around(SAME))
     before = repr(sequential_test.cases)
     replay(sequential_test, {"a": around(SLOW, 12)})
     assert repr(sequential_test.cases) == before
@@ -191,7 +191,7 @@ def test_what_comes_after_a_verdict_changes_nothing():
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_what_is_no_number_is_refused_before_it_counts(wrong):
-    sequential_test = fed(0.0)
+    sequential_test = feed(0.0)
     with pytest.raises(ValueError, match="a: a pair's effect is no number"):
         sequential_test.feed("a", wrong)
     assert sequential_test.cases["a"].first == [0.0]

@@ -74,7 +74,7 @@ def suite(*records: Record, baseline: str = "mask/broadcast", name: str = "mask"
     return SuiteRecords(name, "mask", baseline, labels, records)
 
 
-def written(svg: bytes) -> list[str]:
+def texts_of(svg: bytes) -> list[str]:
     """Every text of a chart: glyphs are paths, and the text itself stands in a comment beside them."""
     return re.findall(r"<!-- (.*?) -->", svg.decode(), re.DOTALL)
 

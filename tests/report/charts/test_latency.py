@@ -7,7 +7,7 @@ from harness.report.charts.grid import CaseGrid
 from harness.report.charts.latency import latency
 from harness.report.charts.marks import MEANINGS
 from harness.report.charts.model import Mark
-from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, timing, written
+from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, texts_of, timing
 
 K = 1024
 
@@ -24,8 +24,8 @@ def test_every_status_has_its_symbol_its_legend_and_its_reason(status):
     failed = record("scatter", 64 * K, status=status)
     for svg in draw_suite(suite(record("broadcast", 64 * K, 1e-3), failed), INFO).values():
         assert f"panel0.strip.{status}.scatter.65536" in drawn_ids(svg)
-        assert MEANINGS[status] in written(svg)
-        assert any(f"{status}: {status} because of scatter" in word for word in written(svg))
+        assert MEANINGS[status] in texts_of(svg)
+        assert any(f"{status}: {status} because of scatter" in word for word in texts_of(svg))
 
 
 def test_a_suite_in_which_everything_failed_is_still_drawn():
@@ -33,8 +33,8 @@ def test_a_suite_in_which_everything_failed_is_still_drawn():
         record(name, seq, status="oom", temp=2**40) for name in ("broadcast", "scatter") for seq in (K, 2 * K)
     ]
     charts = draw_suite(suite(*failed), INFO)
-    assert "nothing was timed" in written(charts["latency"])
-    assert "no speedup to show (see notes)" in written(charts["speedup"])
+    assert "nothing was timed" in texts_of(charts["latency"])
+    assert "no speedup to show (see notes)" in texts_of(charts["speedup"])
     for svg in charts.values():
         assert {
             f"panel0.strip.oom.{n}.{s}" for n in ("broadcast", "scatter") for s in (K, 2 * K)
@@ -43,7 +43,7 @@ def test_a_suite_in_which_everything_failed_is_still_drawn():
 
 def test_an_oom_says_what_was_planned():
     failed = record("broadcast", 64 * K, status="oom", temp=264 * 2**30)
-    words = written(draw_suite(suite(failed, record("broadcast", K, 1e-3)), INFO)["latency"])
+    words = texts_of(draw_suite(suite(failed, record("broadcast", K, 1e-3)), INFO)["latency"])
     assert "264 GiB planned" in words
     assert any(word.startswith("• broadcast at 64Ki (264 GiB planned): oom:") for word in words)
 
@@ -61,7 +61,7 @@ def test_a_failed_replicate_shows_beside_a_timed_one():
 
 def test_values_without_an_interval_are_counted():
     few = record("scatter", 4 * K, 1e-3, timing=timing(1e-3, rounds=3))
-    words = written(draw_suite(suite(few), INFO)["latency"])
+    words = texts_of(draw_suite(suite(few), INFO)["latency"])
     assert any("no interval at 1 point: needs ≥ 6 rounds; has 3" in word for word in words)
     assert not any("95 % intervals" in word for word in words)
 
@@ -74,7 +74,7 @@ def test_intervals_are_over_rounds_of_one_process_or_over_processes():
 
 
 def latency_words(drawn):
-    return written(draw_suite(drawn, INFO)["latency"])
+    return texts_of(draw_suite(drawn, INFO)["latency"])
 
 
 def test_small_print_never_overlaps_and_prefers_the_crossover():

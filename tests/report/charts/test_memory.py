@@ -4,7 +4,7 @@ from harness.core.record import Memory
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.memory import memory
-from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, written
+from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, texts_of
 
 K = 1024
 GIB = 2**30
@@ -24,7 +24,7 @@ def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
         (2 * K, 264 * GIB, True),
     ]
     svg = draw_suite(drawn, INFO)["memory"]
-    assert "planned, though the case gave no timing" in written(svg)
+    assert "planned, though the case gave no timing" in texts_of(svg)
     face = re.search(rb'id="panel0\.point\.broadcast\.2048".*?fill: (#\w+)', svg, re.DOTALL)
     assert face is not None
     assert face[1] == b"#ffffff"
@@ -34,9 +34,9 @@ def test_the_limit_of_the_run_or_of_the_suite_is_a_line():
     drawn = suite(record("broadcast", K, 1e-3))
     svg = draw_suite(drawn, INFO)["memory"]
     assert "panel0.limit" in drawn_ids(svg)
-    assert "limit 18 GiB" in written(svg)
+    assert "limit 18 GiB" in texts_of(svg)
     own = {**INFO, "suites": {"mask": {"settings": {"memory_bytes": 4 * GIB}}}}
-    assert "limit 4 GiB" in written(draw_suite(drawn, own)["memory"])
+    assert "limit 4 GiB" in texts_of(draw_suite(drawn, own)["memory"])
     assert "panel0.limit" not in drawn_ids(draw_suite(drawn, {})["memory"])
 
 
@@ -49,23 +49,23 @@ def test_measured_high_water_is_a_lighter_series():
 
 def test_zero_bytes_stand_on_a_marked_floor():
     drawn = suite(record("broadcast", K, 1e-3, temp=2**20), record("scatter", K, 1e-3, temp=0))
-    assert "0 B" in written(draw_suite(drawn, INFO)["memory"])
+    assert "0 B" in texts_of(draw_suite(drawn, INFO)["memory"])
     nothing = suite(record("scatter", K, 1e-3, temp=0))
-    assert "0 B" in written(draw_suite(nothing, {})["memory"])
-    assert "0 B" not in written(draw_suite(suite(record("scatter", K, 1e-3)), INFO)["memory"])
+    assert "0 B" in texts_of(draw_suite(nothing, {})["memory"])
+    assert "0 B" not in texts_of(draw_suite(suite(record("scatter", K, 1e-3)), INFO)["memory"])
 
 
 def test_a_missing_figure_is_marked_and_explained():
     drawn = suite(record("scatter", K, 1e-3, temp=None, static={"host": static(None)}))
     svg = draw_suite(drawn, INFO)["memory"]
     assert "panel0.strip.no_figure.scatter.1024" in drawn_ids(svg)
-    assert "• scatter: no temporaries: torch has no planner of memory" in written(svg)
+    assert "• scatter: no temporaries: torch has no planner of memory" in texts_of(svg)
 
 
 def test_a_case_that_was_never_compiled_is_marked_and_explained():
     svg = draw_suite(suite(record("scatter", K, 1e-3, temp=None)), INFO)["memory"]
     assert "panel0.strip.no_figure.scatter.1024" in drawn_ids(svg)
-    assert "• scatter: no temporaries: not compiled" in written(svg)
+    assert "• scatter: no temporaries: not compiled" in texts_of(svg)
 
 
 def test_every_target_has_its_panel_and_only_its_own_figures():

@@ -3,7 +3,7 @@ import pytest
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
-from tests.report.charts.suites import INFO, drawn_ids, record, suite, written
+from tests.report.charts.suites import INFO, drawn_ids, record, suite, texts_of
 
 K = 1024
 GRID = (4 * K, 8 * K, 16 * K)
@@ -32,8 +32,8 @@ def test_the_crossover_is_marked_at_its_interpolated_length():
     name, _, seq = mark.rpartition(".")
     assert name == "panel0.strip.crossover.scatter"
     assert float(seq) == pytest.approx(8 * K, abs=2)
-    assert "• scatter: faster from 16Ki on, crossing at ≈ 8Ki" in written(svg)
-    assert "crossover, interpolated between lengths" in written(svg)
+    assert "• scatter: faster from 16Ki on, crossing at ≈ 8Ki" in texts_of(svg)
+    assert "crossover, interpolated between lengths" in texts_of(svg)
 
 
 def test_the_1x_line_is_there_and_the_baseline_has_no_points():
@@ -44,7 +44,7 @@ def test_the_1x_line_is_there_and_the_baseline_has_no_points():
 
 def test_no_crossover_in_range_is_said():
     slow = suite(*(record(n, s, t) for s in GRID for n, t in (("broadcast", 1e-3), ("scatter", 2e-3))))
-    words = written(draw_suite(slow, INFO)["speedup"])
+    words = texts_of(draw_suite(slow, INFO)["speedup"])
     assert any(word.startswith("• scatter: no crossover (none in range") for word in words)
 
 
@@ -55,7 +55,7 @@ def test_a_verdict_that_holds_in_one_panel_names_it():
         for seq in GRID
         for name, median in (("broadcast", 1e-3), ("scatter", 1e-3 * factor))
     ]
-    words = written(draw_suite(suite(*records), INFO)["speedup"])
+    words = texts_of(draw_suite(suite(*records), INFO)["speedup"])
     assert any(word.startswith("• scatter [fwd]: no crossover") for word in words)
     assert any(word.startswith("• scatter [bwd]: faster from 4Ki on") for word in words)
 
@@ -64,7 +64,7 @@ def test_a_baseline_that_failed_leaves_the_others_marked():
     lost = suite(record("broadcast", 4 * K, status="oom"), record("scatter", 4 * K, 1e-3))
     svg = draw_suite(lost, INFO)["speedup"]
     assert "panel0.strip.no_ratio.scatter.4096" in drawn_ids(svg)
-    assert "• scatter: speedup n/a (baseline oom)" in written(svg)
+    assert "• scatter: speedup n/a (baseline oom)" in texts_of(svg)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_baseline_that_failed_leaves_the_others_marked():
 def test_without_a_baseline_every_case_is_marked(baseline, said):
     svg = draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=baseline), INFO)["speedup"]
     assert "panel0.strip.no_ratio.scatter.4096" in drawn_ids(svg)
-    assert f"• scatter: speedup {said}" in written(svg)
+    assert f"• scatter: speedup {said}" in texts_of(svg)
 
 
 def test_other_semantics_are_a_footnote_in_every_chart():
@@ -81,21 +81,21 @@ def test_other_semantics_are_a_footnote_in_every_chart():
         record("dense", K, 1e-3), record("nsa", K, 1e-3, semantics="nsa_mslk"), baseline="mask/dense"
     )
     for svg in draw_suite(other, INFO).values():
-        assert any("nsa: semantics nsa_mslk, the baseline's is exact" in word for word in written(svg))
+        assert any("nsa: semantics nsa_mslk, the baseline's is exact" in word for word in texts_of(svg))
 
 
 def test_other_semantics_are_a_footnote_without_a_baseline():
     other = suite(record("dense", K, 1e-3), record("nsa", K, 1e-3, semantics="nsa_mslk"), baseline="")
-    words = written(draw_suite(other, INFO)["latency"])
+    words = texts_of(draw_suite(other, INFO)["latency"])
     assert "• other semantics, other answers: dense exact, nsa nsa_mslk" in words
 
 
 def test_an_expected_failure_is_said_to_be_expected():
     claim = record("claimed", K, status="incorrect", expected=True)
-    words = written(draw_suite(suite(record("broadcast", K, 1e-3), claim), INFO)["speedup"])
+    words = texts_of(draw_suite(suite(record("broadcast", K, 1e-3), claim), INFO)["speedup"])
     assert "• claimed: expected to be incorrect, and is" in words
 
 
 def test_an_expected_failure_that_passes_is_said_too():
-    words = written(draw_suite(suite(record("claimed", K, 1e-3, expected=True)), INFO)["speedup"])
+    words = texts_of(draw_suite(suite(record("claimed", K, 1e-3, expected=True)), INFO)["speedup"])
     assert "• claimed: expected to be incorrect, but passed its contract" in words

@@ -5,7 +5,7 @@ from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.static import static as drawn_static
-from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, written
+from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, texts_of
 
 K = 1024
 GIB = 2**30
@@ -48,7 +48,7 @@ def test_what_does_not_fit_is_hollow():
     one = record("scatter", K, static=large)
     chart = chart_of(one)
     assert [points(chart, i)[0][2] for i in range(2)] == [False, True]
-    assert "planned, but does not fit" in written(draw_suite(suite(one), COMPILED)["static"])
+    assert "planned, but does not fit" in texts_of(draw_suite(suite(one), COMPILED)["static"])
 
 
 def test_a_failure_on_the_host_makes_no_point_hollow():
@@ -62,7 +62,7 @@ def test_a_compiler_that_refuses_is_marked_and_quoted():
     one = record("scatter", K, static={"host": static(GIB), "tpu:v5e": refused})
     svg = draw_suite(suite(one), COMPILED)["static"]
     assert "panel1.strip.does_not_fit.scatter.1024" in drawn_ids(svg)
-    assert f"• tpu:v5e: scatter: does not fit: {words}" in written(svg)
+    assert f"• tpu:v5e: scatter: does not fit: {words}" in texts_of(svg)
 
 
 def test_a_missing_figure_is_marked_and_explained():
@@ -73,8 +73,8 @@ def test_a_missing_figure_is_marked_and_explained():
     assert {
         f"panel{i}.strip.no_figure.{name}.1024" for i in (1, 2) for name in ("scatter", "broadcast")
     } <= ids
-    assert "• tpu:v5e, tpu:v5p: scatter: no figure: libtpu is not installed" in written(svg)
-    assert "• tpu:v5e, tpu:v5p: broadcast: not compiled" in written(svg)
+    assert "• tpu:v5e, tpu:v5p: scatter: no figure: libtpu is not installed" in texts_of(svg)
+    assert "• tpu:v5e, tpu:v5p: broadcast: not compiled" in texts_of(svg)
 
 
 def test_a_case_that_failed_before_it_was_compiled_shows_its_status():
@@ -101,7 +101,7 @@ def test_doubts_about_figures_and_equal_programs_are_notes():
 def test_a_run_that_only_compiled_has_no_chart_of_times():
     one = suite(record("broadcast", K))
     assert list(draw_suite(one, COMPILED)) == ["memory", "static"]
-    words = written(draw_suite(one, COMPILED)["static"])
+    words = texts_of(draw_suite(one, COMPILED)["static"])
     assert "fwd · batch=1 · dtype=f32 · rows=128 · topk=2048" in words
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness.core.errors import UsageError
 from harness.report.charts import draw_suite
 from harness.report.charts.drawing.style import looks
-from tests.report.charts.suites import INFO, drawn_ids, record, suite, written
+from tests.report.charts.suites import INFO, drawn_ids, record, suite, texts_of
 
 K = 1024
 ROOT = Path(__file__).resolve().parents[3]
@@ -80,15 +80,15 @@ def test_nothing_of_the_moment_of_drawing(charts):
 
 
 def test_titles_subtitles_panels_and_axes(charts):
-    words = written(charts["latency"])
+    words = texts_of(charts["latency"])
     assert "mask: how long does one call take?" in words
     assert "which columns of a score matrix stay open?" in words
     assert "on cpu · batch=1 · dtype=f32 · rows=128 · topk=2048" in words
     assert [word for word in words if word in {"fwd", "bwd"}] == ["fwd", "bwd"]
     assert words.count("4Ki") == words.count("64Ki") == 2
     assert "100 ms" in words
-    assert "mask: from which length on is anything faster than broadcast?" in written(charts["speedup"])
-    assert "1 GiB" in written(charts["memory"])
+    assert "mask: from which length on is anything faster than broadcast?" in texts_of(charts["speedup"])
+    assert "1 GiB" in texts_of(charts["memory"])
 
 
 def test_the_footer_says_run_date_machine_and_method(charts):
@@ -96,11 +96,11 @@ def test_the_footer_says_run_date_machine_and_method(charts):
         "run 20261120T113000Z-1a2b3c4 · 2026-11-20 · "
         "fingerprint 01234567 (Some CPU 9000, 2 threads) · wall clock, inputs rotated"
     )
-    assert all(footer in written(svg) for svg in charts.values())
+    assert all(footer in texts_of(svg) for svg in charts.values())
 
 
 def test_the_footer_without_facts_about_the_machine():
-    words = written(draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=""), {})["latency"])
+    words = texts_of(draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=""), {})["latency"])
     assert any("fingerprint 01234567 · wall clock" in word for word in words)
 
 
@@ -140,8 +140,8 @@ def test_very_long_names_are_wrapped():
     options = {f"a_long_option_name_{i}": "with_a_long_value" for i in range(6)}
     svg = draw_suite(suite(record("scatter", 4 * K, 1e-3, options=options)), INFO)["latency"]
     name = "scatter[" + ",".join(f"{key}={value}" for key, value in options.items()) + "]"
-    assert name not in written(svg)
-    assert name in "".join(written(svg))
+    assert name not in texts_of(svg)
+    assert name in "".join(texts_of(svg))
 
 
 def test_an_empty_suite_is_a_usage_error():

@@ -8,11 +8,11 @@ from harness.core.record import Checked
 from harness.report.tables.checks import print_checks, rows
 
 
-def checked(passed, name="mask/kept_count", **more):
+def make_check(passed, name="mask/kept_count", **more):
     return Checked(name, "threshold may keep more than k (MaxText #4437)", passed, **more)
 
 
-def printed(records):
+def print_text(records):
     console = Console(file=io.StringIO(), width=140, no_color=True)
     print_checks(console, records)
     return console.file.getvalue()
@@ -20,21 +20,21 @@ def printed(records):
 
 def test_what_holds_and_what_fails_is_counted(record):
     records = [
-        record("scatter", 4096, checks=(checked(True),)),
-        record("threshold_raw", 4096, checks=(checked(False, reason="row 3 keeps 2050 of 2048"),)),
+        record("scatter", 4096, checks=(make_check(True),)),
+        record("threshold_raw", 4096, checks=(make_check(False, reason="row 3 keeps 2050 of 2048"),)),
     ]
     row = rows(records)["mask"]["mask/kept_count"]
     assert (row.held, row.cases) == (1, 2)
     assert row.failed == ["threshold_raw at 4Ki: row 3 keeps 2050 of 2048"]
-    text = printed(records)
+    text = print_text(records)
     assert "checks of mask" in text
     assert "1 of 2" in text
     assert "threshold may keep more than k" in text
 
 
 def test_a_property_is_told_with_its_size_and_decides_nothing(record):
-    records = [record("scatter", 4096, checks=(checked(None, figures={"leak": 0.25}),))]
-    text = printed(records)
+    records = [record("scatter", 4096, checks=(make_check(None, figures={"leak": 0.25}),))]
+    text = print_text(records)
     assert "property" in text
     assert "scatter at 4Ki: leak 0.25" in text
     assert not records[0].unexpected
@@ -42,18 +42,18 @@ def test_a_property_is_told_with_its_size_and_decides_nothing(record):
 
 def test_options_and_figures_are_told_as_they_stand_elsewhere(record):
     figures = {"expected_recall": 0.9995027905, "calls": None, "lost": 5}
-    records = [record("two_stage", 4096, options={"keep": 2}, checks=(checked(None, figures=figures),))]
-    assert "two_stage[keep=2] at 4Ki: expected recall 0.9995, lost 5" in " ".join(printed(records).split())
+    records = [record("two_stage", 4096, options={"keep": 2}, checks=(make_check(None, figures=figures),))]
+    assert "two_stage[keep=2] at 4Ki: expected recall 0.9995, lost 5" in " ".join(print_text(records).split())
 
 
 def test_many_failures_are_not_all_printed(record):
-    records = [record("scatter", seq, checks=(checked(False, reason="no"),)) for seq in (1024, 2048, 4096)]
-    assert "and 1 more; --json has them" in printed(records)
+    records = [record("scatter", seq, checks=(make_check(False, reason="no"),)) for seq in (1024, 2048, 4096)]
+    assert "and 1 more; --json has them" in print_text(records)
 
 
 def test_a_failed_check_fails_the_command(record):
-    assert record("scatter", 4096, checks=(checked(False, reason="no"),)).unexpected
+    assert record("scatter", 4096, checks=(make_check(False, reason="no"),)).unexpected
 
 
 def test_nothing_is_printed_without_checks(record):
-    assert printed([record("scatter", 4096)]) == ""
+    assert print_text([record("scatter", 4096)]) == ""

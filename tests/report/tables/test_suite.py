@@ -265,4 +265,4 @@ def test_what_a_call_saves_in_a_step_of_a_model(suite, run):
     ],
 )
 def test_a_saving_is_written_with_its_sign(seconds, text):
-    assert fmt.saved(*seconds) == text
+    assert fmt.saved_time(*seconds) == text

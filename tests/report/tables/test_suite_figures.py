@@ -37,8 +37,8 @@ def test_an_exponent_without_spread_stands_alone():
 
 
 def test_a_missing_figure_is_a_dash_and_zero_is_zero():
-    assert fmt.exact(None, TEMP_BYTES) == "–"
-    assert fmt.exact(0, TEMP_BYTES) == "0 B"
+    assert fmt.exact_figure(None, TEMP_BYTES) == "–"
+    assert fmt.exact_figure(0, TEMP_BYTES) == "0 B"
 
 
 @pytest.mark.parametrize(

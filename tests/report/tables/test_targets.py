@@ -27,7 +27,7 @@ def table_of(suite, limits=LIMITS):
     return targets_table(suite, panel, limits, Footnotes())
 
 
-def printed(*tables, width=140):
+def print_text(*tables, width=140):
     out = io.StringIO()
     print_tables(Console(file=out, width=width), *tables)
     return out.getvalue()
@@ -56,16 +56,18 @@ def test_the_verdict_turns_round_between_targets(suite, mask):
     assert texts(table, "temp/base", "host") == ["", "⇄ 8.8e-4×", "", "⇄ 8.8e-4×"]
     assert texts(table, "temp/base", "tpu:v5e") == ["", "⇄ 5.56×", "", "⇄ 5.56×"]
     assert texts(table, "FLOPs", "host") == ["1.07e9", "1.64e4", "4.29e9", "6.55e4"]
-    assert "⇄ the verdict turns round" in printed(table)
+    assert "⇄ the verdict turns round" in print_text(table)
     assert table.breaks == (2,)
     assert table.title == "mask: batch=1 dtype=f32 rows=128 topk=2Ki, fwd compiled for 2 targets"
 
 
-def test_agreement_is_not_marked(suite, record, planned):
-    figures = {name: {t: planned(size) for t in LIMITS} for name, size in (("broadcast", 8), ("scatter", 4))}
+def test_agreement_is_not_marked(suite, record, plan_static):
+    figures = {
+        name: {t: plan_static(size) for t in LIMITS} for name, size in (("broadcast", 8), ("scatter", 4))
+    }
     table = table_of(suite([record(name, 4096, static=own) for name, own in figures.items()]))
     assert texts(table, "temp/base", "tpu:v5e") == ["", "0.500×"]
-    assert "⇄" not in printed(table)
+    assert "⇄" not in print_text(table)
 
 
 def test_flops_that_turn_are_marked_and_a_body_only_never_is(suite, record, static):
@@ -85,7 +87,7 @@ def test_flops_that_turn_are_marked_and_a_body_only_never_is(suite, record, stat
 
 
 def test_above_the_columns_stand_the_target_and_its_memory(suite, mask):
-    lines = printed(table_of(suite(mask))).splitlines()
+    lines = print_text(table_of(suite(mask))).splitlines()
     assert lines[1].split() == ["host", "tpu:v5e"]
     assert lines[2].split() == ["18", "GiB", "16", "GiB"]
     assert lines[3].split() == ["seq", "implementation", *["temp", "temp/base", "fits", "FLOPs"] * 2]
@@ -99,32 +101,32 @@ def test_what_does_not_fit_says_what_it_would_need(suite, mask):
     assert texts(table, "fits", "tpu:v5e") == ["yes"] * 4
 
 
-def test_a_compiler_that_refuses_is_quoted(suite, record, planned):
+def test_a_compiler_that_refuses_is_quoted(suite, record, plan_static):
     refused = Static(unavailable=dict.fromkeys((*ALL, "program"), WORDS), fits=False)
     records = [
-        record("broadcast", 4096, static={"host": planned(8), "tpu:v5e": planned(8)}),
-        record("scatter", 4096, static={"host": planned(8), "tpu:v5e": refused}),
+        record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)}),
+        record("scatter", 4096, static={"host": plan_static(8), "tpu:v5e": refused}),
     ]
     table = table_of(suite(records))
     assert (texts(table, "temp", "tpu:v5e")[1], texts(table, "fits", "tpu:v5e")[1]) == ("–", "no")
     assert notes(table, "fits", 1, "tpu:v5e") == [f"does not fit 16 GiB; at 4Ki: {WORDS}"]
 
 
-def test_a_missing_extra_is_said_once_below(suite, record, planned):
+def test_a_missing_extra_is_said_once_below(suite, record, plan_static):
     records = [
-        record(name, 4096, static={"host": planned(8), "tpu:v5e": Static.none(NOT_INSTALLED)})
+        record(name, 4096, static={"host": plan_static(8), "tpu:v5e": Static.none(NOT_INSTALLED)})
         for name in ("broadcast", "scatter")
     ]
-    text = printed(table_of(suite(records)))
+    text = print_text(table_of(suite(records)))
     assert text.count(NOT_INSTALLED) == 1
     assert f"No temp, FLOPs of tpu:v5e: {NOT_INSTALLED}." in text
 
 
-def test_a_case_that_was_not_compiled_says_why(suite, record, planned):
-    both = {"host": planned(8), "tpu:v5e": planned(8)}
+def test_a_case_that_was_not_compiled_says_why(suite, record, plan_static):
+    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
     records = [
         record("broadcast", 4096, static=both),
-        record("scatter", 4096, static={"host": planned(8)}),
+        record("scatter", 4096, static={"host": plan_static(8)}),
         record("sorted", 4096, "unsupported", reason="topk ≥ seq", static={}),
     ]
     table = table_of(suite(records))
@@ -134,11 +136,11 @@ def test_a_case_that_was_not_compiled_says_why(suite, record, planned):
     assert "status" not in [c.title for c in table_of(suite(records[:2])).columns]
 
 
-def test_what_failed_has_its_reason_with_the_status_alone(suite, record, planned):
+def test_what_failed_has_its_reason_with_the_status_alone(suite, record, plan_static):
     why = "topk ≥ seq"
     none = {"host": Static.none(why), "tpu:v5e": Static.none(why)}
     records = [
-        record("broadcast", 4096, static={"host": planned(8), "tpu:v5e": planned(8)}),
+        record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)}),
         record("scatter", 4096, "unsupported", reason=why, static=none),
     ]
     table = table_of(suite(records))
@@ -146,23 +148,25 @@ def test_what_failed_has_its_reason_with_the_status_alone(suite, record, planned
     assert notes(table, "status", 1) == [why]
 
 
-def test_facts_are_told_of_the_targets_they_hold_on(suite, record, planned):
+def test_facts_are_told_of_the_targets_they_hold_on(suite, record, plan_static):
     facts = {"reduction": 0, "reduction on tpu:v5e": 6, "reduction on tpu:v5p": 6, "tail on tpu:v5e": None}
-    both = {"host": planned(8), "tpu:v5e": planned(8)}
+    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
     table = table_of(suite([record("broadcast", 4096, static=both, facts=facts)]))
     assert notes(table, "implementation", 0) == ["on host: reduction: 0", "on tpu:v5e, tpu:v5p: reduction: 6"]
 
 
-def test_a_doubt_about_a_figure_is_a_footnote(suite, record, planned):
+def test_a_doubt_about_a_figure_is_a_footnote(suite, record, plan_static):
     doubt = "the device would run another program"
     records = [
-        record("broadcast", 4096, static={t: planned(8, warnings=(doubt,)) for t in ("host", "cuda:h200")})
+        record(
+            "broadcast", 4096, static={t: plan_static(8, warnings=(doubt,)) for t in ("host", "cuda:h200")}
+        )
     ]
     assert notes(table_of(suite(records)), "temp", 0, "cuda:h200") == [doubt]
 
 
 def test_the_narrower_the_fewer_columns_but_temporaries_stay(suite, mask):
-    text = printed(table_of(suite(mask)), width=70)
+    text = print_text(table_of(suite(mask)), width=70)
     assert max(map(len, text.splitlines())) <= 70
     assert text.splitlines()[3].split() == [
         "seq", "implementation", "temp", "temp/base", "fits", "temp", "temp/base",
@@ -171,10 +175,10 @@ def test_the_narrower_the_fewer_columns_but_temporaries_stay(suite, mask):
     assert said in " ".join(text.split())
 
 
-def test_many_targets_mark_the_temporaries(suite, record, planned):
+def test_many_targets_mark_the_temporaries(suite, record, plan_static):
     names = ("host", "tpu:v5e", "tpu:v5p", "tpu:v6e", "cuda:h200")
-    base = {name: planned(8) for name in names}
-    mine = {name: planned(4 if name == "host" else 16) for name in names}
+    base = {name: plan_static(8) for name in names}
+    mine = {name: plan_static(4 if name == "host" else 16) for name in names}
     table = table_of(
         suite([record("broadcast", 4096, static=base), record("scatter", 4096, static=mine)]), {}
     )
@@ -182,8 +186,8 @@ def test_many_targets_mark_the_temporaries(suite, record, planned):
     assert texts(table, "temp/base", "host") == ["", "0.500×"]
 
 
-def test_one_target_stands_in_the_title(suite, record, planned):
-    table = table_of(suite([record("broadcast", 4096, static={"tpu:v5e": planned(8)})]))
+def test_one_target_stands_in_the_title(suite, record, plan_static):
+    table = table_of(suite([record("broadcast", 4096, static={"tpu:v5e": plan_static(8)})]))
     assert table.title.endswith("fwd compiled for tpu:v5e (16 GiB)")
     assert {c.group for c in table.columns} == {""}
 
@@ -202,8 +206,8 @@ def test_the_page_of_a_run_that_compiled_for_targets(describe, mask):
     assert text == (GOLDEN / "static_140.txt").read_text(encoding="utf-8")
 
 
-def test_a_run_for_the_host_alone_keeps_its_table(describe, record, planned):
-    records = [record("broadcast", 4096, correctness=None, static={"host": planned(8)})]
+def test_a_run_for_the_host_alone_keeps_its_table(describe, record, plan_static):
+    records = [record("broadcast", 4096, correctness=None, static={"host": plan_static(8)})]
     text = page(static_info(describe, records, ["host"]), records)
     assert "fwd on cpu" in text
     assert "further figures of host" in text
@@ -211,8 +215,8 @@ def test_a_run_for_the_host_alone_keeps_its_table(describe, record, planned):
     assert "further figures" not in ran
 
 
-def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timing, planned):
-    both = {"host": planned(8), "tpu:v5e": planned(8)}
+def test_what_was_timed_keeps_its_times_above_the_targets(describe, record, timing, plan_static):
+    both = {"host": plan_static(8), "tpu:v5e": plan_static(8)}
     records = [record("broadcast", 4096, timing=timing([1.0] * 6), static=both)]
     text = page({**static_info(describe, records, ["host", "tpu:v5e"]), "depth": "run"}, records)
     assert text.index("fwd on cpu") < text.index("fwd compiled for 2 targets")

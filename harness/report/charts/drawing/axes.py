@@ -7,10 +7,10 @@ from harness.core.units import format_bytes, format_count
 from harness.report.charts.drawing import text
 from harness.report.charts.drawing.layout import Layout
 from harness.report.charts.drawing.lines import draw_series
-from harness.report.charts.drawing.scales import TIME, minor_ticks, thinned
+from harness.report.charts.drawing.scales import TIME, minor_ticks, thin_labels
 from harness.report.charts.drawing.style import GRID, INK, PAPER, SOFT, WARNING, Look
 from harness.report.charts.model import CROSSOVER, Panel
-from harness.report.format import trimmed
+from harness.report.format import trim_zeros
 
 TICK = 7.5  # points
 
@@ -40,8 +40,8 @@ def draw_panel(axes: Axes, panel: Panel, layout: Layout) -> None:
             axes.plot([mark.seq] * 2, [layout.values[0], 1.0], ":", color=colour, lw=0.9)
             axes.plot(mark.seq, 1.0, "|", color=colour, ms=9, mew=1.6, zorder=5)
     if not drawn:
-        said, inside = layout.chart.empty, axes.transAxes
-        axes.text(0.5, 0.75, said, size=8.5, color=SOFT, ha="center", va="center", transform=inside)
+        sentence, inside = layout.chart.empty, axes.transAxes
+        axes.text(0.5, 0.75, sentence, size=8.5, color=SOFT, ha="center", va="center", transform=inside)
 
 
 def _aside(panel: Panel, place: int, count: int) -> float:
@@ -56,10 +56,10 @@ def tick_lengths(axes: Axes, panel: Panel, layout: Layout, *, in_inches: bool) -
         half = sum(text.width(format_count(seq), TICK) for seq in (shorter, longer)) / 2
         return layout.at(longer) - layout.at(shorter) > half + 0.05
 
-    kept = set(thinned(list(panel.lengths), fits))
+    labelled = set(thin_labels(list(panel.lengths), fits))
     places = [layout.at(seq) if in_inches else float(seq) for seq in panel.lengths]
     axes.xaxis.set_major_locator(FixedLocator(places))
-    names = [format_count(seq) if seq in kept else "" for seq in panel.lengths]
+    names = [format_count(seq) if seq in labelled else "" for seq in panel.lengths]
     axes.xaxis.set_major_formatter(FixedFormatter(names))
 
 
@@ -89,7 +89,7 @@ def _draw_baseline(axes: Axes, layout: Layout) -> None:
 def _draw_limit(axes: Axes, limit: float, side: str) -> None:
     axes.axhline(limit, color=WARNING, ls="-.", lw=1.0, gid=f"{axes.get_gid()}.limit")
     axes.annotate(
-        f"limit {trimmed(format_bytes(limit))}",
+        f"limit {trim_zeros(format_bytes(limit))}",
         (1, limit) if side == "right" else (0, limit),
         (-2, 2) if side == "right" else (2, 2),
         xycoords=axes.get_yaxis_transform(),

@@ -69,7 +69,7 @@ class Layout:
         )
 
     @property
-    def named(self) -> bool:
+    def names_fit(self) -> bool:
         """Whether the names of the strip's rows have room; their markers always do."""
         return _name_room(self.rows) <= self.left
 

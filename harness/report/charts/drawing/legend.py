@@ -41,7 +41,7 @@ def entries(chart: Chart, looks: Mapping[str, Look], baseline: str, room: float)
     """Rows of the legend: implementations first, then the symbols in use on rows of their own."""
 
     def lines(words: str) -> tuple[str, ...]:
-        return tuple(text.wrapped(words, room - LINE - GAP, SIZE))
+        return tuple(text.wrap(words, room - LINE - GAP, SIZE))
 
     named = [
         LegendEntry(lines(display_label(label) + (" (baseline)" if label == baseline else "")), look=look)
@@ -51,10 +51,10 @@ def entries(chart: Chart, looks: Mapping[str, Look], baseline: str, room: float)
     return _wrap_entries(named, room) + _wrap_entries(symbols, room)
 
 
-def _wrap_entries(found: Sequence[LegendEntry], room: float) -> list[list[LegendEntry]]:
+def _wrap_entries(flat: Sequence[LegendEntry], room: float) -> list[list[LegendEntry]]:
     rows: list[list[LegendEntry]] = []
     used = 0.0
-    for entry in found:
+    for entry in flat:
         if rows and used + BETWEEN + entry.width <= room:
             rows[-1].append(entry)
             used += BETWEEN + entry.width

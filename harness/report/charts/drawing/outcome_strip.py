@@ -24,16 +24,16 @@ def draw_strip(axes: Axes, marks: Sequence[Mark], layout: Layout) -> None:
     for label, tall in layout.rows.items():
         look, middle = layout.looks[label], top - ROW / 2
         axes.plot(-0.1, middle, look.marker, color=look.colour, ms=4, clip_on=False)
-        if layout.named:
+        if layout.names_fit:
             axes.text(
                 -0.2, middle, display_label(label), size=NAME, color=look.colour, ha="right", va="center"
             )
-        own = [mark for mark in marks if mark.label == label]
-        for mark in own:
+        row_marks = [mark for mark in marks if mark.label == label]
+        for mark in row_marks:
             symbol = symbol_style(SYMBOLS[mark.symbol], look.colour)
             gid = f"{axes.get_gid()}.{mark.symbol}.{display_label(label)}.{mark.seq:.0f}"
             axes.plot(layout.at(mark.seq), middle, **symbol, gid=gid)
-        for x, words in small_print(own, layout.at, layout.width):
+        for x, words in small_print(row_marks, layout.at, layout.width):
             beneath = middle - BENEATH
             axes.text(x, beneath, words, size=PRINT, color=look.colour, ha="center", va="center")
         top -= tall
@@ -44,15 +44,15 @@ def small_print(marks: Sequence[Mark], at: Callable[[float], float], right: floa
 
     Crossovers come first: they are the answer, and planned bytes stand in the footnotes as well.
     """
-    taken: list[tuple[float, float]] = []
+    occupied: list[tuple[float, float]] = []
     placed: list[tuple[float, str]] = []
     for mark in sorted(marks, key=lambda mark: (mark.symbol != CROSSOVER, mark.seq)):
         for words in mark.texts:
             half = text.width(words, PRINT) / 2
             centre = min(max(at(mark.seq), half), right - half)
             start, end = centre - half - BESIDE, centre + half + BESIDE
-            if all(end <= other_start or start >= other_end for other_start, other_end in taken):
-                taken.append((centre - half, centre + half))
+            if all(end <= other_start or start >= other_end for other_start, other_end in occupied):
+                occupied.append((centre - half, centre + half))
                 placed.append((centre, words))
                 break
     return placed

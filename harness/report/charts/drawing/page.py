@@ -44,11 +44,11 @@ class Block:
 def draw_page(chart: Chart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
     layout = Layout.of(chart, looks, sheet.baseline)
     room = layout.across - 2 * MARGIN
-    title = Block(text.wrapped(chart.title, room, TITLE, "bold"), TITLE, weight="bold")
-    subtitle = Block([line for w in sheet.subtitle for line in text.wrapped(w, room, BODY)], BODY, SOFT)
+    title = Block(text.wrap(chart.title, room, TITLE, "bold"), TITLE, weight="bold")
+    subtitle = Block([line for w in sheet.subtitle for line in text.wrap(w, room, BODY)], BODY, SOFT)
     key = legend.entries(chart, looks, sheet.baseline, room)
     notes = Block([line for note in chart.notes for line in _note_lines(note, room)], NOTE)
-    footer = Block(text.wrapped(sheet.footer, room, NOTE), NOTE, SOFT)
+    footer = Block(text.wrap(sheet.footer, room, NOTE), NOTE, SOFT)
     words = sum(block.height for block in (title, subtitle, notes, footer))
     down = 2 * MARGIN + words + legend.height(key) + layout.down + 3 * APART
     figure = Figure(figsize=(layout.across, down), facecolor="white")
@@ -96,7 +96,7 @@ def _axes(figure: Figure, box: tuple[float, float, float, float], name: str) -> 
 
 
 def _note_lines(note: str, room: float) -> list[str]:
-    first, *rest = text.wrapped(note, room - 0.12, NOTE)
+    first, *rest = text.wrap(note, room - 0.12, NOTE)
     return [f"• {first}", *(f"   {line}" for line in rest)]
 
 

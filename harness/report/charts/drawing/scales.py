@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.core.units import format_bytes, format_ratio, format_seconds
-from harness.report.format import trimmed
+from harness.report.format import trim_zeros
 
 MOST = 8  # ticks on a vertical axis
 NARROW = 2.5  # an axis that spans less than this factor is ticked in equal steps
@@ -31,11 +31,11 @@ class Scale:
         return math.exp(middle - 0.6 * span), math.exp(middle + 0.6 * span)
 
     def labels(self, low: float, high: float) -> dict[float, str]:
-        return {tick: trimmed(self.format(tick)) for tick in self.ticks(low, high)}
+        return {tick: trim_zeros(self.format(tick)) for tick in self.ticks(low, high)}
 
 
 def linear_ticks(low: float, high: float, most: int = MOST) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, at most so many."""
+    """Multiples of 1, 2 or 5 times a power of ten, at most `most` of them."""
     exponent = math.floor(math.log10(high - low)) - 1
     while True:
         for lead in (1, 2, 5):
@@ -109,10 +109,10 @@ def length_limits(lengths: Iterable[int]) -> tuple[float, float]:
     return min(grid) / room, max(grid) * room
 
 
-def thinned(lengths: list[int], fits: Callable[[int, int], bool]) -> list[int]:
+def thin_labels(lengths: list[int], fits: Callable[[int, int], bool]) -> list[int]:
     """The lengths whose labels have room, the longest always: `fits(shorter, longer)` decides."""
-    kept: list[int] = []
+    labelled: list[int] = []
     for seq in reversed(lengths):
-        if not kept or fits(seq, kept[-1]):
-            kept.append(seq)
-    return kept[::-1]
+        if not labelled or fits(seq, labelled[-1]):
+            labelled.append(seq)
+    return labelled[::-1]

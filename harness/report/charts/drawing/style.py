@@ -67,16 +67,16 @@ class Look:
 
 
 def looks(labels: Iterable[str], baseline: str) -> Mapping[str, Look]:
-    """By place in the suite, not by what has data, so that a failed one keeps its colour."""
-    found = {baseline: Look(INK, "s", "--", 1.3)} if baseline else {}
+    """Label → look. Labels without data count too, so that a failed implementation keeps its colour."""
+    by_label = {baseline: Look(INK, "s", "--", 1.3)} if baseline else {}
     others = [label for label in labels if label != baseline]
     for place, label in enumerate(others):
-        found[label] = Look(
+        by_label[label] = Look(
             _COLOURS[place % len(_COLOURS)],
             _MARKERS[place % len(_MARKERS)],
             "-" if place < len(_COLOURS) else "-.",
         )
-    return found
+    return by_label
 
 
 @dataclass(frozen=True)

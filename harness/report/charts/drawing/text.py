@@ -21,7 +21,7 @@ def height(lines: int, size: float) -> float:
     return lines * size * LEADING / POINTS
 
 
-def wrapped(text: str, room: float, size: float, weight: str = "normal") -> list[str]:
+def wrap(text: str, room: float, size: float, weight: str = "normal") -> list[str]:
     """Lines no wider than `room`: broken at blanks, else behind commas, else anywhere."""
     lines = [""]
     for piece in _pieces(text, room, size, weight):
@@ -32,9 +32,9 @@ def wrapped(text: str, room: float, size: float, weight: str = "normal") -> list
 
 
 def _pieces(text: str, room: float, size: float, weight: str) -> list[str]:
-    found: list[str] = []
+    pieces: list[str] = []
     for word in re.findall(r"\S+\s*|\s+", text):
         parts = [word] if width(word.rstrip(), size, weight) <= room else re.split(r"(?<=[,/\[])", word)
         for part in parts:
-            found += [part] if width(part.rstrip(), size, weight) <= room else list(part)
-    return found
+            pieces += [part] if width(part.rstrip(), size, weight) <= room else list(part)
+    return pieces

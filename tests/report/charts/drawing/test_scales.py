@@ -12,10 +12,10 @@ from harness.report.charts.drawing.scales import (
     length_limits,
     linear_ticks,
     minor_ticks,
-    thinned,
+    thin_labels,
 )
 from harness.report.charts.model import Point, stretches
-from harness.report.format import trimmed
+from harness.report.format import trim_zeros
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from harness.report.format import trimmed
     ],
 )
 def test_zeros_behind_the_point_go(text, short):
-    assert trimmed(text) == short
+    assert trim_zeros(text) == short
 
 
 def test_times_are_ticked_at_1_2_5_then_at_decades_and_read_with_units():
@@ -103,7 +103,7 @@ def test_a_single_length_has_room_on_both_sides():
 
 
 def test_thinning_keeps_the_longest():
-    assert thinned([1, 2, 3, 100], lambda short, long: long >= 2 * short) == [1, 3, 100]
+    assert thin_labels([1, 2, 3, 100], lambda short, long: long >= 2 * short) == [1, 3, 100]
 
 
 def test_no_line_bridges_a_length_without_a_point():
