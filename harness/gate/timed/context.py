@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 from harness.gate.outcome import INVALID
 from harness.gate.sides.side import Side
@@ -50,12 +49,6 @@ class GateContext:
         for verifier in self.verifiers.values():
             verifier.close()
         self.verifiers.clear()
-
-    def ask(self, paired: PairedCase, state: CaseState, activity: str, verb: str, **arguments: Any) -> Any:
-        """Ask one side; None when that settled the case. Lost when the side's process is gone."""
-        answer = paired.context.ask(state, activity, verb, **arguments)
-        self.check_process(paired, state)
-        return answer
 
     def check_process(self, paired: PairedCase, state: CaseState) -> None:
         """Settle the case and raise Lost where the process that was asked about it has ended."""

@@ -54,8 +54,9 @@ class Pair:
         try:
             for name in order:
                 side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
-                worker = shared.opener.open(side, frameworks, shared.settings, padding, tracing=tracing)
-                processes[name] = SideProcess(side, worker)
+                processes[name] = shared.opener.open(
+                    side, frameworks, shared.settings, padding, tracing=tracing
+                )
             shared.executor.processes = processes
             placed = self._compile(paired_cases)
             joined, waiting = self._split_by_memory([paired for paired in placed if paired.living])
@@ -219,7 +220,8 @@ class Pair:
     def _place_inputs(self, paired: PairedCase) -> None:
         for state in paired.sides.values():
             cotangents = state.case.mode != "fwd"
-            answer = self.shared.ask(paired, state, "inputs", "ready", sets=SETS, cotangents=cotangents)
+            answer = paired.context.ask(state, "inputs", "ready", sets=SETS, cotangents=cotangents)
+            self.shared.check_process(paired, state)
             state.method = answer["method"] if answer else state.method
         paired.resolve()
         if paired.living and paired.candidate.method != paired.base.method:

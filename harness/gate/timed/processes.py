@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,28 +30,43 @@ class Opener(Protocol):
 
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
-    ) -> Worker:
+    ) -> SideProcess:
         """It is being started when this returns. Raises SideError when the side does not load."""
         ...
 
 
 class SideProcess:
-    """A side's process for one pair. `dead` once it has ended without an answer."""
+    """A side's process for one pair: an interpreter of its own, whose worker is forked at the first question.
 
-    def __init__(self, side: Side, worker: Worker) -> None:
-        self.side, self.worker, self.dead = side, worker, False
+    `fork` makes the worker and `stop` ends the interpreter. `dead` once it has ended without an answer.
+    """
+
+    def __init__(self, side: Side, fork: Callable[[], Worker], stop: Callable[[], None]) -> None:
+        self.side, self.dead = side, False
+        self._fork, self._stop = fork, stop
+        self._worker: Worker | None = None
 
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        """As :meth:`Worker.ask`."""
+        """As :meth:`Worker.ask`. SideError when the interpreter did not start."""
+        worker = self._worker = self._worker or self._start()
         try:
-            return self.worker.ask(verb, seconds, **arguments)
+            return worker.ask(verb, seconds, **arguments)
         except Ended as end:
             self.dead = self.dead or not end.alive
             raise
 
+    def _start(self) -> Worker:
+        try:
+            return self._fork()
+        except (MachineError, Unsupported, Ended, OSError) as error:
+            text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
+            raise SideError(text) from None
+
     def close(self) -> None:
         self.dead = True
-        self.worker.close()
+        if self._worker is not None:
+            self._worker.close()
+        self._stop()
 
 
 class HeldCase:
@@ -98,7 +113,7 @@ class SideProcesses:
 
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
-    ) -> Worker:
+    ) -> SideProcess:
         self.count += 1
         self.monitor.limit_bytes = settings.memory_bytes
         folder = self.folder / f"{side.name}-{self.count}"  # the process takes it away when it ends
@@ -116,29 +131,8 @@ class SideProcesses:
         except OSError as error:
             raise SideError(f"the {side.name} ({side.says}) does not start: {error.strerror}") from None
         log = Log(folder / "worker.log")
-        return InterpreterWorker(side, server, self.monitor, log, _job(side, folder, frameworks, settings))
-
-
-class InterpreterWorker:
-    """The only worker of an interpreter that is executed for one side and pair; starts when first asked."""
-
-    def __init__(self, side: Side, server: Server, monitor: MemoryMonitor, log: Log, job: Job) -> None:
-        self.side, self.server, self.monitor, self.log, self.job = side, server, monitor, log, job
-        self.process: Process | None = None
-
-    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
-        if self.process is None:
-            try:
-                self.process = Process(self.server, self.job, self.monitor, self.log)
-            except (MachineError, Unsupported, Ended, OSError) as error:
-                text = f"the {self.side.name} ({self.side.says}) does not load: {error}"
-                raise SideError(text) from None
-        return self.process.ask(verb, seconds, **arguments)
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.close()
-        self.server.close()
+        job = _job(side, folder, frameworks, settings)
+        return SideProcess(side, lambda: Process(server, job, self.monitor, log), server.close)
 
 
 def _job(side: Side, folder: Path, frameworks: Sequence[str], settings: Settings) -> Job:

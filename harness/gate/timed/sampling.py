@@ -90,7 +90,8 @@ class PairSampler:
         if not paired.living:
             return []
         start = clock()
-        answer = self.shared.ask(paired, state, "turns", "sample", readings=READINGS, inner=inner, warm=False)
+        answer = paired.context.ask(state, "turns", "sample", readings=READINGS, inner=inner, warm=False)
+        self.shared.check_process(paired, state)
         if answer is None:
             paired.resolve()
             return []

@@ -9,7 +9,7 @@ from harness.gate.timed.decision import Margin, pair_effect
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
-from harness.gate.timed.processes import GateExecutor
+from harness.gate.timed.processes import GateExecutor, SideProcess
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import PROVENANCE, open_group
 from harness.run.group.run_context import RunContext
@@ -59,14 +59,14 @@ class FakeProcess:
     def close(self):
         if self in self.world.processes:
             self.world.processes.remove(self)
-        for worker in self.held.values():
-            worker.close()
+        while self.held:
+            self.held.popitem()[1].close()
 
 
 class World:
     """`candidate` and `base` are Acts by implementation name; `wrong` are results as `side:name/1`.
 
-    `arm_acts` are exceptions by (side, verb of an arm), `opening` one to raise instead of a side's start.
+    `process_acts` are exceptions by (side, verb of its process), `opening` one raised at a start.
     """
 
     def __init__(
@@ -102,7 +102,8 @@ class World:
         self.opened.append(side.name)
         if scripted := self.opening.get(side.name):
             raise scripted
-        return FakeProcess(self, side)
+        process = FakeProcess(self, side)
+        return SideProcess(side, lambda: process, process.close)
 
     def worker(self, side, job):
         name = job.case.implementation.split("/")[1]

@@ -1,13 +1,11 @@
-"""Arms, their seats, and an interpreter that does not start."""
+"""The processes of a gate's sides, the cases they hold, and an interpreter that does not start."""
 
 import pytest
 
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.gate.sides.side import Side
-from harness.gate.timed.processes import GateExecutor, HeldCase, InterpreterWorker, SideProcess, _job
+from harness.gate.timed.processes import GateExecutor, HeldCase, SideProcess, _job
 from harness.run.processes.executor import Ended
-from harness.run.processes.memory_monitor import MemoryMonitor
-from harness.run.processes.output_log import Log
 from tests.gate.timed.fakes import World
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import SETTINGS, catalog
@@ -32,6 +30,10 @@ class Scripted:
         self.closed += 1
 
 
+def process_of(worker):
+    return SideProcess(SIDE, lambda: worker, lambda: None)
+
+
 def job():
     return _job(SIDE, "folder", ["numpy"], SETTINGS)
 
@@ -40,14 +42,14 @@ def job():
     ("end", "dead"), [(Ended("crashed", "x"), True), (Ended("crashed", "x", alive=True), False)]
 )
 def test_an_arm_knows_when_its_process_is_gone(end, dead):
-    process = SideProcess(SIDE, Scripted(end))
+    process = process_of(Scripted(end))
     with pytest.raises(Ended):
         process.ask("turn", 1.0)
     assert process.dead is dead
 
 
 def test_a_death_is_not_forgotten():
-    process = SideProcess(SIDE, Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
+    process = process_of(Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
     for _ in range(2):
         with pytest.raises(Ended):
             process.ask("turn", 1.0)
@@ -56,7 +58,7 @@ def test_a_death_is_not_forgotten():
 
 def test_a_turn_holds_asks_and_drops_its_own_case():
     worker = Scripted({}, {"seconds": 1.0})
-    turn = HeldCase(SideProcess(SIDE, worker), "7", job(), 1.0)
+    turn = HeldCase(process_of(worker), "7", job(), 1.0)
     assert turn.ask("check", 2.0, cotangent=None) == {"seconds": 1.0}
     turn.close()
     assert worker.asked == [
@@ -69,7 +71,7 @@ def test_a_turn_holds_asks_and_drops_its_own_case():
 
 def test_letting_go_in_a_dead_process_is_no_question():
     worker = Scripted({}, Ended("crashed", "x"))
-    turn = HeldCase(SideProcess(SIDE, worker), "7", job(), 1.0)
+    turn = HeldCase(process_of(worker), "7", job(), 1.0)
     with pytest.raises(Ended):
         turn.ask("check", 2.0)
     turn.close()
@@ -77,13 +79,13 @@ def test_letting_go_in_a_dead_process_is_no_question():
 
 
 def test_a_process_that_dies_letting_go_is_found_by_the_next_question():
-    process = SideProcess(SIDE, Scripted({}, Ended("crashed", "x")))
+    process = process_of(Scripted({}, Ended("crashed", "x")))
     HeldCase(process, "7", job(), 1.0).close()
     assert process.dead
 
 
 def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
-    turn = HeldCase(SideProcess(SIDE, Scripted({}, SideError("loaded from elsewhere"))), "7", job(), 1.0)
+    turn = HeldCase(process_of(Scripted({}, SideError("loaded from elsewhere"))), "7", job(), 1.0)
     with pytest.raises(SideError, match="elsewhere"):
         turn.ask("prepare", 1.0)
 
@@ -92,7 +94,7 @@ def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
     references = FakeExecutor()
     executor = GateExecutor(references)
     workers = {"candidate": Scripted(), "base": Scripted()}
-    executor.processes = {name: SideProcess(SIDE, worker) for name, worker in workers.items()}
+    executor.processes = {name: process_of(worker) for name, worker in workers.items()}
     world = World(tmp_path)
     world.shared.run.executor = executor
     context, both_sides = world.paired().context, world.paired().sides
@@ -116,34 +118,28 @@ def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
         (OSError(24, "Too many open files"), "[Errno 24] Too many open files"),
     ],
 )
-def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(tmp_path, raised, said):
-    class Server:
-        closed = 0
+def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(raised, said):
+    def fork():
+        raise raised
 
-        def fork(self, job, fds):
-            raise raised
-
-        def close(self):
-            self.closed += 1
-
-    server = Server()
-    process = InterpreterWorker(SIDE, server, MemoryMonitor(), Log(tmp_path / "log"), job())
+    stopped = []
+    process = SideProcess(SIDE, fork, lambda: stopped.append(1))
     with pytest.raises(SideError) as caught:
         process.ask("hold", 1.0)
     assert str(caught.value) == f"the base (git:1a2) does not load: {said}"
     process.close()
-    assert server.closed == 1
+    assert stopped == [1]
 
 
-def test_an_interpreter_that_was_never_asked_is_closed_all_the_same(tmp_path):
-    worker = Scripted()
-    InterpreterWorker(SIDE, worker, MemoryMonitor(), Log(tmp_path / "log"), job()).close()
-    assert worker.closed == 1
+def test_an_interpreter_that_was_never_asked_is_closed_all_the_same():
+    worker, stopped = Scripted(), []
+    SideProcess(SIDE, lambda: worker, lambda: stopped.append(1)).close()
+    assert (worker.closed, stopped) == (0, [1])
 
 
 def test_a_scripted_world_answers_like_an_arm(tmp_path):
     world = World(tmp_path, {"scatter": Act(verbs={"check": Ended("crashed", "SIGSEGV")})})
-    process = SideProcess(SIDE, world.open(SIDE, [], SETTINGS, 0, tracing=True))
+    process = world.open(SIDE, [], SETTINGS, 0, tracing=True)
     assert process.ask("release", 1.0) == {}
     process.close()
     assert process.dead
