@@ -25,9 +25,9 @@ class Comparison:
 
     `speedup` is the baseline's time over the case's: above 1 the case is faster. `low` and `high`
     bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
-    are the case's static figure over the baseline's: below 1 the case needs less. What is None
-    has its cause in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the
-    suite names its `layers`, `per_step_s` is the time that the case saves in so many calls.
+    are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
+    is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
+    its `layers`, `per_step_s` is the time that the case saves in so many calls.
     """
 
     suite: str
@@ -53,31 +53,35 @@ class Comparison:
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
-    """Every case that is not the baseline's own, in the order of the suite's records."""
+    """The comparison of every case but the baseline's, in the order of the suite's records."""
     cases = by_case(suite.records)
-    bases = {own[0].as_case.group: own for own in cases.values() if label_of(own[0]) == suite.baseline}
+    bases = {
+        records[0].as_case.group: records
+        for records in cases.values()
+        if label_of(records[0]) == suite.baseline
+    }
     return [
-        _compare(suite, own, bases.get(own[0].as_case.group, ()), target)
-        for own in cases.values()
-        if label_of(own[0]) != suite.baseline
+        _compare(suite, records, bases.get(records[0].as_case.group, ()), target)
+        for records in cases.values()
+        if label_of(records[0]) != suite.baseline
     ]
 
 
 def _compare(
-    suite: SuiteRecords, own: tuple[Record, ...], base: tuple[Record, ...], target: str
+    suite: SuiteRecords, records: tuple[Record, ...], base: tuple[Record, ...], target: str
 ) -> Comparison:
-    speedup = _speedup(suite, own, base)
+    speedup = _speedup(suite, records, base)
     timed = speedup.value is not None and suite.layers is not None
-    saved = saving(own, base, suite.layers or 0) if timed else Estimate(None)
+    per_step = saving(records, base, suite.layers or 0) if timed else Estimate(None)
     figures: dict[str, float | None] = {}
     unavailable: dict[str, str] = {}
     for name in ("bytes_accessed", "temp_bytes", "flops"):
-        figures[name], missing = _figure_ratio(name, static_of(own, target), static_of(base, target))
+        figures[name], missing = _figure_ratio(name, static_of(records, target), static_of(base, target))
         if missing:
             unavailable[name] = missing
     return Comparison(
         suite=suite.name,
-        case=own[0].case,
+        case=records[0].case,
         baseline=suite.baseline or None,
         speedup=speedup.value,
         low=speedup.low,
@@ -89,25 +93,25 @@ def _compare(
         temp_ratio=figures["temp_bytes"],
         flops_ratio=figures["flops"],
         unavailable=unavailable,
-        notes=(*_notes(own, base, target), *speedup.warnings) if base else (),
-        implementation=label_of(own[0]),
-        panel=panel_of(own[0]),
-        seq=own[0].seq,
-        per_step_s=saved.value,
-        per_step_low_s=saved.low,
-        per_step_high_s=saved.high,
+        notes=(*_notes(records, base, target), *speedup.warnings) if base else (),
+        implementation=label_of(records[0]),
+        panel=panel_of(records[0]),
+        seq=records[0].seq,
+        per_step_s=per_step.value,
+        per_step_low_s=per_step.low,
+        per_step_high_s=per_step.high,
     )
 
 
-def _speedup(suite: SuiteRecords, own: Sequence[Record], base: Sequence[Record]) -> Estimate:
-    reason = _why_none(suite, own, base)
-    return Estimate(None, reason=reason) if reason else ratio(base, own)
+def _speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> Estimate:
+    reason = _why_none(suite, records, base)
+    return Estimate(None, reason=reason) if reason else ratio(base, records)
 
 
-def _why_none(suite: SuiteRecords, own: Sequence[Record], base: Sequence[Record]) -> str | None:
+def _why_none(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:
     if not suite.baseline:
         return "n/a (no baseline)"
-    mine = representative(own)
+    mine = representative(records)
     if mine.timing is None:
         return f"n/a ({_outcome(mine)})"
     if not base:
@@ -115,7 +119,7 @@ def _why_none(suite: SuiteRecords, own: Sequence[Record], base: Sequence[Record]
     theirs = representative(base)
     if theirs.timing is None:
         return f"n/a (baseline {_outcome(theirs)})"
-    if not {record.run for record in own} & {record.run for record in base}:
+    if not {record.run for record in records} & {record.run for record in base}:
         return "n/a (baseline in another run)"
     if mine.timing.method != theirs.timing.method:
         return f"n/a (timed by {mine.timing.method}, the baseline by {theirs.timing.method})"
@@ -127,7 +131,7 @@ def _outcome(record: Record) -> str:
 
 
 def _figure_ratio(name: str, mine: Static | None, theirs: Static | None) -> tuple[float | None, str | None]:
-    """(case over baseline, None) or (None, why there is no such figure)."""
+    """(case over baseline, None) or (None, why there is no ratio)."""
     why = incomparable(name, mine, theirs)
     if why is not None:
         return None, why
@@ -138,7 +142,7 @@ def _figure_ratio(name: str, mine: Static | None, theirs: Static | None) -> tupl
 
 
 def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str | None:
-    """Why a figure cannot stand beside the baseline's; None where it can."""
+    """Why a figure cannot be compared with the baseline's; None where it can."""
     if mine is None:
         return "not compiled"
     if theirs is None:
@@ -154,16 +158,16 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
     return None
 
 
-def _notes(own: Sequence[Record], base: Sequence[Record], target: str) -> tuple[str, ...]:
+def _notes(records: Sequence[Record], base: Sequence[Record], target: str) -> tuple[str, ...]:
     """What a reader must know before believing the speedup."""
-    mine, theirs = representative(own), representative(base)
+    mine, theirs = representative(records), representative(base)
     notes: list[str] = []
     if mine.semantics != theirs.semantics:
         notes.append(
             f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: "
             "another mathematics, not only another speed"
         )
-    program, other = static_of(own, target), static_of(base, target)
+    program, other = static_of(records, target), static_of(base, target)
     if program and other and program.program and program.program == other.program:
         short = program.program.removeprefix("sha256:")[:8]
         notes.append(

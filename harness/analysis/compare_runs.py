@@ -1,9 +1,9 @@
-"""Two sides beside each other: two implementations of one run, or one case in two runs.
+"""Changes between two sides: two implementations of one run, or one case in two runs.
 
 Only the first is a comparison: its readings were taken in the same rounds. Timings of different
 runs are a trend. On one machine, minutes apart and with nothing changed, stored timings differ by
 more than 10 % often enough that every usual test would raise a false alarm in a quarter to a third
-of comparisons; what drifted in between is in no interval.
+of comparisons; no interval covers the drift between two runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ OTHER_SOURCE = "the source has changed in between"
 
 @dataclass(frozen=True)
 class Change:
-    """Time of `of` in units of the time of `to`: below 1, `of` is faster. None has its `reason`.
+    """Time of `of` in units of the time of `to`: below 1, `of` is faster; None, for the `reason` given.
 
-    `unit` is what the interval is over: `rounds`, `processes`, or `both intervals` where the sides
+    `unit` is the interval's sampling unit: `rounds`, `processes`, or `both intervals` where the sides
     come from different runs (the widest that both sides' own 95 % intervals allow).
     """
 
@@ -44,57 +44,57 @@ class Change:
 
 
 def within(records: Sequence[Record], of: str, to: str) -> list[Change]:
-    """Every point of a run at which both implementations (labels, ids or names) stand."""
+    """A change at every point of a run that has both implementations (labels, ids or names)."""
     cases = by_case(records).values()
     left, right = _records_by_group(cases, of), _records_by_group(cases, to)
     return [
-        _change(mine, right[group], ratio(mine, right[group]))
-        for group, mine in left.items()
+        _change(replicates, right[group], ratio(replicates, right[group]))
+        for group, replicates in left.items()
         if group in right
     ]
 
 
 def across(before: Sequence[Record], after: Sequence[Record]) -> list[Change]:
-    """Every case that both runs have, the later side in units of the earlier one: a trend."""
+    """A change of every case that both runs have, the later in units of the earlier: a trend."""
     earlier = by_case(before)
-    found: list[Change] = []
-    for case, mine in by_case(after).items():
+    changes: list[Change] = []
+    for case, records in by_case(after).items():
         if case not in earlier:
             continue
-        change = _change(mine, earlier[case], _quotient(time_of(mine), time_of(earlier[case])))
-        found.append(change)
-    return found
+        change = _change(records, earlier[case], _quotient(time_of(records), time_of(earlier[case])))
+        changes.append(change)
+    return changes
 
 
 def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
-    """What two fingerprints do not share: `versions.jax (0.10.1, 0.10.2)`."""
-    found = sorted(differences(left, right), key=lambda found: found[0])
-    return [f"{name} ({mine}, {theirs})" for name, mine, theirs in found]
+    """The differences of two fingerprints: `versions.jax (0.10.1, 0.10.2)`."""
+    entries = sorted(differences(left, right), key=lambda entry: entry[0])
+    return [f"{name} ({mine}, {theirs})" for name, mine, theirs in entries]
 
 
 def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
-    """Group → the records of the implementation that `word` means there."""
+    """Group → the records of the implementation that `word` names there."""
     known: set[str] = set()
-    found: dict[str, tuple[Record, ...]] = {}
-    for own in cases:
-        names = {own[0].implementation, label_of(own[0])}
+    by_group: dict[str, tuple[Record, ...]] = {}
+    for records in cases:
+        names = {records[0].implementation, label_of(records[0])}
         names |= {name.split("/", 1)[1] for name in names}
         known |= names
         if word in names:
-            group = own[0].as_case.group
-            if group in found:
+            group = records[0].as_case.group
+            if group in by_group:
                 raise UsageError(
-                    f'--impl: "{word}" stands there with several options; name one, as {label_of(own[0])}'
+                    f'--impl: "{word}" stands there with several options; name one, as {label_of(records[0])}'
                 )
-            found[group] = own
-    if not found:
+            by_group[group] = records
+    if not by_group:
         raise UsageError(f'--impl: the run has no "{word}"{nearest(word, known)}')
-    return found
+    return by_group
 
 
-def _change(of: tuple[Record, ...], to: tuple[Record, ...], found: Estimate) -> Change:
+def _change(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) -> Change:
     mine, theirs = of[0], to[0]
-    reason = found.reason
+    reason = estimate.reason
     untimed = [record for record in (mine, theirs) if record.timing is None]
     if untimed:
         reason = f"n/a ({label_of(untimed[0])} {untimed[0].status})"
@@ -104,13 +104,13 @@ def _change(of: tuple[Record, ...], to: tuple[Record, ...], found: Estimate) -> 
         to=label_of(theirs),
         panel=panel_of(mine),
         seq=mine.seq,
-        ratio=None if untimed else found.value,
-        low=None if untimed else found.low,
-        high=None if untimed else found.high,
-        unit=found.unit,
-        samples=found.samples,
+        ratio=None if untimed else estimate.value,
+        low=None if untimed else estimate.low,
+        high=None if untimed else estimate.high,
+        unit=estimate.unit,
+        samples=estimate.samples,
         reason=reason,
-        warnings=(*found.warnings, *_doubts(of, to)),
+        warnings=(*estimate.warnings, *_doubts(of, to)),
     )
 
 
@@ -136,7 +136,7 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...]) -> list[str]:
 
 
 def _quotient(of: Estimate, to: Estimate) -> Estimate:
-    """The ratio of two values that were not measured together, as wide as both intervals allow."""
+    """The ratio of two values not measured together; its interval is as wide as both intervals allow."""
     if of.value is None or to.value is None:
         return Estimate(None, reason=of.reason or to.reason)
     warnings = tuple(dict.fromkeys((*of.warnings, *to.warnings)))

@@ -14,7 +14,7 @@ from harness.core.units import parse_count
 
 @dataclass(frozen=True)
 class Selection:
-    """Words as typed; an empty one keeps everything. `impls` are names, ids or labels."""
+    """Filter words as typed; an empty filter keeps everything. `impls` are names, ids or labels."""
 
     suites: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -35,9 +35,9 @@ class Selection:
             records = [record for record in records if record.case in cases]
         for flag, words, read in self._filters():
             records = _keep(flag, words, read, records)
-        kept = {record.case for record in records}
+        cases_left = {record.case for record in records}
         narrowed = {
-            name: {**suite, "cases": [case for case in suite["cases"] if case in kept]}
+            name: {**suite, "cases": [case for case in suite["cases"] if case in cases_left]}
             for name, suite in suites.items()
         }
         return {**info, "suites": {n: s for n, s in narrowed.items() if s["cases"]}}, list(records)

@@ -1,7 +1,7 @@
 """One number for a whole sweep: the geometric mean of an implementation's speedups.
 
-Only lengths at which both sides were timed enter it, so a mean says over how many of the lengths
-it is, and two means may be ranked only where they are over the same ones.
+Only lengths at which both sides were timed enter it, so each mean records how many of the lengths it
+covers, and two means may be ranked only where they cover the same ones.
 """
 
 import math
@@ -15,7 +15,7 @@ from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_ha
 from harness.core.record import Record
 from harness.core.units import format_count
 
-PAIRED = 2  # fewer speedups have no mean
+PAIRED = 2  # with fewer speedups no mean is given
 
 Process = tuple[str, int]
 
@@ -24,8 +24,8 @@ Process = tuple[str, int]
 class Mean:
     """The geometric mean over `lengths`, which are `n` of the panel's `of`.
 
-    `low` and `high` bound it at 95 % over processes, each with one mean over the same lengths. What
-    is None has its cause in `reason`. A note says when another mean of the panel is over more lengths.
+    `low` and `high` bound it at 95 % over processes, each with one mean over the same lengths. `reason`
+    is the cause of any value that is None. A note says when another mean of the panel covers more lengths.
     """
 
     suite: str
@@ -43,14 +43,18 @@ class Mean:
 
 
 def means(suite: SuiteRecords) -> list[Mean]:
-    """Per panel, every implementation but the baseline; none where the suite has no baseline."""
+    """A mean per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
     cases = by_case(suite.records)
-    bases = {own[0].as_case.group: own for own in cases.values() if label_of(own[0]) == suite.baseline}
+    bases = {
+        records[0].as_case.group: records
+        for records in cases.values()
+        if label_of(records[0]) == suite.baseline
+    }
     series: dict[tuple[str, str], list[Comparison]] = {}
-    for found in sorted(comparisons(suite), key=lambda found: found.seq):
-        series.setdefault((found.panel, found.implementation), []).append(found)
+    for comparison in sorted(comparisons(suite), key=lambda comparison: comparison.seq):
+        series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     result: list[Mean] = []
     for panel in points(suite):
         of = len({record.seq for record in suite.records if panel_of(record) == panel})
@@ -70,8 +74,12 @@ def _mean(
     cases: Mapping[str, Sequence[Record]],
     bases: Mapping[str, Sequence[Record]],
 ) -> Mean:
-    paired = [(found, math.log(found.speedup)) for found in compared if found.speedup is not None]
-    lengths = tuple(found.seq for found, _ in paired)
+    paired = [
+        (comparison, math.log(comparison.speedup))
+        for comparison in compared
+        if comparison.speedup is not None
+    ]
+    lengths = tuple(comparison.seq for comparison, _ in paired)
     blank = Mean(
         suite=suite.name,
         implementation=compared[0].implementation,
@@ -89,9 +97,9 @@ def _mean(
         reason = f"geometric mean needs ≥ {PAIRED} paired points; has {len(paired)}"
         return replace(blank, reason=reason)
     effects: list[dict[Process, float]] = []
-    for found, _ in paired:
-        own = cases[found.case]
-        effects.append(_effects(own, bases[own[0].as_case.group]))
+    for comparison, _ in paired:
+        records = cases[comparison.case]
+        effects.append(_effects(records, bases[records[0].as_case.group]))
     half, reason = _half_width(effects)
     mean = statistics.fmean(log for _, log in paired)
     return replace(
@@ -103,38 +111,43 @@ def _mean(
     )
 
 
-def _effects(own: Sequence[Record], base: Sequence[Record]) -> dict[Process, float]:
-    """Process → log of the speedup in it: the median over the rounds that both sides have."""
-    theirs = {(record.run, record.replicate): record.timing for record in base}
-    found: dict[Process, float] = {}
-    for record in own:
+def _effects(records: Sequence[Record], base: Sequence[Record]) -> dict[Process, float]:
+    """Process → its log speedup: the median over the rounds that both sides have."""
+    base_timings = {(record.run, record.replicate): record.timing for record in base}
+    effects: dict[Process, float] = {}
+    for record in records:
         process = (record.run, record.replicate)
-        other = theirs.get(process)
-        if record.timing is not None and other is not None:
-            logs = round_log_ratios(other, record.timing)
-            found |= {process: statistics.median(logs)} if logs else {}
-    return found
+        base_timing = base_timings.get(process)
+        if record.timing is not None and base_timing is not None:
+            logs = round_log_ratios(base_timing, record.timing)
+            effects |= {process: statistics.median(logs)} if logs else {}
+    return effects
 
 
 def _half_width(effects: Sequence[Mapping[Process, float]]) -> tuple[float | None, str | None]:
-    """(half the interval of the mean log, None) or (None, why there is none)."""
-    fewest = min(len(own) for own in effects)
+    """(half the interval of the mean log, None) or (None, why there is no interval).
+
+    The mean over lengths is taken within each process first: a process is the sampling unit.
+    """
+    fewest = min(len(length_effects) for length_effects in effects)
     if fewest < PROCESSES:
         return None, too_few(fewest, BY_PROCESS)
-    if any(own.keys() != effects[0].keys() for own in effects):
+    if any(length_effects.keys() != effects[0].keys() for length_effects in effects):
         return None, "not every length was timed by the same processes"
-    by_process = [statistics.fmean(own[process] for own in effects) for process in effects[0]]
+    by_process = [
+        statistics.fmean(length_effects[process] for length_effects in effects) for process in effects[0]
+    ]
     return t_half_width(statistics.stdev(by_process), len(by_process)), None
 
 
 def _note_missing_lengths(panel: Sequence[Mean]) -> list[Mean]:
-    """The means of a panel, with a note on those that lack a length which another is over."""
-    most = {length for found in panel if found.mean is not None for length in found.lengths}
+    """The means of a panel, with a note on each that lacks a length which another covers."""
+    all_lengths = {length for mean in panel if mean.mean is not None for length in mean.lengths}
     return [
-        replace(found, notes=(_fewer(found.lengths),))
-        if found.mean is not None and set(found.lengths) != most
-        else found
-        for found in panel
+        replace(mean, notes=(_fewer(mean.lengths),))
+        if mean.mean is not None and set(mean.lengths) != all_lengths
+        else mean
+        for mean in panel
     ]
 
 

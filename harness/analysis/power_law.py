@@ -13,8 +13,8 @@ BEND = 0.5  # local exponents this far apart are no single power of the length
 def fit(values: Mapping[int, float]) -> tuple[float, float | None, float | None]:
     """(exponent, low, high) of value ∝ length^exponent, by Student's t on the residuals.
 
-    Two points give no interval; data exactly on a power give one of no width. Rounded to 12
-    decimals, far below any data and above what logarithms round off.
+    Two points give no interval; data exactly on a power give one of zero width. Rounded to 12
+    decimals: finer than any data, coarser than the rounding errors of logarithms.
     """
     xs = [math.log2(seq) for seq in values]
     ys = [math.log2(value) for value in values.values()]

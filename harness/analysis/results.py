@@ -10,7 +10,7 @@ from harness.core.static_figures import Static
 from harness.core.workload import canonical
 
 HOST = "host"
-COUNTED = ("flops", "bytes_accessed")  # figures that hold a loop's body times its length
+COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
 BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
 
 
@@ -19,8 +19,8 @@ class SuiteRecords:
     """The records of one suite. `baseline` and `implementations` are labels, options included.
 
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
-    how often a model's step makes the call, where the suite says so. `targets` are those that were asked
-    for, in that order.
+    how often a model's step makes the call, where the suite says so. `targets` are those requested, in
+    that order.
     """
 
     name: str
@@ -38,7 +38,7 @@ def label_of(record: Record) -> str:
 
 
 def panel_of(record: Record) -> str:
-    """What a table or a chart holds fixed: the workload without its length, mode and device.
+    """The panel of a record, fixed in a table or chart: the workload but its length, mode and device.
 
     `batch=1,dtype=f32,rows=128,topk=2048:fwd:cpu`
     """
@@ -49,36 +49,36 @@ def panel_of(record: Record) -> str:
 
 def by_case(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:
     """The records of every case, replicates in order, cases as they first appear."""
-    found: dict[str, list[Record]] = {}
+    groups: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(record.case, []).append(record)
-    return {case: tuple(sorted(own, key=lambda r: r.replicate)) for case, own in found.items()}
+        groups.setdefault(record.case, []).append(record)
+    return {case: tuple(sorted(replicates, key=lambda r: r.replicate)) for case, replicates in groups.items()}
 
 
 def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRecords]:
     """The suites that run.json (`info`) describes, each with its records.
 
     Records that no suite names form one suite per family, without a baseline, so that none is
-    lost. Records of a gate's sides are not a suite's.
+    lost. Records of a gate's sides belong to no suite.
     """
-    own = by_case(record for record in records if record.side is None)
+    by_case_id = by_case(record for record in records if record.side is None)
     suites: list[SuiteRecords] = []
-    named: set[str] = set()
-    for name, described in (info.get("suites") or {}).items():
-        cases = [case for case in described.get("cases", ()) if case in own]
-        named.update(cases)
-        members = tuple(record for case in cases for record in own[case])
+    named_cases: set[str] = set()
+    for name, description in (info.get("suites") or {}).items():
+        cases = [case for case in description.get("cases", ()) if case in by_case_id]
+        named_cases.update(cases)
+        members = tuple(record for case in cases for record in by_case_id[case])
         suites.append(
             SuiteRecords(
                 name=name,
-                family=described["family"],
-                baseline=described.get("baseline") or "",
-                implementations=tuple(described.get("implementations") or _labels(members)),
+                family=description["family"],
+                baseline=description.get("baseline") or "",
+                implementations=tuple(description.get("implementations") or _labels(members)),
                 records=members,
-                layers=described.get("layers"),
+                layers=description.get("layers"),
             )
         )
-    suites += _suites_by_family([r for case, rs in own.items() if case not in named for r in rs])
+    suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])
     return [replace(suite, targets=tuple(info.get("targets") or ())) for suite in suites]
 
 
@@ -101,15 +101,15 @@ def points(suite: SuiteRecords) -> list[str]:
 
 
 def targets(suite: SuiteRecords) -> list[str]:
-    """Every target that a record of the suite has static figures for: as asked for, else the host first.
+    """Every target with static figures in the suite: in the requested order, else the host first.
 
-    The host is where a case runs: figures that an accelerator's case keeps under its device are its.
+    The host is where a case runs, so figures that a case stores under its own device count as the host's.
     """
-    found = {
+    names = {
         HOST if target == record.device else target for record in suite.records for target in record.static
     }
     order = {target: place for place, target in enumerate(suite.targets)}
-    return sorted(found, key=lambda target: (order.get(target, len(order)), target != HOST, target))
+    return sorted(names, key=lambda target: (order.get(target, len(order)), target != HOST, target))
 
 
 def select(
@@ -136,16 +136,16 @@ def representative(records: Sequence[Record]) -> Record:
 
 
 def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:
-    """The compiler's figures of a case for a target; exact, so any replicate's will do."""
+    """The compiler's figures of a case for a target; they are exact, so any replicate's serve."""
     for record in records:
-        found = record.static.get(target)
-        if found is None and target == HOST:
-            found = record.static.get(record.device)
-        if found is not None:
-            return found
+        figures = record.static.get(target)
+        if figures is None and target == HOST:
+            figures = record.static.get(record.device)
+        if figures is not None:
+            return figures
     return None
 
 
 def body_only(figures: Static, name: str) -> bool:
-    """Whether a figure lacks what a loop does after its first turn: nothing may be computed from it."""
+    """Whether a figure counts a loop's first turn only, so that nothing may be computed from it."""
     return figures.body_only and name in COUNTED

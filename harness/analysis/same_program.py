@@ -1,4 +1,4 @@
-"""Cases that compiled to the same program: what sets them apart makes no difference there."""
+"""Cases that compiled to the same program: their differences have no effect on that target."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from harness.analysis.results import SuiteRecords, by_case, label_of, static_of,
 from harness.core.record import Record
 from harness.core.workload import Value
 
-DEFAULT = "by default"  # of a field that joined later: ids leave it out there
+DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
 
 
 @dataclass(frozen=True)
@@ -26,29 +26,29 @@ class SameProgram:
 
 
 def programs(suite: SuiteRecords) -> list[SameProgram]:
-    """Per target and length, shortest first, over implementations, options, modes and workload fields.
+    """Same programs per target and length, over implementations, options, modes and workload fields.
 
-    The baseline is named last: `approx = exact` says that approx is nothing else.
+    Shortest length first. The baseline is named last: `approx = exact` says that approx is nothing else.
     """
     labels = sorted(suite.implementations, key=lambda label: label == suite.baseline)
     order = {label: place for place, label in enumerate(labels)}
     cases = sorted(
         by_case(suite.records).values(),
-        key=lambda own: (own[0].seq, order.get(label_of(own[0]), len(order))),
+        key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
     )
-    found: list[SameProgram] = []
+    alike: list[SameProgram] = []
     for target in targets(suite):
         groups: dict[tuple[int, str], list[Record]] = {}
-        for own in cases:
-            figures = static_of(own, target)
+        for records in cases:
+            figures = static_of(records, target)
             if figures is not None and figures.program:
-                groups.setdefault((own[0].seq, figures.program), []).append(own[0])
-        found += [
-            SameProgram(suite.name, target, seq, program, tuple(r.case for r in alike), _label_alike(alike))
-            for (seq, program), alike in groups.items()
-            if len(alike) > 1
+                groups.setdefault((records[0].seq, figures.program), []).append(records[0])
+        alike += [
+            SameProgram(suite.name, target, seq, program, tuple(r.case for r in same), _label_alike(same))
+            for (seq, program), same in groups.items()
+            if len(same) > 1
         ]
-    return found
+    return alike
 
 
 def _label_alike(alike: Sequence[Record]) -> str:
@@ -62,10 +62,10 @@ def _label_alike(alike: Sequence[Record]) -> str:
         settings.setdefault(label_of(record).split("/", 1)[1], []).append(setting)
     if not differing:
         return " = ".join(settings)
-    if len(settings) > 1 and len({tuple(sorted(own)) for own in settings.values()}) == 1:
+    if len(settings) > 1 and len({tuple(sorted(listed)) for listed in settings.values()}) == 1:
         shared = next(iter(settings.values()))
         return f"{' = '.join(settings)} [{' = '.join(shared)}]"
-    return " = ".join(f"{label}[{' = '.join(own)}]" for label, own in settings.items())
+    return " = ".join(f"{label}[{' = '.join(listed)}]" for label, listed in settings.items())
 
 
 def _point(record: Record) -> dict[str, Value]:

@@ -50,8 +50,8 @@ class Scaling:
 class Crossover:
     """From `first_grid` on the implementation beats its baseline at every length both were timed at.
 
-    `interpolated` is the length where the log of the speedup, drawn straight between the grid
-    points, changes sign for the last time. What is None has its cause in `reason`.
+    `interpolated` is the length where the log of the speedup, interpolated linearly between the grid
+    points, changes sign for the last time. `reason` is the cause of any value that is None.
     """
 
     suite: str
@@ -63,35 +63,35 @@ class Crossover:
 
 
 def scalings(suite: SuiteRecords) -> list[Scaling]:
-    """Per panel and implementation: time, then the figures of every target, the host's first.
+    """The fits per panel and implementation: time, then the figures of every target, the host's first.
 
-    Compile-time figures exist for cases that could not run, so their fit may reach further.
+    Cases that could not run have compile-time figures too, so the fits of those may cover more lengths.
     """
-    found: list[Scaling] = []
+    fits: list[Scaling] = []
     series = _series(suite)
     for panel in points(suite):
         for label in suite.implementations:
-            own = series.get((panel, label), ())
-            if not own:
+            cases = series.get((panel, label), ())
+            if not cases:
                 continue
-            lengths = {records[0].seq: records for records in own}
+            lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
             times = {seq: time_of(records).value for seq, records in lengths.items()}
-            failed = (records[0].status for records in own if records[0].status != "ok")
-            found.append(_fit_power_law(blank, times, next(failed, "")))
+            failed = (records[0].status for records in cases if records[0].status != "ok")
+            fits.append(_fit_power_law(blank, times, next(failed, "")))
             for target in targets(suite) or [HOST]:
                 for metric in FIGURES:
-                    asked = replace(blank, metric=metric, target=target)
-                    found.append(_fitted_figure(asked, lengths, metric, target))
-    return found
+                    blank_figure = replace(blank, metric=metric, target=target)
+                    fits.append(_fitted_figure(blank_figure, lengths, metric, target))
+    return fits
 
 
 def _series(suite: SuiteRecords) -> dict[tuple[str, str], list[tuple[Record, ...]]]:
     """(panel, label) → its cases, shortest first, each with its replicates."""
-    found: dict[tuple[str, str], list[tuple[Record, ...]]] = {}
-    for own in sorted(by_case(suite.records).values(), key=lambda own: own[0].seq):
-        found.setdefault((panel_of(own[0]), label_of(own[0])), []).append(own)
-    return found
+    series: dict[tuple[str, str], list[tuple[Record, ...]]] = {}
+    for records in sorted(by_case(suite.records).values(), key=lambda records: records[0].seq):
+        series.setdefault((panel_of(records[0]), label_of(records[0])), []).append(records)
+    return series
 
 
 def near(length: float) -> str:
@@ -102,26 +102,26 @@ def near(length: float) -> str:
 def _fitted_figure(
     blank: Scaling, lengths: Mapping[int, Sequence[Record]], metric: str, target: str
 ) -> Scaling:
-    """The fit of a static figure, without the lengths at which a loop's body is counted once."""
-    figures = {seq: static_of(own, target) for seq, own in lengths.items()}
+    """The fit of a static figure, excluding the lengths at which a loop's body is counted once."""
+    figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
     known = {seq: figure for seq, figure in figures.items() if figure and seq not in partial}
     if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
         return _fit_power_law(blank, {}, "counted differently at different lengths")
-    why = "body only" if partial else "" if known else "not compiled"
-    why = next((f.unavailable[metric] for f in known.values() if getattr(f, metric) is None), why)
-    found = _fit_power_law(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, why)
-    if not partial or found.exponent is None:
-        return found
+    reason = "body only" if partial else "" if known else "not compiled"
+    reason = next((f.unavailable[metric] for f in known.values() if getattr(f, metric) is None), reason)
+    scaling = _fit_power_law(blank, {seq: getattr(figure, metric) for seq, figure in known.items()}, reason)
+    if not partial or scaling.exponent is None:
+        return scaling
     left_out = f"body only, left out: {', '.join(map(format_count, partial))}"
-    return replace(found, notes=(left_out, *found.notes))
+    return replace(scaling, notes=(left_out, *scaling.notes))
 
 
-def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], why: str) -> Scaling:
+def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: str) -> Scaling:
     known = {seq: float(value) for seq, value in sorted(values.items()) if value is not None}
     count = len(known)
     if count < 2:
-        reason = f"needs ≥ 2 lengths; has {count}{f' ({why})' if why else ''}"
+        reason = f"needs ≥ 2 lengths; has {count}{f' ({cause})' if cause else ''}"
         return replace(blank, reason=reason, points=count)
     if not all(known.values()):
         zero = next(seq for seq, value in known.items() if not value)
@@ -134,12 +134,12 @@ def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], why: str)
 
 
 def crossovers(suite: SuiteRecords) -> list[Crossover]:
-    """Per panel, every implementation but the baseline; none where the suite has no baseline."""
+    """A crossover per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
     series: dict[tuple[str, str], list[Comparison]] = {}
-    for found in sorted(comparisons(suite), key=lambda found: found.seq):
-        series.setdefault((found.panel, found.implementation), []).append(found)
+    for comparison in sorted(comparisons(suite), key=lambda comparison: comparison.seq):
+        series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     return [
         _crossover(suite, label, panel, series[panel, label])
         for panel in points(suite)
@@ -179,7 +179,7 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
 
 
 def _wins(compared: Comparison) -> bool:
-    """Faster beyond its interval; where there is none, faster by its value."""
+    """Whether the whole interval is above 1; without an interval, whether the speedup itself is."""
     return (compared.low if compared.low is not None else compared.speedup or 0) > 1
 
 
@@ -195,13 +195,13 @@ def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int
 
 
 def _between(short: int, below: float, long: int, above: float) -> float:
-    """Where the straight line through both points, in logarithms, meets a speedup of 1."""
+    """The length where the straight line through both points, on log axes, crosses a speedup of 1."""
     share = below / (below - above)
     return 2 ** (math.log2(short) + share * math.log2(long / short))
 
 
 def _gap(compared: Sequence[Comparison]) -> str | None:
-    """What keeps the longest lengths out of the comparison."""
+    """Why the longest lengths have no speedup, and from which length on."""
     missing: Comparison | None = None
     for comparison in reversed(compared):
         if comparison.speedup is not None:

@@ -26,7 +26,7 @@ BY_PROCESS = "processes"
 class Estimate:
     """A value with its interval; what is missing is None and `reason` says why.
 
-    `unit` is what `samples` counts and the interval is over: `rounds`, `processes`, or nothing.
+    `unit` is the sampling unit that `samples` counts: `rounds`, `processes`, or nothing.
     """
 
     value: float | None
@@ -52,7 +52,7 @@ def student_t(probability: float, freedom: int) -> float:
 def t_half_width(spread: float, count: int, probability: float = (1 + LEVEL) / 2) -> float:
     """Half the interval of a mean of `count` values with this standard deviation, by Student's t.
 
-    `probability` is that of either end alone; the default gives an interval at 95 %.
+    `probability` is the quantile of either end alone; the default gives an interval at 95 %.
     """
     return student_t(probability, count - 1) * spread / math.sqrt(count)
 
@@ -72,8 +72,8 @@ def time_of(records: Sequence[Record]) -> Estimate:
         rounds = len(set(only.round))
         reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
         return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
-    found = _over_processes([math.log(timing.median_s) for timing in timings])
-    return replace(_exp(found), warnings=warnings)
+    estimate = _over_processes([math.log(timing.median_s) for timing in timings])
+    return replace(_exp(estimate), warnings=warnings)
 
 
 def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
@@ -86,7 +86,7 @@ def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
 
 
 def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
-    """Seconds that `of` takes less than `to` in so many calls, from the same rounds as :func:`ratio`."""
+    """Seconds that `of` saves against `to` in `layers` calls, from the same rounds as :func:`ratio`."""
     return _compare_medians(of, to, lambda mine, theirs: layers * (theirs - mine))
 
 
@@ -102,13 +102,13 @@ def _compare_medians(
     ]
     if not pairs:
         return Estimate(None, reason="no process timed both")
-    effects = [found for mine, other in pairs if (found := _by_round(mine, other, compare))]
+    effects = [effect for mine, other in pairs if (effect := _by_round(mine, other, compare))]
     if not effects:
         return Estimate(None, reason="no round has both")
     warnings = _warnings([timing for pair in pairs for timing in pair])
     if len(effects) == 1:
         return replace(_over_rounds(effects[0]), warnings=warnings)
-    return replace(_over_processes([statistics.median(found) for found in effects]), warnings=warnings)
+    return replace(_over_processes([statistics.median(effect) for effect in effects]), warnings=warnings)
 
 
 def round_log_ratios(of: Timing, to: Timing) -> list[float]:

@@ -15,8 +15,8 @@ SAME = 0.01  # of the baseline's figure
 class TargetFlip:
     """One figure of a case against its baseline's, over the targets that it was compiled for.
 
-    `less`, `same` (within 1 %) and `more` are the targets on which the case needs so much; it `turns`
-    where one needs less and another more. A target without a verdict has its cause in `unavailable`.
+    `less`, `same` (within 1 %) and `more` list the targets on which the case needs less, and so on; it
+    `turns` where one needs less and another more. A target without a verdict has its cause in `unavailable`.
     """
 
     suite: str
@@ -33,43 +33,43 @@ class TargetFlip:
 
 
 def turnings(suite: SuiteRecords) -> list[TargetFlip]:
-    """Per case that is not the baseline's, and figure; none where only one target was compiled for."""
+    """A flip per case and figure but the baseline's; empty where only one target was compiled for."""
     compiled = targets(suite)
     if len(compiled) < 2:
         return []
     cases = by_case(suite.records).values()
-    bases = {own[0].as_case.group: own for own in cases if label_of(own[0]) == suite.baseline}
+    bases = {records[0].as_case.group: records for records in cases if label_of(records[0]) == suite.baseline}
     return [
-        _flip(suite.name, own, bases[own[0].as_case.group], figure, compiled)
-        for own in cases
-        if label_of(own[0]) != suite.baseline and own[0].as_case.group in bases
+        _flip(suite.name, records, bases[records[0].as_case.group], figure, compiled)
+        for records in cases
+        if label_of(records[0]) != suite.baseline and records[0].as_case.group in bases
         for figure in FIGURES
     ]
 
 
 def _flip(
-    suite: str, own: Sequence[Record], base: Sequence[Record], figure: str, compiled: Iterable[str]
+    suite: str, records: Sequence[Record], base: Sequence[Record], figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
-    found: dict[str, list[str]] = {"less": [], "same": [], "more": []}
+    verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     unavailable: dict[str, str] = {}
     for target in compiled:
-        mine, theirs = static_of(own, target), static_of(base, target)
+        mine, theirs = static_of(records, target), static_of(base, target)
         why = incomparable(figure, mine, theirs)
         if why is None:
-            found[_verdict(getattr(mine, figure), getattr(theirs, figure))].append(target)
+            verdicts[_verdict(getattr(mine, figure), getattr(theirs, figure))].append(target)
         else:
             unavailable[target] = why
     return TargetFlip(
         suite=suite,
-        case=own[0].case,
-        implementation=label_of(own[0]),
-        panel=panel_of(own[0]),
-        seq=own[0].seq,
+        case=records[0].case,
+        implementation=label_of(records[0]),
+        panel=panel_of(records[0]),
+        seq=records[0].seq,
         figure=figure,
-        less=tuple(found["less"]),
-        same=tuple(found["same"]),
-        more=tuple(found["more"]),
-        turns=bool(found["less"] and found["more"]),
+        less=tuple(verdicts["less"]),
+        same=tuple(verdicts["same"]),
+        more=tuple(verdicts["more"]),
+        turns=bool(verdicts["less"] and verdicts["more"]),
         unavailable=unavailable,
     )
 

@@ -1,4 +1,4 @@
-"""Warnings about a timing, from its own readings: drift and two levels. They travel with the value."""
+"""Warnings about a timing, from its own readings: drift and two levels. They accompany the value."""
 
 import math
 import statistics
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from harness.core.record import Timing
 from harness.core.units import format_seconds
 
-DRIFT = 0.10  # a level that moves less is what shared machines do
+DRIFT = 0.10  # a smaller change of level is usual on shared machines
 DRIFT_ROUNDS = 12
-LEVELS = 0.10  # two levels closer than this are one, with noise
-LEVEL_SHARE = 0.2  # of the readings that each level must hold
+LEVELS = 0.10  # two levels closer than this are one level with noise
+LEVEL_SHARE = 0.2  # the least share of the readings that each level must hold
 SHORTEST_S = 2e-4  # a reading below this is mostly the clock and the call
 
 
 def doubts(timing: Timing) -> tuple[str, ...]:
-    """Sentences, each with what to do; none for a timing that is above suspicion."""
+    """The warnings about a timing, one sentence each; empty where nothing is suspicious."""
     return tuple(filter(None, (_drift(timing), _two_levels(timing.samples_s), _short(timing))))
 
 
 def _drift(timing: Timing) -> str | None:
-    """The last third of the rounds against the first, where every later third moves the same way."""
+    """A warning where the last third of the rounds differs from the first and all thirds move one way."""
     rounds = sorted(set(timing.round))
     if len(rounds) < DRIFT_ROUNDS:
         return None
@@ -40,7 +40,10 @@ def _drift(timing: Timing) -> str | None:
 
 
 def _two_levels(samples: Sequence[float]) -> str | None:
-    """The widest gap between neighbouring readings, if both sides are levels of their own."""
+    """A warning where the widest gap between sorted readings separates two levels.
+
+    A gap counts only where it is wider than twice the spread (interquartile range) on either side.
+    """
     logs = sorted(map(math.log, samples))
     least = max(2, math.ceil(LEVEL_SHARE * len(logs)))
     cuts = range(least, len(logs) - least + 1)

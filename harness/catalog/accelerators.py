@@ -1,4 +1,4 @@
-"""The accelerators that are compiled for, each a data file with its source."""
+"""The accelerators to compile for, each described by a data file that cites its source."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COMPILERS = {
 
 @dataclass(frozen=True)
 class Accelerator:
-    """One device of a kind (`tpu`, `cuda`), as its file under `accelerators/` has it.
+    """One device of a kind (`tpu`, `cuda`), as described by its file under `accelerators/`.
 
     `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a TPU's
     vector units, all of one device's together; None where no source gives them. `topology` is a TPU's
-    (`name`, `dimensions`); `gpu` is what XLA asks of a GPU, under its own names.
+    (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class Target:
-    """What figures are for: the host, or devices of an accelerator in a topology (`v5p:4x4x8`, `1x1x1`)."""
+    """A compilation target: the host, or an accelerator's devices in a topology (`v5p:4x4x8`, `1x1x1`)."""
 
     name: str
     accelerator: Accelerator | None = None
@@ -69,9 +69,9 @@ class Target:
 
 @cache
 def accelerators() -> Mapping[str, Accelerator]:
-    """All that have a file, by name."""
-    found = (Accelerator(**tomllib.loads(path.read_text())) for path in sorted(FILES.glob("*.toml")))
-    return {one.name: one for one in found}
+    """Every accelerator that has a data file, by name."""
+    devices = (Accelerator(**tomllib.loads(path.read_text())) for path in sorted(FILES.glob("*.toml")))
+    return {device.name: device for device in devices}
 
 
 def target(name: str) -> Target:
@@ -81,31 +81,33 @@ def target(name: str) -> Target:
     kind, _, rest = name.partition(":")
     short, colon, shape = rest.partition(":")
     known = accelerators()
-    found = known.get(f"{kind}:{short}")
-    if found is None:
+    accelerator = known.get(f"{kind}:{short}")
+    if accelerator is None:
         raise UsageError(f'unknown target "{name}"{nearest(name, [HOST, *known])}')
-    if found.kind == "cuda":
+    if accelerator.kind == "cuda":
         if colon:
-            raise UsageError(f'"{name}": a GPU target is one device; write {found.name}')
-        return Target(name, found, "1x1x1")
-    topology = str(found.topology["name"])
+            raise UsageError(f'"{name}": a GPU target is one device; write {accelerator.name}')
+        return Target(name, accelerator, "1x1x1")
+    topology = str(accelerator.topology["name"])
     if colon:
-        wanted = found.topology["dimensions"]
+        wanted = accelerator.topology["dimensions"]
         if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{wanted - 1}}}", shape):
             example = topology.partition(":")[2]
-            raise UsageError(f'"{name}": a topology of {found.chip} has {wanted} sides, as in {example}')
+            raise UsageError(
+                f'"{name}": a topology of {accelerator.chip} has {wanted} sides, as in {example}'
+            )
         topology = f"{topology.partition(':')[0]}:{shape}"
-    return Target(name, found, topology)
+    return Target(name, accelerator, topology)
 
 
 def memory_of(name: str) -> int | None:
     """The bytes of one device of a target; None for the host, whose limit a run sets."""
-    found = target(name).accelerator
-    return found.memory_bytes if found else None
+    accelerator = target(name).accelerator
+    return accelerator.memory_bytes if accelerator else None
 
 
 def absent(kind: str) -> str | None:
-    """What is not installed that compiles for this kind of target, with the command that installs it."""
+    """The missing compiler for this kind of target, with the command that installs it; None if installed."""
     package, modules = COMPILERS[kind]
     if any(_is_installed(name) for name in modules):
         return None
@@ -115,5 +117,5 @@ def absent(kind: str) -> str | None:
 def _is_installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ModuleNotFoundError:  # the package that it would lie in
+    except ModuleNotFoundError:  # its parent package is missing
         return False

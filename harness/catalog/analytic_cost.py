@@ -20,12 +20,12 @@ from harness.core.record import Cost
 from harness.core.workload import Value
 
 SECONDS = 60.0
-AT_ONCE = 500  # questions per child: they stand on its command line
+AT_ONCE = 500  # questions per child: they are passed on its command line
 
 
 @dataclass(frozen=True)
 class CostQuestion:
-    """A meaning of a family (`module` is what holds it) at a workload."""
+    """The cost of a family's semantics at a workload; `module` declares the family."""
 
     module: str
     family: str
@@ -34,16 +34,16 @@ class CostQuestion:
 
 
 def costs(questions: Sequence[CostQuestion]) -> list[Cost | str]:
-    """The least work of each, or why it has none. MachineError when a family's code does not answer."""
-    found: list[Cost | str] = []
+    """The least work for each question, or why it has none. MachineError: a family's code fails."""
+    answers: list[Cost | str] = []
     for start in range(0, len(questions), AT_ONCE):
-        asked = [dataclasses.asdict(one) for one in questions[start : start + AT_ONCE]]
+        batch = [dataclasses.asdict(question) for question in questions[start : start + AT_ONCE]]
         try:
-            told = child_process.ask(["harness.catalog.analytic_cost", json.dumps(asked)], SECONDS)
+            replies = child_process.ask(["harness.catalog.analytic_cost", json.dumps(batch)], SECONDS)
         except child_process.Unreadable as error:
             raise MachineError(f"the families' costs are not to be had: {error}") from None
-        found += [one if isinstance(one, str) else Cost(**one) for one in told]
-    return found
+        answers += [reply if isinstance(reply, str) else Cost(**reply) for reply in replies]
+    return answers
 
 
 def _answer(question: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -52,8 +52,8 @@ def _answer(question: Mapping[str, Any]) -> dict[str, Any] | str:
         workload = family.workload(**dict(question["workload"]))
         family.shapes_of(question["semantics"], workload)
         return dataclasses.asdict(family.cost_of(question["semantics"], workload))
-    except Unsupported as refused:
-        return str(refused)
+    except Unsupported as refusal:
+        return str(refusal)
 
 
 if __name__ == "__main__":

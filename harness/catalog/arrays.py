@@ -38,11 +38,11 @@ Split: TypeAlias = "tuple[str | None, ...] | Mapping[str, Split]"
 
 @dataclass(frozen=True)
 class Sharding:
-    """How the arrays of one workload lie on `devices` devices, which stand in a line called `axis`.
+    """The placement of one workload's arrays on `devices` devices, a one-dimensional mesh called `axis`.
 
-    `inputs` holds every input by its name; one that names no axis is whole on every device. A dimension
-    that is split divides by `devices`. `outputs` holds for every part of the result; None leaves them to
-    the compiler.
+    `inputs` has every input by its name; one that names no axis is replicated on every device. A dimension
+    that is split must be divisible by `devices`. `outputs` applies to every part of the result; None leaves
+    them to the compiler.
     """
 
     devices: int
@@ -75,8 +75,8 @@ def prune(tree: Any) -> Any:
     """The tree without the dict entries that are None or hold nothing else; None when none is left."""
     if not isinstance(tree, Mapping):
         return tree
-    kept = {name: prune(branch) for name, branch in tree.items()}
-    return {name: branch for name, branch in kept.items() if branch is not None} or None
+    branches = {name: prune(branch) for name, branch in tree.items()}
+    return {name: branch for name, branch in branches.items() if branch is not None} or None
 
 
 def numpy_dtype(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""From a registered name to its callable: what every process that holds a case begins with."""
+"""Building a case: from a registered name to its callable, the first step of every process with a case."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Built:
     function: Callable[..., Any]
     names: tuple[str, ...]
 
-    def described(self, static: Static) -> dict[str, Any]:
-        """What a runner is told of a compiled case, as plain data."""
+    def describe(self, static: Static) -> dict[str, Any]:
+        """The description of a compiled case that its runner receives, as plain data."""
         implementation, expect = self.implementation, self.implementation.expect
         facts = implementation.facts(self.workload, static, dict(self.case.options))
         return {

@@ -1,4 +1,4 @@
-"""What exists, as plain data: the command line plans with this and imports no implementation."""
+"""The catalog of families and implementations as plain data, so that planning imports none of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from harness.core.workload import Field
 class FamilyInfo:
     """`desk` is the framework that the family's references need: numpy, or torch.
 
-    `module` is what a reference worker loads: the family's own, so that nothing an implementation
-    does when it is imported touches the verdict on its neighbours. `checks` maps names to objections.
+    `module` is the family's own module, which a reference worker loads: importing an implementation there
+    could affect the verdict on its neighbours. `checks` maps names to objections.
     """
 
     name: str
@@ -29,18 +29,18 @@ class FamilyInfo:
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def field(self, name: str) -> Field:
-        for known in self.fields:
-            if known.name == name:
-                return known
+        for candidate in self.fields:
+            if candidate.name == name:
+                return candidate
         raise UsageError(
             f'unknown workload field "{name}" of family {self.name}'
-            f"{nearest(name, [known.name for known in self.fields])}"
+            f"{nearest(name, [candidate.name for candidate in self.fields])}"
         )
 
 
 @dataclass(frozen=True)
 class ImplementationInfo:
-    """`module` is what a worker loads (an importable name or a path); `hash` is its source's."""
+    """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source."""
 
     id: str
     framework: str
@@ -62,11 +62,11 @@ class ImplementationInfo:
         return self.id.split("/", 1)[1]
 
     def option(self, name: str) -> Field:
-        for known in self.options:
-            if known.name == name:
-                return known
+        for option in self.options:
+            if option.name == name:
+                return option
         raise UsageError(
-            f'unknown option "{name}" of {self.id}{nearest(name, [known.name for known in self.options])}'
+            f'unknown option "{name}" of {self.id}{nearest(name, [option.name for option in self.options])}'
         )
 
 
@@ -82,8 +82,8 @@ class Catalog:
 
     def of_family(self, name: str) -> list[ImplementationInfo]:
         """The implementations of a family, sorted by id."""
-        found = [info for info in self.implementations.values() if info.family == name]
-        return sorted(found, key=lambda info: info.id)
+        infos = [info for info in self.implementations.values() if info.family == name]
+        return sorted(infos, key=lambda info: info.id)
 
     def checks(self) -> dict[str, str]:
         """Every check by its id (`family/name`), with the objection that it answers."""
@@ -111,16 +111,16 @@ class Catalog:
     def merged(self, other: Catalog) -> Catalog:
         """Both catalogs; UsageError when one id has two meanings.
 
-        What both hold stays as it is here: a plugin may import an implementation without owning it.
+        An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
         for name, info in other.implementations.items():
             mine = self.implementations.get(name)
             if mine and mine.file != info.file:
                 raise UsageError(f"{name} is defined twice: {mine.file} and {info.file}; rename one")
         for name, family in other.families.items():
-            own = self.families.get(name)
-            if own and own.file != family.file:
-                raise UsageError(f"family {name} is defined twice: {own.file} and {family.file}; rename one")
+            mine = self.families.get(name)
+            if mine and mine.file != family.file:
+                raise UsageError(f"family {name} is defined twice: {mine.file} and {family.file}; rename one")
         families = {name: f for name, f in other.families.items() if name not in self.families}
         added = {name: i for name, i in other.implementations.items() if name not in self.implementations}
         return Catalog({**self.families, **families}, {**self.implementations, **added})
@@ -134,8 +134,10 @@ class Catalog:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Catalog:
         families = [_build(FamilyInfo, entry, fields=_fields) for entry in data["families"]]
-        found = [_build(ImplementationInfo, entry, options=_fields) for entry in data["implementations"]]
-        return cls({f.name: f for f in families}, {i.id: i for i in found})
+        implementations = [
+            _build(ImplementationInfo, entry, options=_fields) for entry in data["implementations"]
+        ]
+        return cls({f.name: f for f in families}, {i.id: i for i in implementations})
 
 
 T = TypeVar("T")
@@ -146,6 +148,6 @@ def _fields(entries: list[dict[str, Any]]) -> tuple[Field, ...]:
 
 
 def _build(kind: Callable[..., T], entry: Mapping[str, Any], **parse: Callable[[Any], Any]) -> T:
-    """An object from its JSON: lists are tuples, and `parse` says what else a field is."""
+    """An object from its JSON: lists become tuples; `parse` has functions for fields of other types."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
     return kind(**{**values, **{name: read(entry[name]) for name, read in parse.items()}})

@@ -1,4 +1,4 @@
-"""Checks: named properties outside a contract, each the answer to an objection that somebody raised."""
+"""Checks: named properties outside a contract, each answering an objection that somebody raised."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.core.static_figures import Static
 
 @dataclass(frozen=True)
 class Trial:
-    """One implementation on one workload, for a check to try things with.
+    """One implementation on one workload, for a check to experiment with.
 
-    `inputs` is the first set and `result` the answer to it, as numpy arrays; in a backward it is
-    `{"gradients": …}`, or with the `result`, under the seeded cotangent. `call(changed)` is the answer
-    with the entries of `changed` in place of the set's, of the same shapes and dtypes.
-    `solve(workload, inputs)` is the forward's answer of the same implementation, with the same
-    options, built for another workload; where it does not support that, the check does not concern it.
+    `inputs` is the first set of inputs and `result` the answer to it, as numpy arrays; in a backward mode
+    the answer is `{"gradients": …}`, or those with the `result`, under the seeded cotangent.
+    `call(changed)` is the answer with some of these inputs replaced, of the same shapes and dtypes.
+    `solve(workload, inputs)` is the forward answer of the same implementation, with the same options,
+    built for another workload; where it does not support that, the check does not concern it.
     """
 
     workload: Any
@@ -33,7 +33,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Check:
-    """`objection` is what the check answers, with its source. `name` is unique in its family.
+    """`objection` is the doubt that the check answers, with its source. `name` is unique in its family.
 
     It concerns implementations of `semantics`, or those `named` (all when empty), that take every input
     in `inputs`, on workloads for which `when` holds, in these `modes`. Where `decides` is false it is a
@@ -53,6 +53,6 @@ class Check:
     def concerns(
         self, semantics: str, mode: str, names: tuple[str, ...], workload: Any, *, name: str = ""
     ) -> bool:
-        meant = not self.semantics or semantics in self.semantics
-        meant = meant and (not self.named or name in self.named)
-        return meant and mode in self.modes and set(self.inputs) <= set(names) and self.when(workload)
+        concerned = not self.semantics or semantics in self.semantics
+        concerned = concerned and (not self.named or name in self.named)
+        return concerned and mode in self.modes and set(self.inputs) <= set(names) and self.when(workload)

@@ -1,6 +1,6 @@
-"""Read registered code in a child process: importing it may do anything, and hangs or ends only there.
+"""Reading of registered code in a child process: importing it may do anything, and hang or exit only there.
 
-The child's only word on stdout is its answer as JSON; what went wrong is its last line on stderr.
+The child prints nothing but its answer as JSON on stdout; the last line on stderr is its error.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from harness.core.errors import SeqsweepError
 from harness.core.paths import PROJECT
 from harness.core.units import format_bytes
 
-REFUSED = 65  # the child's exit status when its last line says what is wrong
-PRINTED_BYTES = 1 << 24  # what code may print while being imported
+REFUSED = 65  # the child's exit status when its last line is the error
+PRINTED_BYTES = 1 << 24  # the most that code may print while being imported
 POLL_SECONDS = 0.05
 
 
-class Unreadable(Exception):  # noqa: N818 - who asked knows what it is an error of
-    """No answer came back: one sentence that says why."""
+class Unreadable(Exception):  # noqa: N818 - callers turn it into an error of their own
+    """Why the child gave no answer, in one sentence."""
 
 
 def environment(path: Sequence[str] = ()) -> dict[str, str]:
     """The environment of a process that imports this harness.
 
-    With a `path` its folders come first, the harness among them, and not the packages beside this
-    harness, which may be those of another interpreter. The current folder comes last: a plugin that is
-    called select.py must not stand for Python's own.
+    With a `path` its folders come first and must hold the harness; this harness's own folder is left out,
+    because the packages beside it may be of another interpreter. The current folder comes last: a plugin
+    called select.py must not shadow Python's own module.
     """
-    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    own = str(PROJECT)
-    parts = [*(path or [own]), *known, str(Path.cwd())]
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    project = str(PROJECT)
+    parts = [*(path or [project]), *inherited, str(Path.cwd())]
     folders = os.pathsep.join(dict.fromkeys(filter(None, parts)))
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders}
 
@@ -53,41 +53,41 @@ def ask(
     path: Sequence[str] = (),
     interpreter: str = sys.executable,
 ) -> Any:
-    """The data that `interpreter -m WORDS` answers with. Unreadable when none comes back."""
-    # Files, not pipes: a pipe is at its end only when the last process that a plugin left is gone.
-    with tempfile.TemporaryFile() as answered, tempfile.TemporaryFile() as said:
+    """The data that `interpreter -m WORDS` prints. Unreadable when it prints none."""
+    # Files, not pipes: a pipe ends only when the last process that a plugin left behind is gone.
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
             child = subprocess.Popen(
                 [interpreter, "-m", *words],
                 env={**environment(path), "JAX_PLATFORMS": "cpu"},
                 stdin=subprocess.DEVNULL,
-                stdout=answered,
-                stderr=said,
+                stdout=stdout,
+                stderr=stderr,
                 start_new_session=True,
             )
         except OSError as error:
             raise Unreadable(f"{interpreter} does not start: {error.strerror}") from None
         try:
-            status = _wait(child, seconds, said.fileno())
+            status = _wait(child, seconds, stderr.fileno())
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-        answered.seek(0)
-        data = answered.read()
+        stdout.seek(0)
+        data = stdout.read()
         if status == 0 and data:
             return json.loads(data)
-        size = said.seek(0, os.SEEK_END)
-        said.seek(max(0, size - 4096))
-        lines = said.read().decode(errors="replace").strip().splitlines()
+        size = stderr.seek(0, os.SEEK_END)
+        stderr.seek(max(0, size - 4096))
+        lines = stderr.read().decode(errors="replace").strip().splitlines()
     raise Unreadable(_why(status, lines))
 
 
 def _wait(child: subprocess.Popen[bytes], seconds: float, printed: int) -> int:
-    """The exit status of a child that ends in time and prints, to the descriptor `printed`, with an end.
+    """The exit status of a child; Unreadable when it takes too long or prints too much to `printed`.
 
-    The size is looked at from here: a limit on the child's files would also cut what its compiler writes
-    into the user's own cache.
+    The size of that file is polled here: a limit on the child's files would also truncate what its compiler
+    writes into the user's cache.
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Contracts: what "equal to the reference" means for a semantics.
+"""Contracts: the definition of "equal to the reference" for a semantics.
 
 A contract is exact, or its bound comes from theory and is stated where it is used; it is never
 a tolerance picked to make an implementation pass.
@@ -16,7 +16,7 @@ from harness.catalog.arrays import walk
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a contract judges. Arrays are numpy arrays on the host.
+    """The results that a contract judges. Arrays are numpy arrays on the host.
 
     `result` and `expected` are trees of the same form (an array, or a tuple or dict of them). When
     `rows` is given, both hold only those rows of their axis 1. `ambiguous`, where the semantics
@@ -43,7 +43,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Contract:
-    """`name` stands in records: `exact`, `tolerance`, `recall` or a family's own word."""
+    """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word."""
 
     name: str
     judge: Callable[[Evidence], Judgement]
@@ -52,8 +52,8 @@ class Contract:
 def leaves(tree: Any) -> Iterator[tuple[str, Any]]:
     """(path, array) of every leaf of a tree of tuples, lists and dicts: `gradients.q`, `[1]`."""
     for path, leaf in walk(tree):
-        spelt = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
-        yield spelt.removeprefix(".") or "result", leaf
+        name = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in path)
+        yield name.removeprefix(".") or "result", leaf
 
 
 KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}
@@ -138,7 +138,7 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
 
 
 def _same(got: Any, want: Any) -> Any:
-    """Equal, or both no number."""
+    """True where both are equal, or both are NaN."""
     import numpy as np
 
     return (got == want) | (np.not_equal(got, got) & np.not_equal(want, want))
@@ -148,12 +148,11 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
     """Relative RMS error within the bound for the workload's dtype, and no element far off.
 
     `relative_rms` maps dtype to the bound that the family derives and documents. The largest
-    single error is held to the bound times √(2 ln 2N) times the RMS of its row (the last axis of
-    the reference): what the largest of N Gaussian errors of the allowed size would reach. A row
-    that the reference leaves at exactly zero must be exactly zero, and what it has infinite or no
-    number must be the same. `cancelling` is for gradients, whose rows may cancel (softmax over a
-    single key has none) while the errors of their terms do not: there every row is held to the RMS
-    of the largest.
+    single error may be the bound times √(2 ln 2N) times the RMS of its row (the last axis of
+    the reference), which is what the largest of N Gaussian errors of the allowed size would reach.
+    A row that is exactly zero in the reference must be exactly zero, and infinities and NaN must match.
+    `cancelling` is for gradients, whose rows may cancel (softmax over a single key has a zero gradient)
+    while the errors of their terms do not: there every row is judged against the RMS of the largest.
     """
 
     def judge(evidence: Evidence) -> Judgement:
@@ -189,9 +188,9 @@ def _deviation(
     judged = _judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
-    strange = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~_same(got, want)
-    if strange.any():
-        index, place = _first(strange, evidence)
+    nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~_same(got, want)
+    if nonfinite_mismatch.any():
+        index, place = _first(nonfinite_mismatch, evidence)
         return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
     judged = judged & np.isfinite(want)
     count = int(np.count_nonzero(judged))

@@ -1,10 +1,10 @@
-"""Read registered code and describe it as data: here, or under another import path or interpreter.
+"""Discovery of registered code, described as data: here, or under another import path or interpreter.
 
-The project's own implementations import no framework at their top and are read in this process. A
+The project's own implementations import no framework at module level and are read in this process. A
 plugin may do anything when imported, so it is read in a child process:
-`python -m harness.catalog.discovery SOURCE` prints the description of a plugin as JSON, and without
-SOURCE what its interpreter has without plugins being read. This harness reads what is registered
-elsewhere; only the code that registers comes from there.
+`python -m harness.catalog.discovery SOURCE` prints the description of a plugin as JSON; without SOURCE
+it prints the built-in families and the names of installed plugins. For another import path, too, this
+harness makes the description; only the registered code comes from there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.family import Family
 from harness.catalog.implementation import WORD, Implementation
 from harness.catalog.loading import (
-    defined_twice,
+    duplicate_functions,
     families_in,
     family_of,
     file_of,
@@ -43,7 +43,7 @@ SIDE_SECONDS = 120.0
 
 
 def describe_family(family: Family, source: str) -> FamilyInfo:
-    """The family as data. UsageError names what the harness cannot work with."""
+    """The family as data. UsageError names a property that the harness cannot work with."""
     fields = fields_of(family.workload)
     frameworks = {meaning.framework for meaning in family.semantics.values()}
     for wrong, problem in (
@@ -67,38 +67,43 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
     )
 
 
-def describe_implementation(found: Implementation, source: str) -> ImplementationInfo:
-    family = family_of(found)
-    if found.semantics not in family.semantics:
+def describe_implementation(implementation: Implementation, source: str) -> ImplementationInfo:
+    family = family_of(implementation)
+    if implementation.semantics not in family.semantics:
         raise UsageError(
-            f'{file_of(found)}:{line_of(found)}: unknown semantics "{found.semantics}" of family '
-            f"{family.name}{nearest(found.semantics, family.semantics)}"
+            f"{file_of(implementation)}:{line_of(implementation)}: "
+            f'unknown semantics "{implementation.semantics}" of family '
+            f"{family.name}{nearest(implementation.semantics, family.semantics)}"
         )
-    doc = inspect.getdoc(found.builder) or inspect.getdoc(inspect.getmodule(found.builder)) or ""
+    doc = (
+        inspect.getdoc(implementation.builder)
+        or inspect.getdoc(inspect.getmodule(implementation.builder))
+        or ""
+    )
     return ImplementationInfo(
-        id=f"{family.name}/{found.name}",
-        framework=found.framework,
-        semantics=found.semantics,
-        options=found.options,
+        id=f"{family.name}/{implementation.name}",
+        framework=implementation.framework,
+        semantics=implementation.semantics,
+        options=implementation.options,
         sentence=doc.split("\n\n", 1)[0].replace("\n", " "),
-        expects=found.expect.reason if found.expect else None,
+        expects=implementation.expect.reason if implementation.expect else None,
         module=source,
-        file=str(file_of(found)),
-        line=line_of(found),
-        hash=source_hash(found, family),
+        file=str(file_of(implementation)),
+        line=line_of(implementation),
+        hash=source_hash(implementation, family),
     )
 
 
 def describe_module(module: ModuleType, source: str) -> Catalog:
     """All families and implementations that a module defines, or whose families it uses."""
     catalog = Catalog()
-    replaced = defined_twice(module)
+    replaced = duplicate_functions(module)
     for family in families_in(module):
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
-    for found in implementations_in(module):
-        info = describe_implementation(found, source)
-        family = family_of(found)
-        if info.id in catalog.implementations or found.builder.__name__ in replaced:
+    for implementation in implementations_in(module):
+        info = describe_implementation(implementation, source)
+        family = family_of(implementation)
+        if info.id in catalog.implementations or implementation.builder.__name__ in replaced:
             raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}, {info.id: info}))
     return catalog
@@ -133,7 +138,7 @@ def plugin(
     path: Sequence[str] = (),
     interpreter: str = sys.executable,
 ) -> Catalog:
-    """Describe a plugin (path or module) in a child process, whatever importing it does.
+    """Describe a plugin (path or module) in a child process, because importing it may do anything.
 
     The folders of `path` come first on its import path; they must hold `harness` and `impls`.
     """
@@ -152,10 +157,10 @@ def catalog(plugins: Iterable[str] = ()) -> Catalog:
     """The project's own implementations, installed packages' and the given plugins'."""
     everything = builtin()
     for source in dict.fromkeys([*installed(), *plugins]):
-        found = plugin(source)
-        if not found.implementations and not found.families:
+        described = plugin(source)
+        if not described.implementations and not described.families:
             raise UsageError(f"plugin {source} registers nothing; decorate a builder with @implementation")
-        everything = everything.merged(found)
+        everything = everything.merged(described)
     return everything
 
 
@@ -174,12 +179,12 @@ def catalog_elsewhere(
     says what does not load.
     """
     try:
-        found = child_process.ask(["harness.catalog.discovery"], seconds, path=path, interpreter=interpreter)
-        everything = Catalog.from_json(found["builtin"])
-        for source in dict.fromkeys([*found["installed"], *plugins]):
+        answer = child_process.ask(["harness.catalog.discovery"], seconds, path=path, interpreter=interpreter)
+        everything = Catalog.from_json(answer["builtin"])
+        for source in dict.fromkeys([*answer["installed"], *plugins]):
             if source not in without:
-                read = plugin(source, path=path, interpreter=interpreter)
-                everything = everything.merged(read)
+                described = plugin(source, path=path, interpreter=interpreter)
+                everything = everything.merged(described)
     except (child_process.Unreadable, UsageError) as error:
         raise SideError(str(error)) from None
     return everything

@@ -35,8 +35,8 @@ class Semantics:
     `gradient` is the contract of every gradient under one seeded cotangent; None where the
     semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
     arithmetic error alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
-    meaning; None where the family's holds for it. `refuse(w)` raises :class:`Unsupported` for a workload
-    of the family that this meaning is not of: it speaks for every implementation of the semantics.
+    semantics; None where the family's cost applies. `refuse(w)` raises :class:`Unsupported` for a workload
+    for which this semantics is not defined, on behalf of all its implementations.
     """
 
     name: str
@@ -57,13 +57,13 @@ class Family:
     Both agree in names, shapes and dtypes. A workload that makes no sense raises
     :class:`Unsupported` from `shapes`. `rows(w)` is the length of axis 1 of every result, for
     references that can be evaluated on some rows; None where only the whole result can be judged.
-    `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties that no
-    contract holds, for `seqsweep check`.
+    `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties outside the
+    contracts, for `seqsweep check`.
 
-    `sharding(w)` says how a workload lies on several devices, as data; None for one device. A sharded
-    workload is compiled for a topology of so many devices, by the compiler's own partitioning of the
-    implementation, and its figures, the analytic cost too, are those of one of them. It can be neither
-    run nor judged on one.
+    `sharding(w)` is the placement of a workload on several devices, as data; None for one device. A sharded
+    workload is compiled for a topology of that many devices, with the compiler's own partitioning of the
+    implementation, and its figures, the analytic cost too, are per device. It can be neither run nor judged
+    on one device.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Family:
     sharding: Callable[[Any], Sharding | None] = _one_device
 
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
-        """The inputs of a workload. Unsupported where it makes no sense, or is not of this meaning."""
+        """The inputs of a workload. Unsupported where it, or this semantics for it, makes no sense."""
         shapes = self.shapes(workload)
         self.semantics[semantics].refuse(workload)
         return shapes

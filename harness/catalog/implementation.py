@@ -18,12 +18,12 @@ Facts = Callable[[Any, Static, Mapping[str, Any]], Mapping[str, Value]]
 Failures = Callable[[Any, Mapping[str, Any]], Mapping[str, str]]
 
 FRAMEWORKS = ("jax", "torch", "numpy")
-WORD = r"[A-Za-z0-9_.-]+"  # what may stand in a case's id
+WORD = r"[A-Za-z0-9_.-]+"  # the characters of names in a case's id
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """An implementation that is meant to fail its contract, and on which workloads it must."""
+    """The expected failure of an implementation's contract: its reason, and the workloads where it holds."""
 
     reason: str
     when: Callable[[Any], bool]
@@ -68,12 +68,12 @@ def implementation(
 ) -> Callable[[Callable[..., Callable[..., Any]]], Implementation]:
     """Register the decorated builder under its own name (or `name`) in its workload's family.
 
-    The builder runs once, untimed. What it returns is timed and receives the family's inputs by
-    name. Keyword-only parameters of the builder are options. `expect={"incorrect": why,
+    The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs
+    by name. Keyword-only parameters of the builder are options. `expect={"incorrect": why,
     "when": predicate}` registers a claim that is meant to fail where the predicate holds;
     `fails(w, options)` names the family's checks that it is meant to fail, each with the reason.
-    `facts(w, static, options)` are what is worth knowing of a case beside its figures, by name: they
-    go into its record and stand below the table.
+    `facts(w, static, options)` are notable facts of a case beside its figures, by name: they go into its
+    record and are printed below the table.
     """
     if framework not in FRAMEWORKS:
         raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
@@ -106,7 +106,7 @@ def _expectation(expect: Mapping[str, Any] | None) -> Expectation | None:
 
 def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
     hints = typing.get_type_hints(builder) if hasattr(builder, "__annotations__") else {}
-    found = []
+    fields = []
     for parameter in list(inspect.signature(builder).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             raise UsageError(
@@ -116,7 +116,7 @@ def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
         required = parameter.default is inspect.Parameter.empty
         annotation = hints.get(parameter.name, int if required else type(parameter.default))
         kind, optional, choices = kind_of(annotation)
-        found.append(
+        fields.append(
             Field(
                 name=parameter.name,
                 kind=kind,
@@ -127,4 +127,4 @@ def _options(builder: Callable[..., Any]) -> tuple[Field, ...]:
                 optional=optional,
             )
         )
-    return tuple(found)
+    return tuple(fields)

@@ -1,4 +1,4 @@
-"""Load registered code, an importable module or a file given by its path, and find what it registers."""
+"""Loading of registered code, from an importable module or a file, and discovery of what it registers."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def load(source: str) -> ModuleType:
 
 
 def implementations_in(module: ModuleType) -> list[Implementation]:
-    """Each once, under however many names it stands there."""
-    found = [value for value in vars(module).values() if isinstance(value, Implementation)]
-    return list({id(value): value for value in found}.values())
+    """The implementations among a module's names, without duplicates."""
+    implementations = [value for value in vars(module).values() if isinstance(value, Implementation)]
+    return list({id(value): value for value in implementations}.values())
 
 
 def families_in(module: ModuleType) -> list[Family]:
-    found = [value for value in vars(module).values() if isinstance(value, Family)]
-    return list({id(value): value for value in found}.values())
+    families = [value for value in vars(module).values() if isinstance(value, Family)]
+    return list({id(value): value for value in families}.values())
 
 
-def defined_twice(module: ModuleType) -> list[str]:
+def duplicate_functions(module: ModuleType) -> list[str]:
     """Names of a module's functions that a later one of the same name replaces."""
     path = getattr(module, "__file__", None)
     if not path or not path.endswith(".py"):
@@ -68,7 +68,7 @@ def defined_twice(module: ModuleType) -> list[str]:
 def family_of(implementation: Implementation) -> Family:
     """The family whose workload the builder annotates."""
     workload = implementation.workload_type()
-    for _, family in _declared(workload):
+    for _, family in _declaring_modules(workload):
         return family
     raise UsageError(
         f"{implementation.name}: no family has the workload {workload.__name__}; "
@@ -78,13 +78,13 @@ def family_of(implementation: Implementation) -> Family:
 
 def module_of(family: Family) -> str:
     """The name of the module that declares a family."""
-    for module, _ in _declared(family.workload):
+    for module, _ in _declaring_modules(family.workload):
         return module.__name__
     return family.workload.__module__
 
 
-def _declared(workload: type) -> Iterator[tuple[ModuleType, Family]]:
-    """The families of a workload, each with its module."""
+def _declaring_modules(workload: type) -> Iterator[tuple[ModuleType, Family]]:
+    """(module, family) of every family declared for a workload."""
     for module in _homes(workload):
         for family in families_in(module):
             if family.workload is workload:
@@ -92,14 +92,14 @@ def _declared(workload: type) -> Iterator[tuple[ModuleType, Family]]:
 
 
 def _homes(workload: type) -> Iterator[ModuleType]:
-    """Where the family may stand: with its workload, or in the `family.py` beside a `workload.py`."""
-    own = sys.modules.get(workload.__module__)
-    if own is None:
+    """The modules that may declare the family: its workload's, or the `family.py` beside `workload.py`."""
+    module = sys.modules.get(workload.__module__)
+    if module is None:
         return
-    yield own
-    file = Path(getattr(own, "__file__", None) or "")
+    yield module
+    file = Path(getattr(module, "__file__", None) or "")
     if file.name == "workload.py" and file.with_name("family.py").is_file():
-        package = own.__name__.rpartition(".")[0]
+        package = module.__name__.rpartition(".")[0]
         yield importlib.import_module(f"{package}.family" if package else "family")
 
 
@@ -113,9 +113,9 @@ def line_of(implementation: Implementation) -> int:
 
 
 def source_hash(implementation: Implementation, family: Family) -> str:
-    """Hash of the code an answer depends on: the variant's file, its family's and workload's, kernels.
+    """Hash of the code that an answer depends on: the files of the variant, family, workload and kernels.
 
-    Other variants of the family do not count, so that adding one leaves old records comparable.
+    Other variants of the family are left out, so that adding one leaves old records comparable.
     """
     variant, home = file_of(implementation), file_of(family)
     workload = Path(inspect.getfile(family.workload)).resolve()

@@ -1,6 +1,6 @@
-"""The import closure of a module, and its hash: the file and what it imports, but no installed package.
+"""The import closure of a module, and its hash: the file and all that it imports but installed packages.
 
-Imports inside functions count, for builders import there. What is imported by a computed name does not.
+Imports inside functions count, because builders import there. Imports by a computed name do not.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def digest(path: Path) -> str:
 
 
 def closure(path: Path) -> set[Path]:
-    found, open_ = set[Path](), [path.resolve()]
-    while open_:
-        file = open_.pop()
-        if file not in found:
-            found.add(file)
-            open_ += _imported_files(file)
-    return found
+    files, pending = set[Path](), [path.resolve()]
+    while pending:
+        file = pending.pop()
+        if file not in files:
+            files.add(file)
+            pending += _imported_files(file)
+    return files
 
 
 @cache
@@ -44,13 +44,13 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return ()
     roots = [file.parent, _home(file), PROJECT, Path.cwd(), *map(Path, _search_path())]
-    found: list[Path] = []
+    imported: list[Path] = []
     for name, level in _names(tree):
-        where = [file.parents[level - 1]] if level else roots
+        folders = [file.parents[level - 1]] if level else roots
         parts = name.split(".")
         for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
-            found += [hit for root in where if (hit := _file_of(root, parts[:length]))]
-    return tuple(hit for hit in found if not _is_hashed_elsewhere(hit))
+            imported += [path for root in folders if (path := _file_of(root, parts[:length]))]
+    return tuple(path for path in imported if not _is_hashed_elsewhere(path))
 
 
 def _home(file: Path) -> Path:
@@ -59,7 +59,7 @@ def _home(file: Path) -> Path:
 
 
 def _is_hashed_elsewhere(file: Path) -> bool:
-    """The harness has a hash of its own and an installed package a version; the families have neither."""
+    """Whether a file is covered otherwise: the harness by its own hash, installed packages by a version."""
     if PROJECT / "impls" in file.parents:
         return False
     return any(folder in file.parents for folder in (PROJECT / "harness", *INSTALLED))

@@ -1,6 +1,6 @@
-"""Claims: published numbers held against what this project counts, compiles and runs.
+"""Claims: published numbers checked against what this project counts, compiles and runs.
 
-From a family's `claims.yaml` (read_yaml) to what its expressions need (needs), what was found out for
-these (evidence, evaluate), the verdict (verdict, wording), and the terminal, JSON and pages (report, page).
+From a family's `claims.yaml` (read_yaml) to the needs of its expressions (needs), the evidence for them
+(evidence, evaluate), the verdict (verdict, wording), and the terminal, JSON and pages (report, page).
 Nothing here measures time, and nothing below imports this package.
 """

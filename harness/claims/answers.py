@@ -1,4 +1,4 @@
-"""What was found out for the needs of claims: compiled cases, analytic costs, contracts and checks."""
+"""The evidence gathered for claims: compiled cases, analytic costs, contracts and checks."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Judged:
-    """How a case's contract ended on this machine; no status where it did not run.
+    """The result of a case's contract on this machine; `status` is None where it did not run.
 
-    `checks` has what became of each of its checks that was asked for; None where it was not decided.
+    `checks` has whether each requested check passed; None where it was not decided.
     """
 
     status: str | None
@@ -36,7 +36,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What was found out for the needs of all claims."""
+    """The evidence for the needs of all claims."""
 
     compiled: Mapping[Need, Compiled] = field(default_factory=dict[Need, Compiled])
     costs: Mapping[Need, Cost | str] = field(default_factory=dict[Need, "Cost | str"])

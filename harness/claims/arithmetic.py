@@ -1,4 +1,4 @@
-"""An expression as its reader can follow it: numbers in the place of names and calls."""
+"""An expression's arithmetic for the reader: numbers in the place of names and calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONG = 10**6  # whole ones from here on are grouped
 Evaluate = Callable[[Expression, Mapping[str, Value]], Value]
 
 
-def worked_out(expression: Expression, names: Mapping[str, Value], evaluate: Evaluate) -> str:
+def arithmetic_text(expression: Expression, names: Mapping[str, Value], evaluate: Evaluate) -> str:
     """`dense / nsa` → `7.61 / 1.73`; empty where there is no operation to follow."""
     filled = _Substitution(names, evaluate).visit(copy.deepcopy(expression.tree))
     if isinstance(filled, ast.Name | ast.Constant):
@@ -31,7 +31,7 @@ class _Substitution(ast.NodeTransformer):
         self.names, self.evaluate = names, evaluate
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return _written(self.names[node.id]) if node.id in self.names else node
+        return _name_node(self.names[node.id]) if node.id in self.names else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         """`1e12` stays that, and is not written out."""
@@ -39,25 +39,25 @@ class _Substitution(ast.NodeTransformer):
         if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
             return ast.Name(_short(value))
         if isinstance(value, int) and value >= LONG:
-            return _written(value)
+            return _name_node(value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id not in MATHS:
             value = self.evaluate(Expression("", node), self.names)
-            return _written(value, varies=_varies(node))
+            return _name_node(value, varies=_varies(node))
         node.args = [self.visit(argument) for argument in node.args]
         return node
 
 
 def _varies(call: ast.Call) -> bool:
-    """Whether the host's compiler has a part in the answer, so that another processor may give another."""
+    """Whether the answer depends on the host's compiler and so may differ on another processor."""
     quoted = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
     return HOST in quoted or (isinstance(call.func, ast.Name) and call.func.id in {TRACED, FACT})
 
 
-def _written(value: Value, *, varies: bool = False) -> ast.Name:
-    """A value as a node that is unparsed to what people write: `549 755 813 888`, `7.61`, `true`."""
+def _name_node(value: Value, *, varies: bool = False) -> ast.Name:
+    """A name node that is unparsed to a value's usual notation: `549 755 813 888`, `7.61`, `true`."""
     if isinstance(value, bool):
         return ast.Name("true" if value else "false")
     if isinstance(value, str):
@@ -68,6 +68,6 @@ def _written(value: Value, *, varies: bool = False) -> ast.Name:
 
 
 def _short(value: float) -> str:
-    """Six significant digits, and an exponent as people write it: `1e9`."""
+    """Six significant digits, and an exponent without padding: `1e9`."""
     mantissa, e, exponent = f"{value:.6g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if e else mantissa

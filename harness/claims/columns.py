@@ -10,7 +10,7 @@ Column = Mapping[float, float]  # a number by the row's length
 
 
 class NoValueError(ValueError):
-    """The rows do not reach what was asked; the reason says why."""
+    """The table's rows do not give the requested value; the message says why."""
 
 
 def growth(column: Column, length: float) -> float:
@@ -25,8 +25,9 @@ def growth(column: Column, length: float) -> float:
 def fit(column: Column, length: float, *, start: float = 0, square: float = 1) -> float:
     """A + b·N + square·c·N² at a length, by least squares over the rows from `start` on.
 
-    Residuals are relative, so that every row weighs alike; `square` scales the quadratic term, as where a
-    block twice as long halves it. NoValueError with fewer than four rows: three fit any curve exactly.
+    Residuals are relative, so that every row weighs alike; `square` scales the quadratic term, for example
+    by 0.5 where blocks twice as long halve it. NoValueError with fewer than four rows, because three
+    coefficients fit three rows exactly.
     """
     import numpy as np
 
@@ -46,8 +47,8 @@ def fit(column: Column, length: float, *, start: float = 0, square: float = 1) -
 
 
 def first_win(slower: Column, faster: Column) -> float:
-    """The first length of the grid from which on the second column stays below the first."""
-    rows = _shared(slower, faster)
+    """The first length in the table from which on the second column stays below the first."""
+    rows = _common_rows(slower, faster)
     lead = len(rows)
     while lead and rows[lead - 1][2] < rows[lead - 1][1]:
         lead -= 1
@@ -57,11 +58,11 @@ def first_win(slower: Column, faster: Column) -> float:
 
 
 def crossover(slower: Column, faster: Column) -> float:
-    """Where the ratio passes 1 for the last time, between grid points linearly in both logarithms.
+    """The length where the ratio last crosses 1, interpolated between rows linearly in both logarithms.
 
     ValueError for a row that holds zero or less, which has no logarithm.
     """
-    rows = _shared(slower, faster)
+    rows = _common_rows(slower, faster)
     for row in rows:
         if min(row) <= 0:
             raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
@@ -72,5 +73,5 @@ def crossover(slower: Column, faster: Column) -> float:
     raise NoValueError("neither passes the other within the table")
 
 
-def _shared(first: Column, second: Column) -> list[tuple[float, float, float]]:
+def _common_rows(first: Column, second: Column) -> list[tuple[float, float, float]]:
     return [(length, first[length], second[length]) for length in sorted(first.keys() & second.keys())]

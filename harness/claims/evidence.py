@@ -1,4 +1,4 @@
-"""Gathering what claims rest on: cases compiled, costs worked out, contracts and checks run."""
+"""Gathering the evidence for claims: compiling cases, computing costs, running contracts and checks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from harness.sweep.config import Config
     from harness.sweep.schedule import Schedule
 
-REPORTED = 10  # programs compiled between two words of progress
+REPORTED = 10  # programs compiled between two lines of progress
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where evidence is gathered: settings, the folder of kept figures, and who is told of progress.
+    """The surroundings of gathering evidence: settings, the folder of stored figures, progress output.
 
-    `say` hears of what takes long; `progress` makes what shows the run of contracts.
+    `say` prints a line before anything slow; `progress` makes the display for the run of contracts.
     """
 
     catalog: Catalog
@@ -40,7 +40,7 @@ class Workplace:
 
 
 def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
-    """Answers to all needs."""
+    """The evidence for all needs."""
     compiled, costed, judged = (
         [need for need in wanted if need.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
     )
@@ -57,37 +57,39 @@ def _compile(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Compiled]:
 
     kinds = {need.target: target(need.target).kind for need in wanted}
     missing = {name: absent(kind) if kind != HOST else None for name, kind in kinds.items()}
-    asks = {need: CompileRequest(need.case, need.target) for need in wanted if not missing[need.target]}
-    answers = _answers(place, list(asks.values()))
+    requests = {need: CompileRequest(need.case, need.target) for need in wanted if not missing[need.target]}
+    answers = _answers(place, list(requests.values()))
     compiled: dict[Need, Compiled] = {}
     for need in wanted:
-        why = missing[need.target]
-        if why:
-            compiled[need] = Compiled(Static.none(why), reason=why, absent=True)
+        reason = missing[need.target]
+        if reason:
+            compiled[need] = Compiled(Static.none(reason), reason=reason, absent=True)
         else:
-            answer = answers[asks[need]]
+            answer = answers[requests[need]]
             compiled[need] = Compiled(answer.static, answer.status, answer.reason or "", facts=answer.facts)
     return compiled
 
 
-def _answers(place: Workplace, asks: Sequence[CompileRequest]) -> Mapping[CompileRequest, CompileResult]:
-    if not asks:
+def _answers(place: Workplace, requests: Sequence[CompileRequest]) -> Mapping[CompileRequest, CompileResult]:
+    if not requests:
         return {}
     from harness.run import compile as compiling
 
-    targets = dict.fromkeys(ask.target for ask in asks)
-    place.say(f"{len(asks)} programs for {', '.join(targets)}")
-    start, done, fresh = time.monotonic(), 0, 0
+    targets = dict.fromkeys(request.target for request in requests)
+    place.say(f"{len(requests)} programs for {', '.join(targets)}")
+    start, finished, compiled = time.monotonic(), 0, 0
 
     def report(_: CompileRequest, answer: CompileResult) -> None:
-        nonlocal done, fresh
-        done, fresh = done + 1, fresh + (not answer.cached)
-        if fresh and fresh % REPORTED == 0:
-            left = (time.monotonic() - start) / done * (len(asks) - done)
-            place.say(f"{done} of {len(asks)}, about {left:.0f} s left")
+        nonlocal finished, compiled
+        finished, compiled = finished + 1, compiled + (not answer.cached)
+        if compiled and compiled % REPORTED == 0:
+            left_s = (time.monotonic() - start) / finished * (len(requests) - finished)
+            place.say(f"{finished} of {len(requests)}, about {left_s:.0f} s left")
 
     settings = place.config.settings
-    return compiling.compile_all(asks, place.catalog, results=place.results, settings=settings, told=report)
+    return compiling.compile_all(
+        requests, place.catalog, results=place.results, settings=settings, on_answer=report
+    )
 
 
 def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
@@ -102,7 +104,7 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
 
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
-    """How contracts and checks end. Their run is no one's but this command's, and is gone with it."""
+    """The results of contracts and checks, from a temporary run that this command deletes again."""
     from harness.run.session import Request, conduct
 
     cases = list(dict.fromkeys(need.case for need in wanted))
@@ -118,13 +120,13 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
             records = conduct(request, progress).outcome.records
     finally:
         progress.close()
-    ended = {record.case: _judged(record) for record in records}
+    judged_by_case = {record.case: _judgement(record) for record in records}
     absent = Judged(None, "its contract did not run")
-    return {need: ended.get(need.case.id, absent) for need in wanted}
+    return {need: judged_by_case.get(need.case.id, absent) for need in wanted}
 
 
-def _judged(record: Record) -> Judged:
-    return Judged(record.status, record.reason or "", {one.check: one.passed for one in record.checks})
+def _judgement(record: Record) -> Judged:
+    return Judged(record.status, record.reason or "", {check.check: check.passed for check in record.checks})
 
 
 def _schedule(cases: Sequence[Case], catalog: Catalog, config: Config) -> Schedule:

@@ -1,7 +1,7 @@
-"""Arithmetic as people write it into data files: `batch * rows * 128Ki`, `f("a/b", topk=512) > 2`.
+"""Arithmetic expressions in data files: `batch * rows * 128Ki`, `f("a/b", topk=512) > 2`.
 
-Read with Python's own parser and never executed: only what stands here in a list is understood, and
-everything is bounded, so that no file can hang, or reach, whoever reads it.
+They are parsed with Python's own parser and never executed: only the node types, operators and functions
+listed here are accepted, and sizes are bounded, so that no file can hang its reader or run code.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _GRAMMAR = (
 
 
 @dataclass(frozen=True)
-class Called:
-    """A call as it stands in an expression, its arguments worked out."""
+class FunctionCall:
+    """A function call of an expression, with its arguments evaluated."""
 
     name: str
     arguments: tuple[Value, ...]
@@ -83,27 +83,27 @@ class Expression:
     def names(self) -> frozenset[str]:
         """Every name that needs a value."""
         functions = {node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
-        found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n not in functions}
-        return frozenset(found - CONSTANTS.keys())
+        identifiers = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n not in functions}
+        return frozenset(identifiers - CONSTANTS.keys())
 
     def functions(self) -> frozenset[str]:
-        """Every function called, those of mathematics left out."""
+        """Every function called, except the mathematical ones."""
         return frozenset(_name(node) for node in self._calls()) - MATHS
 
     def quoted(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Every call by its name, with those of its arguments that stand in quotes."""
+        """Every call as (its name, its quoted arguments)."""
         for node in self._calls():
             values = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
             yield _name(node), tuple(value for value in values if isinstance(value, str))
 
-    def calls(self, names: Mapping[str, Value]) -> Iterator[Called]:
-        """Every call but those of mathematics. ValueError where one stands in another's arguments."""
+    def calls(self, names: Mapping[str, Value]) -> Iterator[FunctionCall]:
+        """Every call but mathematical ones. ValueError where one is in another's arguments."""
         for node in self._calls():
             if _name(node) not in MATHS:
-                yield _called(node, names, _no_function)
+                yield _evaluate_call(node, names, _no_function)
 
     def value(self, names: Mapping[str, Value], function: Function | None = None) -> Value:
-        """What the expression comes to; `function` answers calls. ValueError says why it comes to nothing."""
+        """The expression's value; `function` answers calls. ValueError says why there is none."""
         return _value(self.tree, names, function or _no_function)
 
     def _calls(self) -> Iterator[ast.Call]:
@@ -111,7 +111,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """The expression that the text spells. ValueError names what is not understood."""
+    """Parse an expression. ValueError names the part that is not accepted."""
     if len(text) > LONGEST:
         raise ValueError(f"an expression has at most {LONGEST} characters, not {len(text)}")
     plain = _SIZES.sub(lambda size: _count(size[1]) if size[1] else size[0], text.strip())
@@ -128,7 +128,7 @@ def parse(text: str) -> Expression:
 
 
 def _count(size: str) -> str:
-    """`64Ki` → `65536`; `1.3Mi`, an amount of memory and no count, → `1363148.8`."""
+    """`64Ki` → `65536`; `1.3Mi`, an amount of memory rather than a count, → `1363148.8`."""
     number = float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}")
     return str(int(number)) if number == int(number) else repr(number)
 
@@ -149,7 +149,7 @@ def _refuse_foreign(node: ast.AST) -> None:
         if not isinstance(node.value, int | float | str):
             _refuse(f'"{_short(ast.unparse(node))}" is neither a number nor a word')
         if not isinstance(node.value, str):
-            _bounded(node.value)
+            _refuse_huge(node.value)
     elif isinstance(node, ast.BinOp | ast.UnaryOp):
         if type(node.op) not in {*_ARITHMETIC, ast.Pow, *_SIGNS, ast.Not}:
             raise ValueError(f'"{_short(ast.unparse(node))}" is not arithmetic; use + - * / **')
@@ -187,47 +187,47 @@ def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Va
                 return CONSTANTS[name]
             raise ValueError(f'unknown name "{name}"{nearest(name, names)}')
         case ast.Call():
-            called = _called(node, names, function)
-            if called.name in MATHS:
-                return _calculated(called)
-            return function(called.name, called.arguments, called.keywords)
+            call = _evaluate_call(node, names, function)
+            if call.name in MATHS:
+                return _calculate(call)
+            return function(call.name, call.arguments, call.keywords)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _truth(_value(operand, names, function))
         case ast.UnaryOp(op=op, operand=operand):
             return _SIGNS[type(op)](_number(_value(operand, names, function)))
         case ast.BinOp(left=left, op=op, right=right):
-            return _combined(op, _value(left, names, function), _value(right, names, function))
+            return _combine(op, _value(left, names, function), _value(right, names, function))
         case ast.BoolOp(op=op, values=values):
-            found = [_truth(_value(value, names, function)) for value in values]
-            return all(found) if isinstance(op, ast.And) else any(found)
+            truths = [_truth(_value(value, names, function)) for value in values]
+            return all(truths) if isinstance(op, ast.And) else any(truths)
         case ast.Compare(left=left, ops=ops, comparators=others):
             sides = [_value(side, names, function) for side in (left, *others)]
-            return all(_compared(op, a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False))
+            return all(_compare(op, a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False))
         case _:
             raise ValueError(f'"{_short(ast.unparse(node))}" is not arithmetic')
 
 
-def _called(node: ast.Call, names: Mapping[str, Value], function: Function) -> Called:
+def _evaluate_call(node: ast.Call, names: Mapping[str, Value], function: Function) -> FunctionCall:
     arguments = tuple(_value(argument, names, function) for argument in node.args)
     keywords = {word.arg: _value(word.value, names, function) for word in node.keywords if word.arg}
-    return Called(_name(node), arguments, keywords)
+    return FunctionCall(_name(node), arguments, keywords)
 
 
-def _calculated(called: Called) -> Value:
-    numbers = [_number(argument) for argument in called.arguments]
+def _calculate(call: FunctionCall) -> Value:
+    numbers = [_number(argument) for argument in call.arguments]
     try:
-        return _bounded(_MATHS[called.name](*numbers, **called.keywords))
+        return _refuse_huge(_MATHS[call.name](*numbers, **call.keywords))
     except (TypeError, ArithmeticError, ValueError) as error:
-        raise ValueError(f"{called.name}(…): {error}") from None
+        raise ValueError(f"{call.name}(…): {error}") from None
 
 
-def _combined(op: ast.operator, left: Value, right: Value) -> float:
+def _combine(op: ast.operator, left: Value, right: Value) -> float:
     a, b = _number(left), _number(right)
     if isinstance(op, ast.Pow):
         return _power(a, b)
     if isinstance(op, ast.Div) and not b:
         raise ValueError("it divides by zero")
-    return _bounded(_ARITHMETIC[type(op)](a, b))
+    return _refuse_huge(_ARITHMETIC[type(op)](a, b))
 
 
 def _power(base: float, exponent: float) -> float:
@@ -239,16 +239,16 @@ def _power(base: float, exponent: float) -> float:
         raise ValueError("a power is too large, or too small, to be a figure")
     if abs(exponent) > LARGEST ** (1 / 50):  # of 1 and −1: whatever it is, nobody means it
         raise ValueError("an exponent is too large to be meant")
-    return _bounded(base**exponent)
+    return _refuse_huge(base**exponent)
 
 
-def _bounded(number: float) -> float:
+def _refuse_huge(number: float) -> float:
     if not abs(number) <= LARGEST:
         raise ValueError("a number grows too large to be a figure")
     return number
 
 
-def _compared(op: ast.cmpop, left: Value, right: Value) -> bool:
+def _compare(op: ast.cmpop, left: Value, right: Value) -> bool:
     if isinstance(op, _EQUAL):
         if isinstance(left, str) != isinstance(right, str):
             raise ValueError(f"{left} and {right} cannot be equal: one is a word, the other is not")
@@ -259,7 +259,7 @@ def _compared(op: ast.cmpop, left: Value, right: Value) -> bool:
 def _number(value: Value) -> float:
     if isinstance(value, bool | str):
         _refuse(f"{value} is not a number")
-    return _bounded(value)
+    return _refuse_huge(value)
 
 
 def _truth(value: Value) -> bool:

@@ -30,7 +30,7 @@ COLUMNS = ("first_win", "crossover", "growth", "fit")
 EXPONENT = "exponent"
 TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED})  # compiled, or run, for the answer
 
-NUMBER = "number"  # an argument that is one; every other is in quotes
+NUMBER = "number"  # the kind of a numeric argument; every other kind is in quotes
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(COMPILED, ("implementation", "target")),
     "program": ("implementation", "target"),
@@ -58,28 +58,28 @@ QUOTED: Mapping[str, int] = {
 KEYWORDS: Mapping[str, tuple[str, ...]] = {"fit": ("start", "square")}  # of functions that compile nothing
 
 
-def arguments_of(name: str, given: tuple[object, ...]) -> tuple[str, ...]:
-    """What a call of this function takes; ValueError says so where it was given something else."""
-    wanted = ARGUMENTS[name]
-    if name == EXPONENT and given and str(given[0]) in ANALYTIC:
-        wanted = COST_EXPONENT
-    fits = len(given) == len(wanted) and all(
-        isinstance(value, str) == (kind != NUMBER) for value, kind in zip(given, wanted, strict=True)
+def arguments_of(name: str, arguments: tuple[object, ...]) -> tuple[str, ...]:
+    """The argument kinds of a function; ValueError where the call has others."""
+    kinds = ARGUMENTS[name]
+    if name == EXPONENT and arguments and str(arguments[0]) in ANALYTIC:
+        kinds = COST_EXPONENT
+    fits = len(arguments) == len(kinds) and all(
+        isinstance(value, str) == (kind != NUMBER) for value, kind in zip(arguments, kinds, strict=True)
     )
     if not fits:
-        listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in wanted)
-        raise ValueError(f"{name}({listed}) was given {len(given)} arguments, or not of that kind")
-    return wanted
+        listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in kinds)
+        raise ValueError(f"{name}({listed}) was given {len(arguments)} arguments, or not of that kind")
+    return kinds
 
 
-def called_in(expression: Expression) -> frozenset[str]:
-    """Every function that a value rests on: those within a column's, and the figure of an exponent, too."""
-    found = set(expression.functions())
+def functions_in(expression: Expression) -> frozenset[str]:
+    """Every function that a value depends on, including those in quoted columns and an exponent's figure."""
+    functions = set(expression.functions())
     for name, words in expression.quoted():
         if name == EXPONENT:
-            found.update(words[:1])
+            functions.update(words[:1])
         elif name in COLUMNS:
             for word in words:
-                with suppress(ValueError):  # what is no arithmetic is refused where its needs are read
-                    found |= called_in(parse(word))
-    return frozenset(found)
+                with suppress(ValueError):  # needs.py refuses a column that is not arithmetic
+                    functions |= functions_in(parse(word))
+    return frozenset(functions)

@@ -1,4 +1,4 @@
-"""The claim: a published statement as data, the documents it stands in, and its verdict."""
+"""The claim: a published statement as data, the documents that state it, and its verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.claims.expression import Expression
-from harness.claims.expression import Value as Found
+from harness.claims.expression import Value as ExpressionValue
 from harness.core.case import Case
 from harness.core.record import STATUSES
 from harness.core.workload import Value
@@ -34,17 +34,17 @@ AGAINST = (CONTRADICTED, IMPLAUSIBLE, INCONSISTENT)  # strongest first
 
 ANY = "any"  # the hardware of a claim that no hardware can change
 
-VARIES = "≈\u202f"  # before a number that the host's compiler decided: another processor may give another
+VARIES = "≈\u202f"  # marks a number of the host's compiler, which may differ on another processor
 
-STATUS_WORDS: Mapping[str, Found] = {status: status for status in STATUSES}
+STATUS_WORDS: Mapping[str, ExpressionValue] = {status: status for status in STATUSES}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A document that numbers were taken from.
+    """A document that published the numbers.
 
-    `of` names the pull request that it belongs to; empty for what is only context. `kept` is the id of the
-    stored text that quoted numbers are held against; empty where no text was kept.
+    `of` names the pull request that it belongs to; empty for context. `kept` is the id of the stored text
+    that quoted numbers are checked against; empty where no text was kept.
     """
 
     id: str
@@ -57,25 +57,25 @@ class Source:
 
 @dataclass(frozen=True)
 class Citation:
-    """A source, and the lines of its kept text that a number stands in (`46,51` or `28-39`; may be empty)."""
+    """A source, and the lines of its stored text that have the number (`46,51` or `28-39`; may be empty)."""
 
     source: Source
     lines: str = ""
 
     def line_numbers(self) -> frozenset[int]:
-        """Every line cited. ValueError where `lines` is not of that form."""
-        cited: set[int] = set()
+        """The numbers of all cited lines. ValueError where `lines` has another form."""
+        numbers: set[int] = set()
         for part in filter(None, self.lines.split(",")):
             first, _, last = part.partition("-")
-            cited |= set(range(int(first), int(last or first) + 1))
-        return frozenset(cited)
+            numbers |= set(range(int(first), int(last or first) + 1))
+        return frozenset(numbers)
 
 
 @dataclass(frozen=True)
 class Need:
-    """What an expression asks for: a compiled case, its analytic cost, its contract, or one of its checks.
+    """Evidence that an expression needs: a compiled case, its analytic cost, its contract, or a check.
 
-    `target` is the one compiled for, `check` the id of the check.
+    `target` is the compilation target, `check` the id of the check.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Table:
-    """Published rows, written down once. A cell that held no number has None or what stood there (`OOM`).
+    """A published table. A cell without a number has None, or its word (`OOM`).
 
     `written` has every cell as the file spells it: `3.70`, which as a number is 3.7.
     """
@@ -113,13 +113,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a claim: compared, held to a bound, or only shown.
+    """One number of a claim: compared, bounded, or only shown.
 
-    Three columns that never mix: `published`, as the document has it (two expressions are both ends of a
-    range); `follows`, arithmetic on published numbers; `found`, what this project counts, compiles or runs.
-    Two or three of them are compared, and may differ by the share `within`, for the reason `why`. One with
-    `at_most` or `at_least` is bounded. One alone is shown and decides nothing.
-    A `premise` has to hold for the claim to show anything. `each`: for every row of the table.
+    Its three columns never mix: `published`, as the document has it (two expressions are both ends of a
+    range); `follows`, arithmetic on published numbers; `found`, counted, compiled or run by this project.
+    Two or three columns are compared, and may differ by the share `within`, for the reason `why`. One column
+    with `at_most` or `at_least` is bounded. One column alone is shown and decides nothing.
+    A `premise` must hold for the claim to show anything. `each`: evaluated for every row of the table.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Figure:
 
     @property
     def sides(self) -> int:
-        """How many of the three columns it has."""
+        """How many of the three columns the figure has."""
         return sum((bool(self.published), self.follows is not None, self.found is not None))
 
     @property
@@ -150,7 +150,7 @@ class Figure:
 
     @property
     def decides(self) -> bool:
-        """Whether it can speak for or against its claim; else it is only shown."""
+        """Whether the figure counts for the claim's verdict; else it is only shown."""
         return self.bounded or self.compared
 
     def expressions(self) -> tuple[Expression, ...]:
@@ -160,13 +160,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published statement, and the figures that decide what becomes of it.
+    """A published statement, and the figures that decide its verdict.
 
-    `shape` has every field of the family's workload that is known; `given` those the file writes out.
-    `targets` are what the published hardware may have been. `because` is the reasoning behind the expected
-    verdict, `needs` what only the hardware would settle, `not_checkable` what is missing for a verdict,
-    `headline` the sentence that stands among those at the head of the page. `context`: of none of the pull
-    requests; it is shown on a page of its own, and not counted.
+    `shape` has every known field of the family's workload; `given` names those that the file writes out.
+    `targets` are those that the published hardware may have been. `because` is the reasoning behind the
+    expected verdict, `needs` the question that only the hardware would settle, `not_checkable` what is
+    missing for a verdict, `headline` the claim's sentence at the head of the page. `context`: it belongs to
+    none of the pull requests, so it is shown on a page of its own and not counted.
     """
 
     family: str
@@ -191,12 +191,12 @@ class Claim:
     def name(self) -> str:
         return f"{self.family}/{self.id}"
 
-    def names(self) -> dict[str, Found]:
-        """What its expressions may name: the shape's fields, and the statuses."""
+    def names(self) -> dict[str, ExpressionValue]:
+        """The names that its expressions may use, with their values: the shape's fields and the statuses."""
         return {**STATUS_WORDS, **{name: value for name, value in self.shape.items() if value is not None}}
 
-    def points(self, figure: Figure) -> tuple[tuple[str, dict[str, Found]], ...]:
-        """Where a figure is evaluated, each with the names known there: once, or row by row of the table."""
+    def points(self, figure: Figure) -> tuple[tuple[str, dict[str, ExpressionValue]], ...]:
+        """The points where a figure is evaluated, once or at every row of the table: (row, names there)."""
         if not figure.each or self.table is None:
             return (("", self.names()),)
         return tuple((str(row[0]), {**self.names(), **self.table.numbers(row)}) for row in self.table.rows)
@@ -204,19 +204,19 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureValue:
-    """What one column of a figure came to, and the arithmetic with its numbers put in (`7.61 / 1.73`)."""
+    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`)."""
 
-    value: Found
+    value: ExpressionValue
     arithmetic: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a figure came to at the row that speaks most against it.
+    """A figure's values at the row that disagrees most.
 
-    `agrees` None: undecided, and `missing` says why, or it is only shown. `against` is the verdict that a
-    disagreement stands for. `rows` counts those that were decided; `by` tells what was found from where;
-    `targets` those compiled for or run on; `tested` whether anything was compiled or run for it.
+    `agrees` None: the figure is only shown, or undecided for the reason `missing`. `against` is the verdict
+    that a disagreement leads to. `rows` counts the decided rows; `by` names where the found value comes
+    from; `targets` are those compiled for or run on; `tested`: something was compiled or run for it.
     """
 
     figure: Figure
@@ -238,9 +238,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim. `judged` is what its figures give; `word` is shown and counted.
+    """The verdict on a claim. `judged` follows from its figures; `word` is shown and counted.
 
-    `incomplete`: what this machine lacked, or failed at, so that figures are left out; else empty.
+    `incomplete` names what this machine lacked or failed at, so that figures are left out; else empty.
     """
 
     claim: Claim
@@ -259,5 +259,5 @@ class Verdict:
 
     @property
     def unexpected(self) -> bool:
-        """Another verdict than the file's author found, though nothing was left out."""
+        """Whether the verdict differs from the one the file expects, though nothing was left out."""
         return not self.incomplete and self.judged != self.claim.expect

@@ -1,4 +1,4 @@
-"""What a claim's expressions ask to be compiled, costed or judged: real cases of the catalog."""
+"""The evidence that a claim's expressions need: cases of the catalog to compile, cost or judge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
-from harness.claims.expression import MATHS, Called, Expression, Value, parse
+from harness.claims.expression import MATHS, Expression, FunctionCall, Value, parse
 from harness.claims.functions import (
     ANALYTIC,
     ARGUMENTS,
@@ -37,7 +37,7 @@ TRACEABLE = "torch"
 
 
 def needs(claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    """Everything that the figures of a claim ask for, each once.
+    """All needs of a claim's figures, without duplicates.
 
     UsageError, with the figure's place, for names, functions, implementations, targets and fields that
     do not exist.
@@ -55,27 +55,27 @@ def _of_expression(expression: Expression, claim: Claim, figure: Figure, catalog
     for _, names in claim.points(figure):
         if not expression.names() <= names.keys():
             continue  # a row that holds no number there
-        for called in expression.calls(names):
-            yield from _of_call(called, claim, catalog)
+        for call in expression.calls(names):
+            yield from _of_call(call, claim, catalog)
 
 
-def _of_call(called: Called, claim: Claim, catalog: Catalog) -> Iterator[Need]:
-    arguments_of(called.name, called.arguments)
-    if called.name in DEVICE:
-        accelerators.target(str(called.arguments[0]))
-    elif called.name in COLUMNS:
-        yield from _of_columns(called, claim, catalog)
+def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
+    arguments_of(call.name, call.arguments)
+    if call.name in DEVICE:
+        accelerators.target(str(call.arguments[0]))
+    elif call.name in COLUMNS:
+        yield from _of_columns(call, claim, catalog)
     else:
-        yield from needs_of(called, claim, catalog)
+        yield from needs_of(call, claim, catalog)
 
 
-def _of_columns(called: Called, claim: Claim, catalog: Catalog) -> Iterator[Need]:
+def _of_columns(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
     if claim.table is None:
-        raise ValueError(f"{called.name}(…) reads a table, and this claim has none")
-    for name in sorted(called.keywords.keys() - KEYWORDS.get(called.name, ())):
-        raise ValueError(f'{called.name}(…) takes no "{name}"{nearest(name, KEYWORDS.get(called.name, ()))}')
-    every_row = Figure(called.name, "", each=True)
-    for text in called.arguments[: QUOTED[called.name]]:
+        raise ValueError(f"{call.name}(…) reads a table, and this claim has none")
+    for name in sorted(call.keywords.keys() - KEYWORDS.get(call.name, ())):
+        raise ValueError(f'{call.name}(…) takes no "{name}"{nearest(name, KEYWORDS.get(call.name, ()))}')
+    every_row = Figure(call.name, "", each=True)
+    for text in call.arguments[: QUOTED[call.name]]:
         yield from _of_expression(parse(str(text)), claim, every_row, catalog)
 
 
@@ -92,15 +92,16 @@ def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> N
         raise ValueError(f'unknown name "{name}"{nearest(name, known)}')
 
 
-def needs_of(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    """What one call asks for: two cases for an exponent, else one. UsageError or ValueError for what does
-    not exist.
+def needs_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
+    """The needs of one call: two cases for an exponent, else one.
+
+    UsageError or ValueError for anything that does not exist.
     """
-    name, arguments = called.name, called.arguments
+    name, arguments = call.name, call.arguments
     if name == EXPONENT:
-        return _of_exponent(called, claim, catalog)
+        return _of_exponent(call, claim, catalog)
     label = str(arguments[1] if name == "check" else arguments[0])
-    case = _case(label, called.keywords, claim, catalog)
+    case = _case(label, call.keywords, claim, catalog)
     if name == "check":
         return (Need(Need.JUDGE, case, check=_check(str(arguments[0]), catalog)),)
     if name in JUDGED:
@@ -118,8 +119,8 @@ def needs_of(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, ...]
     return (Need(Need.COMPILE, case, target),)
 
 
-def _of_exponent(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    figure, label, *rest = called.arguments
+def _of_exponent(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
+    figure, label, *rest = call.arguments
     *target, low, high = rest
     if figure not in {*COMPILED, *ANALYTIC}:
         raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{nearest(str(figure), COMPILED)}')
@@ -129,7 +130,7 @@ def _of_exponent(called: Called, claim: Claim, catalog: Catalog) -> tuple[Need, 
         need
         for length in (low, high)
         for need in needs_of(
-            Called(str(figure), (label, *target), {**called.keywords, "seq": length}), claim, catalog
+            FunctionCall(str(figure), (label, *target), {**call.keywords, "seq": length}), claim, catalog
         )
     )
 
@@ -142,8 +143,8 @@ def _check(name: str, catalog: Catalog) -> str:
 
 def _case(label: str, keywords: Mapping[str, Value], claim: Claim, catalog: Catalog) -> Case:
     family = catalog.family(claim.family)
-    info, spelt = from_label(catalog, family.name, Scalar.given(f'"{label}"', label))
-    chosen = variant(info, {option: values[0] for option, values in spelt.items()})
+    info, options = from_label(catalog, family.name, Scalar.given(f'"{label}"', label))
+    chosen = variant(info, {option: values[0] for option, values in options.items()})
     mode = str(keywords.get(MODE, family.modes[0]))
     if mode not in family.modes:
         raise ValueError(f'unknown mode "{mode}" of family {family.name}{nearest(mode, family.modes)}')

@@ -1,7 +1,7 @@
-"""docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md: published numbers, what became of them, and why.
+"""docs/CLAIMS.md and docs/CLAIMS_CONTEXT.md: published numbers, their verdicts, and why.
 
-Nothing stands there that a second run would change: no date, no time taken, no machine. What the host's
-compiler decided may differ on another processor; :func:`~harness.claims.page_diff.alike` allows for it.
+The pages hold nothing that a second run would change: no date, no duration, no machine. Figures of the
+host's compiler may differ on another processor; :func:`~harness.claims.page_diff.alike` allows for it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from harness.core.units import format_count
 from harness.core.workload import canonical
 
 COMMAND = "seqsweep claims"
-PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # a page, and whether of context
+PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # page → whether it is context
 ABSENT = "–"
 HEADLINES = 10  # sentences at the head of the page
 OBJECTION = "Wrong? Open an issue with the source, and the verdict changes."
@@ -65,15 +65,15 @@ GLOSSARY: Mapping[str, str] = {
 
 
 def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: bool = False) -> str:
-    """The document of the claims, or that of what is only context.
+    """The text of the claims page, or of the context page.
 
-    `versions` are of what the figures are exact for, by name: compilers, and torch.
+    `versions` are those that the figures are exact for, by name: of compilers, and torch.
     """
-    own = [verdict for verdict in verdicts if verdict.claim.context == context]
-    families = list(dict.fromkeys(verdict.claim.family for verdict in own))
-    sections = _context_head() if context else [*_head(own, versions), *_findings(own), *_words(own)]
+    shown = [verdict for verdict in verdicts if verdict.claim.context == context]
+    families = list(dict.fromkeys(verdict.claim.family for verdict in shown))
+    sections = _context_head() if context else [*_head(shown, versions), *_findings(shown), *_words(shown)]
     for family in families:
-        sections += _family(family, [verdict for verdict in own if verdict.claim.family == family])
+        sections += _family(family, [verdict for verdict in shown if verdict.claim.family == family])
     return "\n".join(sections)
 
 
@@ -111,28 +111,32 @@ def _context_head() -> list[str]:
 
 
 def _findings(verdicts: Sequence[Verdict]) -> list[str]:
-    """The answer first: what does not hold, what does, and what would settle the rest."""
+    """The summary: claims that do not hold, those that do, and what would settle the rest."""
     doubted = [verdict for verdict in verdicts if verdict.word in (*AGAINST, VACUOUS)]
-    first = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
-    other = [verdict for verdict in doubted if verdict.word in AGAINST and verdict not in first]
+    headlined = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
+    other = [verdict for verdict in doubted if verdict.word in AGAINST and verdict not in headlined]
     return [
-        *_list("What does not hold", ("claim", "what was found"), _headlines(first)),
+        *_list("What does not hold", ("claim", "what was found"), _headlines(headlined)),
         *_list("What does not agree besides", ("claim", "what was published", "verdict"), _rows(other)),
-        *_of("What holds, and shows nothing", [one for one in verdicts if one not in first], (VACUOUS,)),
-        *_of("Reproduced by compiling or running", verdicts, (REPRODUCED, ELSEWHERE)),
-        *_of("What adds up", verdicts, (ADDS_UP,)),
+        *_verdict_rows(
+            "What holds, and shows nothing",
+            [verdict for verdict in verdicts if verdict not in headlined],
+            (VACUOUS,),
+        ),
+        *_verdict_rows("Reproduced by compiling or running", verdicts, (REPRODUCED, ELSEWHERE)),
+        *_verdict_rows("What adds up", verdicts, (ADDS_UP,)),
         *_list("What only the hardware would settle", ("what is missing", "for"), _missing_rows(verdicts)),
     ]
 
 
 def _missing(verdict: Verdict) -> str:
-    """What it would take to settle a claim; nothing where it is settled."""
-    open_ = verdict.word == NOT_CHECKABLE
-    return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if open_ else "")
+    """What it would take to settle a claim; empty where it is settled."""
+    is_open = verdict.word == NOT_CHECKABLE
+    return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
 
 
 def _missing_rows(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
-    """What is missing, each with the claims that it would settle."""
+    """Rows of what is missing, each with the claims that it would settle."""
     claims: dict[str, list[str]] = {}
     for verdict in verdicts:
         if missing := _missing(verdict):
@@ -140,7 +144,7 @@ def _missing_rows(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     return [(missing, ", ".join(links)) for missing, links in claims.items()]
 
 
-def _of(title: str, verdicts: Sequence[Verdict], words: Sequence[str]) -> list[str]:
+def _verdict_rows(title: str, verdicts: Sequence[Verdict], words: Sequence[str]) -> list[str]:
     chosen = [verdict for verdict in verdicts if verdict.word in words]
     return _list(title, ("claim", "what was published", "verdict"), _rows(chosen))
 
@@ -167,12 +171,12 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _words(verdicts: Sequence[Verdict]) -> list[str]:
-    counts = [
+    rows = [
         (word, str(sum(verdict.word == word for verdict in verdicts)), meaning)
         for word, meaning in VERDICTS.items()
     ]
     return [
-        *_list("The verdicts", ("verdict", "claims", "what it means"), counts),
+        *_list("The verdicts", ("verdict", "claims", "what it means"), rows),
         *_list("Words", ("word", "what it means"), list(GLOSSARY.items())),
     ]
 
@@ -182,7 +186,7 @@ def _link(claim: Claim) -> str:
 
 
 def _anchor(name: str) -> str:
-    """The fragment that a heading gets where Markdown is shown: letters, digits, `-` and `_` stay."""
+    """The anchor that Markdown viewers give a heading: letters, digits, `-` and `_` stay."""
     return re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-")
 
 
@@ -190,13 +194,13 @@ def _family(name: str, verdicts: Sequence[Verdict]) -> list[str]:
     tables = {verdict.claim.table.id: verdict.claim.table for verdict in verdicts if verdict.claim.table}
     lines = [f"## {name}", "", f"Check them again with `{COMMAND} {name}`.", ""]
     for table in tables.values():
-        lines += _published(table, name)
+        lines += _published_table(table, name)
     for verdict in verdicts:
         lines += _claim(verdict)
     return lines
 
 
-def _published(table: Table, family: str) -> list[str]:
+def _published_table(table: Table, family: str) -> list[str]:
     """A table as published, once for all claims that refer to it."""
     cited = "; ".join(_sources(table.sources))
     rows = [zip(row, texts, strict=True) for row, texts in zip(table.rows, table.written, strict=True)]
@@ -232,7 +236,7 @@ def _claim(verdict: Verdict) -> list[str]:
 
 
 def _extras(verdict: Verdict) -> str:
-    """The extras of this package that its figures take."""
+    """The install extras of this package that a claim's figures need."""
     kinds = {target(name).kind for reading in verdict.readings for name in reading.targets} - {HOST}
     return f" (needs `pip install 'seqsweep[{','.join(sorted(kinds))}]'`)" if kinds else ""
 

@@ -1,4 +1,4 @@
-"""Whether two texts of a claims page are the same but for what another processor may change."""
+"""Comparison of two claims pages, allowing for the numbers that another processor may change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from harness.claims.model import VARIES
 
-DRIFT = 0.05  # by which share a number of the host's compiler may differ from one processor to the next
+DRIFT = 0.05  # the share by which a number of the host's compiler may differ between processors
 _PART = re.compile(r"^### (\S+/\S+)$", re.MULTILINE)
 _VARYING = re.compile(rf"{VARIES}(-?\d[\d\u202f]*(?:\.\d+)?(?:e-?\d+)?)(?: ([KMGT]iB|B)\b)?")
 _SCALES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -15,7 +15,7 @@ _TOLERANCE = re.compile(r" \| (\d+(?:\.\d+)?) %(?: \([^|]*\))? \| [^|]* \|$")
 
 
 def parts(text: str) -> dict[str, str]:
-    """A document's text by claim; what stands before the first claim of a family under the family's name."""
+    """A page's text by claim; the text before a family's first claim is under the family's name."""
     texts: dict[str, str] = {}
     for section in re.split(r"(?m)^(?=## )", text):
         pieces = _PART.split(section)
@@ -26,11 +26,11 @@ def parts(text: str) -> dict[str, str]:
 
 
 def alike(known: str, new: str) -> bool:
-    """Whether two texts of a document are one but for what another processor may change.
+    """Whether two texts of a page are equal except for what another processor may change.
 
-    Verdicts, words, published numbers and those for accelerators have to be the same to the letter; numbers
-    with a ≈ may differ by their row's tolerance, or by a twentieth where that is more. In the sentence of a
-    verdict, which is of one of the rows below it, they may differ by the widest of these.
+    Verdicts, words, published numbers and numbers for accelerators must match exactly; numbers with a ≈ may
+    differ by their row's tolerance, or by a twentieth where that is more. A verdict's sentence quotes one of
+    the rows below it, so there they may differ by the widest of these.
     """
     lines = known.split("\n"), new.split("\n")
     if len(lines[0]) != len(lines[1]):
@@ -58,5 +58,5 @@ def _amount(number: str, unit: str) -> float:
     return float(number.replace("\u202f", "")) * _SCALES[unit]
 
 
-def _near(one: float, other: float, share: float) -> bool:
-    return abs(one - other) <= share * max(abs(one), abs(other))
+def _near(first: float, second: float, share: float) -> bool:
+    return abs(first - second) <= share * max(abs(first), abs(second))

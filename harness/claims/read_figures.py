@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.claims import expression
 from harness.claims.expression import Expression
-from harness.claims.functions import COLUMNS, NO_EVIDENCE, called_in
+from harness.claims.functions import COLUMNS, NO_EVIDENCE, functions_in
 from harness.claims.model import Citation, Figure, Table
 from harness.core.errors import UsageError
 from harness.core.units import parse_share
@@ -41,7 +41,7 @@ def text_of(
 
 
 def figures_of(keys: yaml_nodes.YamlMapping) -> tuple[Figure, ...]:
-    """The figures of a claim, in order; UsageError for one that mixes its columns or stands there twice."""
+    """The figures of a claim, in order; UsageError for one that mixes its columns or is there twice."""
     if "figures" not in keys.entries:
         return ()
     figures: dict[str, Figure] = {}
@@ -74,7 +74,7 @@ def _figure(keys: yaml_nodes.YamlMapping) -> Figure:
 
 
 def _refuse_mixtures(figure: Figure) -> None:
-    """UsageError for a figure whose columns do not hold what their names say."""
+    """UsageError for a figure whose columns do not fit their names or each other."""
     what = f"{figure.where}: figure {figure.name}"
     if not figure.sides:
         raise UsageError(f"{what} has neither published, follows nor found")
@@ -87,13 +87,15 @@ def _refuse_mixtures(figure: Figure) -> None:
     if figure.within and not figure.why:
         raise UsageError(f"{what}: a tolerance needs its reason (why: …)")
     for column in (*figure.published, figure.follows):
-        called = called_in(column) - set(COLUMNS) if column else ()
-        if called:
+        functions = functions_in(column) - set(COLUMNS) if column else ()
+        if functions:
             raise UsageError(
-                f"{what}: {min(called)}(…) is found here, and is neither published nor follows from it"
+                f"{what}: {min(functions)}(…) is found here, and is neither published nor follows from it"
             )
     if figure.decides:
-        guesses = {name for one in figure.expressions() for name in called_in(one)} & set(NO_EVIDENCE)
+        guesses = {name for expression in figure.expressions() for name in functions_in(expression)} & set(
+            NO_EVIDENCE
+        )
         if guesses:
             raise UsageError(
                 f"{what}: {min(guesses)} is a compiler's guess and evidence of no time; show it alone"
@@ -101,21 +103,21 @@ def _refuse_mixtures(figure: Figure) -> None:
 
 
 def _ends(keys: yaml_nodes.YamlMapping) -> tuple[Expression, ...]:
-    """What a figure has published: a number, or both ends of a range."""
+    """The published value of a figure: a number, or both ends of a range."""
     if "published" not in keys.entries:
         return ()
     node = keys.entries["published"].node
-    ends = tuple(_parsed(item) for item in (node.items if isinstance(node, Listing) else (node,)))
+    ends = tuple(_parse(item) for item in (node.items if isinstance(node, Listing) else (node,)))
     if isinstance(node, Listing) and len(ends) != 2:
         raise UsageError(f"{node.where}: published is a number, or both ends of a range: [50, 800]")
     return ends
 
 
 def _expression(keys: yaml_nodes.YamlMapping, name: str) -> Expression | None:
-    return _parsed(keys.entries[name].node) if name in keys.entries else None
+    return _parse(keys.entries[name].node) if name in keys.entries else None
 
 
-def _parsed(node: Node) -> Expression:
+def _parse(node: Node) -> Expression:
     raw = scalar(node, "an expression")
     with at(raw.where):
         return expression.parse(raw.text)
@@ -138,23 +140,23 @@ def _flag(keys: yaml_nodes.YamlMapping, name: str) -> bool:
     return raw.value
 
 
-def table_of(name: str, written: yaml_nodes.YamlMapping, sources: tuple[Citation, ...]) -> Table:
-    """Published rows; UsageError, with its place, where a row does not fit its columns."""
-    written.refuse_unknown(TABLE_KEYS, "of a table")
+def table_of(name: str, mapping: yaml_nodes.YamlMapping, sources: tuple[Citation, ...]) -> Table:
+    """The published table; UsageError, with its place, where a row does not fit its columns."""
+    mapping.refuse_unknown(TABLE_KEYS, "of a table")
     for key in ("columns", "rows"):
-        if key not in written.entries:
-            raise UsageError(f"{written.where}: a table needs {key}")
-    columns = tuple(raw.text for raw in yaml_nodes.scalars(written.entries["columns"].node, "columns"))
+        if key not in mapping.entries:
+            raise UsageError(f"{mapping.where}: a table needs {key}")
+    columns = tuple(raw.text for raw in yaml_nodes.scalars(mapping.entries["columns"].node, "columns"))
     if len(set(columns)) < len(columns):
-        raise UsageError(f"{written.entries['columns'].where}: two columns have one name")
-    rows = [_row(node, columns) for node in items(written.entries["rows"].node, "rows")]
+        raise UsageError(f"{mapping.entries['columns'].where}: two columns have one name")
+    rows = [_row(node, columns) for node in items(mapping.entries["rows"].node, "rows")]
     return Table(
         name,
         sources,
         columns,
         rows=tuple(tuple(_cell(raw) for raw in row) for row in rows),
         written=tuple(tuple(raw.text for raw in row) for row in rows),
-        units=_units(written),
+        units=_units(mapping),
     )
 
 
@@ -171,7 +173,7 @@ def _single(node: Node) -> Scalar:
 
 
 def _cell(node: Scalar) -> float | str | None:
-    """A number; None where nothing stands; a word such as OOM as it is."""
+    """A cell's number; None for an empty cell; a word such as OOM unchanged."""
     if node.value is None or isinstance(node.value, bool):
         return None
     try:
@@ -181,11 +183,11 @@ def _cell(node: Scalar) -> float | str | None:
     return value if isinstance(value, int | float) else node.text
 
 
-def _units(written: yaml_nodes.YamlMapping) -> str:
-    if "units" not in written.entries:
+def _units(mapping: yaml_nodes.YamlMapping) -> str:
+    if "units" not in mapping.entries:
         return "ms"
-    node = written.entries["units"].node
+    node = mapping.entries["units"].node
     if isinstance(node, yaml_nodes.YamlMapping):
-        each = [f"{name} {scalar(e.node, name).text}" for name, e in node.entries.items()]
-        return ", ".join(each)
+        units = [f"{name} {scalar(e.node, name).text}" for name, e in node.entries.items()]
+        return ", ".join(units)
     return scalar(node, "units").text

@@ -1,4 +1,4 @@
-"""A family's claims.yaml as data; whatever it names must exist."""
+"""Reading a family's claims.yaml; everything that it names must exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.functions import COLUMNS, called_in
+from harness.claims.functions import COLUMNS, functions_in
 from harness.claims.model import ANY, NOT_CHECKABLE, VERDICTS, Citation, Claim, Figure, Source, Table
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of, table_of, text_of
@@ -43,7 +43,7 @@ _LINES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 @dataclass(frozen=True)
 class _File:
-    """What the claims of a file refer to."""
+    """The family, sources and tables that the claims of a file refer to."""
 
     family: FamilyInfo
     sources: Mapping[str, Source]
@@ -51,9 +51,9 @@ class _File:
 
 
 def claims_of(family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
-    """The claims that lie beside a family's own file, in the order written; none without a file.
+    """The claims of the claims.yaml beside a family's module, in its order; empty without that file.
 
-    UsageError: `claims.yaml:LINE: …` for anything unknown, twice there, missing or not to be understood.
+    UsageError: `claims.yaml:LINE: …` for anything unknown, duplicate, missing or malformed.
     """
     path = Path(family.file).with_name(FILE)
     return load(path, family, catalog) if path.is_file() else ()
@@ -94,8 +94,8 @@ def _source(name: str, entry: Entry) -> Source:
 
 
 def _table(name: str, entry: Entry, sources: Mapping[str, Source]) -> Table:
-    written = yaml_nodes.table(entry.node, f"table {name}")
-    return table_of(name, written, _citations(written, sources, "a table"))
+    mapping = yaml_nodes.table(entry.node, f"table {name}")
+    return table_of(name, mapping, _citations(mapping, sources, "a table"))
 
 
 def _citations(
@@ -105,8 +105,8 @@ def _citations(
     if "source" not in keys.entries:
         raise UsageError(f"{keys.where}: {what} needs source")
     node = keys.entries["source"].node
-    cited = [scalar(item, "source") for item in (node.items if isinstance(node, Listing) else (node,))]
-    return tuple(_citation(raw, sources) for raw in cited)
+    references = [scalar(item, "source") for item in (node.items if isinstance(node, Listing) else (node,))]
+    return tuple(_citation(raw, sources) for raw in references)
 
 
 def _citation(raw: Scalar, sources: Mapping[str, Source]) -> Citation:
@@ -121,7 +121,7 @@ def _citation(raw: Scalar, sources: Mapping[str, Source]) -> Citation:
 def _claim(node: Node, file: _File, *, context: bool) -> Claim:
     keys = yaml_nodes.table(node, "a claim")
     keys.refuse_unknown(CLAIM_KEYS, "of a claim")
-    shape, given = _shape(keys, file.family)
+    shape, written_fields = _shape(keys, file.family)
     claim = Claim(
         family=file.family.name,
         id=text_of(keys, "id"),
@@ -131,7 +131,7 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
         hardware=text_of(keys, "hardware"),
         expect=text_of(keys, "expect"),
         shape=shape,
-        given=given,
+        given=written_fields,
         figures=figures_of(keys),
         table=_named_table(keys, file.tables),
         targets=_targets(keys),
@@ -150,10 +150,12 @@ def _refuse_contradictions(claim: Claim, keys: yaml_nodes.YamlMapping) -> None:
     if claim.expect not in VERDICTS:
         where = keys.entries["expect"].where
         raise UsageError(f'{where}: unknown verdict "{claim.expect}"{nearest(claim.expect, VERDICTS)}')
-    own = [citation.source for citation in claim.sources if citation.source.of]
-    if claim.context and own:
-        raise UsageError(f"{claim.where}: {claim.id} is of {own[0].of}, so it stands under claims")
-    if not claim.context and len(own) < len(claim.sources):
+    of_pull_requests = [citation.source for citation in claim.sources if citation.source.of]
+    if claim.context and of_pull_requests:
+        raise UsageError(
+            f"{claim.where}: {claim.id} is of {of_pull_requests[0].of}, so it stands under claims"
+        )
+    if not claim.context and len(of_pull_requests) < len(claim.sources):
         raise UsageError(
             f"{claim.where}: {claim.id} has a source that is of no pull request (of: …); "
             "what is only context stands under context"
@@ -169,11 +171,12 @@ def _refuse_contradictions(claim: Claim, keys: yaml_nodes.YamlMapping) -> None:
     if claim.expect != NOT_CHECKABLE and not deciding:
         where = keys.entries["expect"].where
         raise UsageError(f"{where}: without a figure that decides the verdict is {NOT_CHECKABLE}")
-    itself = [figure for figure in claim.figures if _of_the_document(figure)]
+    within_document = [figure for figure in claim.figures if _compares_document_numbers(figure)]
     documents = list(dict.fromkeys(source.of or source.title for source in _sources(claim)))
-    if itself and len(documents) > 1:
+    if within_document and len(documents) > 1:
         raise UsageError(
-            f"{itself[0].where}: figure {itself[0].name}: what is held to each other is of one document, "
+            f"{within_document[0].where}: figure {within_document[0].name}: "
+            "what is held to each other is of one document, "
             f"not of {' and '.join(documents)}; what another one says is found"
         )
     for figure in claim.figures:
@@ -186,18 +189,18 @@ def _refuse_contradictions(claim: Claim, keys: yaml_nodes.YamlMapping) -> None:
             raise UsageError(f"{figure.where}: each row of what? The claim has no table")
 
 
-def _of_the_document(figure: Figure) -> bool:
-    """Whether it holds a document's numbers to each other, so that they have to be one document's."""
+def _compares_document_numbers(figure: Figure) -> bool:
+    """Whether a figure compares a document's numbers with each other, which must be of one document."""
     if figure.found is not None:
         return bool(figure.published and figure.follows)
-    arithmetic = all(called_in(expression) <= set(COLUMNS) for expression in figure.expressions())
+    arithmetic = all(functions_in(expression) <= set(COLUMNS) for expression in figure.expressions())
     return figure.compared or (figure.bounded and arithmetic)
 
 
 def _contradicts_by_hand(figure: Figure) -> bool:
-    """Whether what was published is held to a number that was neither counted, compiled nor run."""
-    own = figure.found
-    return bool(figure.published) and own is not None and not (own.functions() or own.names())
+    """Whether a published number is compared with a literal: neither counted, compiled nor run."""
+    found = figure.found
+    return bool(figure.published) and found is not None and not (found.functions() or found.names())
 
 
 def _sources(claim: Claim) -> list[Source]:
@@ -206,15 +209,15 @@ def _sources(claim: Claim) -> list[Source]:
 
 
 def _targets(keys: yaml_nodes.YamlMapping) -> tuple[str, ...]:
-    """What the published hardware may have been, one target or several."""
+    """The targets that the published hardware may have been."""
     if "target" not in keys.entries:
         return ()
     node = keys.entries["target"].node
-    named = [scalar(item, "target") for item in (node.items if isinstance(node, Listing) else (node,))]
-    for raw in named:
+    names = [scalar(item, "target") for item in (node.items if isinstance(node, Listing) else (node,))]
+    for raw in names:
         with at(raw.where):
             accelerators.target(raw.text)
-    return tuple(raw.text for raw in named)
+    return tuple(raw.text for raw in names)
 
 
 def _named_table(keys: yaml_nodes.YamlMapping, tables: Mapping[str, Table]) -> Table | None:
@@ -227,13 +230,13 @@ def _named_table(keys: yaml_nodes.YamlMapping, tables: Mapping[str, Table]) -> T
 
 
 def _shape(keys: yaml_nodes.YamlMapping, family: FamilyInfo) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """The family's workload, with the claim's values over its defaults, and the fields that it writes."""
+    """(the family's default workload overridden by the claim's values, the fields that the claim writes)."""
     shape = {field.name: field.default for field in family.fields if not field.required}
     if "shape" not in keys.entries:
         return shape, ()
-    written = yaml_nodes.table(keys.entries["shape"].node, "shape")
-    for name, entry in written.entries.items():
+    mapping = yaml_nodes.table(keys.entries["shape"].node, "shape")
+    for name, entry in mapping.entries.items():
         with at(entry.where):
             field = family.field(name)
         shape[name] = parse(field, scalar(entry.node, name))
-    return shape, tuple(written.entries)
+    return shape, tuple(mapping.entries)

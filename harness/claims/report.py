@@ -66,10 +66,10 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     for title, ratio in (("claim", 3), (figures, 10), ("verdict", 6)):
         table.add_column(title, overflow="fold", ratio=ratio)
     for verdict in verdicts:
-        own = _grid()
+        readings = _grid()
         for reading in verdict.readings:
-            own.add_row(_name(reading), *_cells(reading))
-        table.add_row(verdict.claim.name, own, _verdict_text(verdict))
+            readings.add_row(_name(reading), *_cells(reading))
+        table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
     return table
 
 

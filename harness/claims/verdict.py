@@ -1,4 +1,4 @@
-"""The verdict on a claim: what each of its figures came to, and the word for all of them."""
+"""The verdict on a claim: a reading of each of its figures, and one word for all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog
 from harness.claims.answers import ClaimEvidence
-from harness.claims.arithmetic import worked_out
+from harness.claims.arithmetic import arithmetic_text
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import Expression, Value
 from harness.claims.model import (
@@ -32,21 +32,21 @@ from harness.claims.wording import sentence
 from harness.core.errors import UsageError
 from harness.core.units import format_count
 
-ROUNDING = 1e-12  # relative: what floating-point arithmetic may add to a figure that is equal
+ROUNDING = 1e-12  # relative: the error that floating-point arithmetic may add to equal figures
 NO_ROW = "no row of the table holds the numbers that it needs"
 
 
 def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     """The verdict on a claim. UsageError, with its place, for a figure that makes no sense."""
-    read = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
-    readings = tuple(reading for reading, _ in read)
+    results = [_read(figure, claim, catalog, evidence) for figure in claim.figures]
+    readings = tuple(reading for reading, _ in results)
     word = _word(claim, readings)
-    incomplete = next((lacking for _, lacking in read if lacking), "")
+    incomplete = next((lacking for _, lacking in results if lacking), "")
     return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
 
 
 def _word(claim: Claim, readings: Sequence[Reading]) -> str:
-    """A disagreement outweighs what is missing, and this outweighs agreement."""
+    """The verdict's word: a disagreement outweighs a missing figure, which outweighs agreement."""
     decided = [reading for reading in readings if reading.figure.decides]
     wrong = [reading for reading in decided if reading.agrees is False]
     if wrong:
@@ -58,20 +58,20 @@ def _word(claim: Claim, readings: Sequence[Reading]) -> str:
     if claim.needs or not any(reading.tested for reading in decided):
         return ADDS_UP
     targets = {target for reading in decided for target in reading.targets}
-    own = claim.hardware == ANY or targets == set(claim.targets)
-    return REPRODUCED if own else ELSEWHERE
+    published_hardware = claim.hardware == ANY or targets == set(claim.targets)
+    return REPRODUCED if published_hardware else ELSEWHERE
 
 
 def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str:
-    """The strongest verdict that the figures which disagree allow.
+    """The strongest verdict that the disagreeing figures allow.
 
-    What was compiled for one device says nothing against a number published for another: such a
-    disagreement counts only where there is one for every device that it may have been. What fails a
-    premise alone is vacuous, where all the rest is known to hold.
+    A figure compiled for one device does not contradict a number published for another, so a disagreement
+    counts only where every device that the published hardware may have been disagrees. A claim that fails
+    only its premises is vacuous, provided that all its other figures are known to hold.
     """
     for word in AGAINST:
-        speaking = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
-        if speaking and (word == INCONSISTENT or _covers(claim, speaking)):
+        disagreeing = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
+        if disagreeing and (word == INCONSISTENT or _covers(claim, disagreeing)):
             return word
     premises = [reading for reading in wrong if reading.figure.premise]
     if holds and len(premises) == len(wrong) and _covers(claim, premises):
@@ -87,9 +87,9 @@ def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
 
 
 def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> tuple[Reading, str]:
-    """A figure at the row that speaks most against it, and what this machine lacked for any of its rows.
+    """(a figure at the row that disagrees most, what this machine lacked for any of its rows).
 
-    A row that disagrees outweighs rows that are not to be had; these outweigh rows that agree.
+    A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
     evaluator = Evaluator(claim, catalog, evidence)
     worst: tuple[bool, float, Reading] | None = None
@@ -100,7 +100,7 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
             continue
         point = _Point(figure, evaluator, names)
         try:
-            off, reading, incomplete = point.read()
+            distance, reading, incomplete = point.read()
         except OutsideTableError:
             continue
         except (ValueError, UsageError) as error:
@@ -112,8 +112,8 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
             continue
         rows += 1
         wrong = reading.agrees is False
-        if worst is None or (wrong, off) > worst[:2]:
-            worst = (wrong, off, reading)
+        if worst is None or (wrong, distance) > worst[:2]:
+            worst = (wrong, distance, reading)
     chosen = worst[2] if worst else Reading(figure, missing=NO_ROW if figure.decides else "")
     if blank and chosen.agrees is not False:
         chosen = blank
@@ -132,13 +132,13 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
 def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
     """The verdict that a figure's disagreement stands for."""
     if figure.bounded:
-        own = CONTRADICTED if figure.found is not None else INCONSISTENT
-        return IMPLAUSIBLE if evaluator.bounded_by_hardware else own
+        verdict = CONTRADICTED if figure.found is not None else INCONSISTENT
+        return IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
     return INCONSISTENT if _follows_differs(figure, reading) else CONTRADICTED
 
 
 def _follows_differs(figure: Figure, reading: Reading) -> bool:
-    """Whether it is the document's own numbers that differ, and not ours from the document's."""
+    """Whether the document's own numbers differ from each other, rather than ours from the document's."""
     if reading.published is None or reading.follows is None:
         return False
     return _off(reading.published, reading.upto, reading.follows) > figure.within + ROUNDING
@@ -153,7 +153,7 @@ class _Point:
     names: Mapping[str, Value]
 
     def read(self) -> tuple[float, Reading, str]:
-        """(how far off it is, in shares or over its bound; what it is; what this machine lacked)."""
+        """(its distance, as a share or a multiple of its bound; its reading; what this machine lacked)."""
         figure = self.figure
         sides: dict[str, FigureValue] = {}
         missing: Missing | None = None
@@ -162,7 +162,7 @@ class _Point:
                 sides[name] = self._side(expression)
             except OutsideTableError:
                 raise
-            except Missing as reason:  # the other columns are shown all the same
+            except Missing as reason:  # the other columns are still shown
                 missing = missing or reason
         reading = Reading(
             figure,
@@ -179,8 +179,8 @@ class _Point:
             return *_bound(reading), ""
         if not figure.compared:
             return 0.0, reading, ""
-        off = max(_offs(reading))
-        return off, replace(reading, agrees=off <= figure.within + ROUNDING), ""
+        distance = max(_offs(reading))
+        return distance, replace(reading, agrees=distance <= figure.within + ROUNDING), ""
 
     def _expressions(self) -> Iterator[tuple[str, Expression]]:
         figure = self.figure
@@ -192,11 +192,11 @@ class _Point:
 
     def _side(self, expression: Expression) -> FigureValue:
         value = self.evaluator.value(expression, self.names)
-        return FigureValue(value, worked_out(expression, self.names, self.evaluator.value))
+        return FigureValue(value, arithmetic_text(expression, self.names, self.evaluator.value))
 
 
 def _offs(reading: Reading) -> Iterator[float]:
-    """How far each two columns lie apart, the first of them being the measure."""
+    """The distance of each pair of columns, relative to the first of the pair."""
     published, follows, found = reading.published, reading.follows, reading.found
     if published is not None:
         for side in (follows, found):
@@ -207,17 +207,17 @@ def _offs(reading: Reading) -> Iterator[float]:
 
 
 def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> float:
-    """By which share of the nearer end a value lies outside; whole for words and truths that differ."""
+    """How far a value lies outside the range, as a share of the nearer end; infinite for unequal words."""
     low, high, value = measure.value, (upto or measure).value, other.value
-    if any(isinstance(one, bool | str) for one in (low, high, value)):
+    if any(isinstance(side, bool | str) for side in (low, high, value)):
         if {type(low), type(high)} != {type(value)}:
             raise ValueError(f"{low} is compared with {value}: a number is compared with a number")
         return 0.0 if low == value else math.inf
-    first, last, own = float(low), float(high), float(value)
+    first, last, number = float(low), float(high), float(value)
     if first > last:
         raise ValueError(f"the range {low} to {high} is empty")
-    distance = max(first - own, own - last, 0.0)
-    end = first if own < first else last
+    distance = max(first - number, number - last, 0.0)
+    end = first if number < first else last
     return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
 
 
@@ -243,5 +243,5 @@ def _number(side: FigureValue) -> float:
 
 
 def _row_name(row: str) -> str:
-    """A row's first cell as people write it: `65536` is 64Ki."""
+    """A row's first cell in short: `65536` is `64Ki`."""
     return format_count(int(row)) if row.isdigit() else row

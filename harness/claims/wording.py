@@ -1,4 +1,4 @@
-"""A figure of a claim, and the verdict on it, in words."""
+"""The wording of figures and verdicts."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def _with_unit(text: str, unit: str) -> str:
 def _number(value: float) -> str:
     """Four significant digits, or a whole number as it is; a narrow space between thousands."""
     if value == int(value) and abs(value) < GROUPED:
-        return _grouped(f"{int(value):,}")
+        return _group_thousands(f"{int(value):,}")
     if 1_000 <= abs(value) < EXPONENTS:
-        return _grouped(f"{round(value, 3 - len(str(int(abs(value)))) + 1):,.0f}")
+        return _group_thousands(f"{round(value, 3 - len(str(int(abs(value)))) + 1):,.0f}")
     return _mantissa(f"{value:.4g}")
 
 
@@ -61,50 +61,54 @@ def _mantissa(text: str) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _grouped(text: str) -> str:
+def _group_thousands(text: str) -> str:
     return text.replace(",", "\u202f")
 
 
 def published_text(reading: Reading) -> str:
-    """What was published: a number with all its digits, or a range; nothing where nothing was."""
+    """The published number with all its digits, or range; empty where nothing was published."""
     figure = reading.figure
     if reading.published is None:
         return ""
     ends = [
-        _published(side, figure.unit, expression)
+        _published_number(side, figure.unit, expression)
         for side, expression in zip((reading.published, reading.upto), figure.published, strict=False)
         if side is not None
     ]
     return " to ".join(ends)
 
 
-def _published(side: FigureValue, unit: str, expression: Expression) -> str:
+def _published_number(side: FigureValue, unit: str, expression: Expression) -> str:
     """A number written out keeps its digits (`26581.04`)."""
     value = side.value
     if isinstance(value, bool | str) or unit == BYTES:
         return value_text(value, unit)
     if digits := _PLAIN.fullmatch(expression.text):
         whole, fraction = digits.groups("")
-        return _with_unit(f"{_grouped(f'{int(whole):,}')}{fraction}", unit)
+        return _with_unit(f"{_group_thousands(f'{int(whole):,}')}{fraction}", unit)
     if not expression.text.isidentifier():  # arithmetic, and no number as it stands in a cell
         return value_text(value, unit)
     whole, dot, fraction = f"{value:.10g}".partition(".")
-    text = f"{_grouped(f'{int(whole):,}')}{dot}{fraction}" if whole.lstrip("-").isdigit() else f"{value:.10g}"
+    text = (
+        f"{_group_thousands(f'{int(whole):,}')}{dot}{fraction}"
+        if whole.lstrip("-").isdigit()
+        else f"{value:.10g}"
+    )
     return _with_unit(_mantissa(text) if "e" in text else text, unit)
 
 
 def follows_text(reading: Reading) -> str:
     """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
-    return _worked_out(reading.follows, reading.figure.unit, reading.figure.follows)
+    return _with_arithmetic(reading.follows, reading.figure.unit, reading.figure.follows)
 
 
 def found_text(reading: Reading) -> str:
-    """What was found here, with the arithmetic; a ≈ where the host's compiler had a part in it."""
-    return _worked_out(reading.found, reading.figure.unit, reading.figure.found)
+    """The value found here, with its arithmetic; marked ≈ where it depends on the host's compiler."""
+    return _with_arithmetic(reading.found, reading.figure.unit, reading.figure.found)
 
 
 def bound_text(reading: Reading) -> str:
-    """What the number has to keep to: `≥ 4 and ≤ 56.87`."""
+    """The bounds of a figure: `≥ 4 and ≤ 56.87`."""
     figure = reading.figure
     bounds = (("≥", reading.at_least, figure.at_least), ("≤", reading.at_most, figure.at_most))
     return " and ".join(
@@ -114,7 +118,7 @@ def bound_text(reading: Reading) -> str:
     )
 
 
-def _worked_out(side: FigureValue | None, unit: str, expression: Expression | None) -> str:
+def _with_arithmetic(side: FigureValue | None, unit: str, expression: Expression | None) -> str:
     if side is None:
         return ""
     text = _short(side, unit, expression)
@@ -129,7 +133,7 @@ def _short(side: FigureValue, unit: str, expression: Expression | None) -> str:
 
 
 def tolerance_text(reading: Reading) -> str:
-    """By how much the columns may differ, and why; nothing for a figure that is not compared."""
+    """The allowed difference of the columns, and why; empty for a figure that is not compared."""
     figure = reading.figure
     if not figure.compared:
         return ""
@@ -139,7 +143,7 @@ def tolerance_text(reading: Reading) -> str:
 
 
 def method_text(reading: Reading) -> str:
-    """Where what was found comes from: `compiled for tpu:v5p and tpu:v6e`."""
+    """Where the found value comes from: `compiled for tpu:v5p, tpu:v6e`."""
     compiled = [method.removeprefix(COMPILED_FOR) for method in reading.by if method.startswith(COMPILED_FOR)]
     others = [method for method in reading.by if not method.startswith(COMPILED_FOR)]
     methods = [f"{COMPILED_FOR}{', '.join(compiled)}", *others] if compiled else others
@@ -151,7 +155,7 @@ def source_text(sources: Sequence[Citation]) -> str:
 
 
 def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
-    """Subject, both numbers and source; then the author's reasoning where the verdict is as expected."""
+    """The verdict's sentence: subject, both numbers, source; then `because` if the verdict is expected."""
     parts = [_evidence(claim, word, readings)]
     if word == NOT_CHECKABLE:
         missing = next((reading.missing for reading in readings if reading.missing), "")
@@ -185,8 +189,8 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
 def _in_words(reading: Reading, claim: Claim) -> str:
     where = f" at {reading.row}" if reading.row else ""
     name = f"{_capital(reading.figure.name)}{where}"
-    told = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
-    text = f"{name}: {told}"
+    phrases = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
+    text = f"{name}: {phrases}"
     if reading.figure.bounded:
         verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
         text += f", which {verb} {bound_text(reading)}"

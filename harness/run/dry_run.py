@@ -1,4 +1,4 @@
-"""What a run would do: its cases, what the compiler plans for each, and how long it may take."""
+"""A dry run: its cases, the compiler's plan for each, and how long each may take."""
 
 from __future__ import annotations
 

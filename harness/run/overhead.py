@@ -1,4 +1,4 @@
-"""Where the time of a run goes, and how much of it is still to come."""
+"""The overhead of a run, by activity, and the estimate of its remaining time."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ PER_CASE = "startup_per_case_s"
 
 
 class RemainingTime:
-    """What remains, from earlier runs' wall times and from the groups of this one."""
+    """The remaining time, estimated from earlier runs' wall times and the groups of this run."""
 
     def __init__(self, groups: Sequence[Group], known_s: Mapping[str, float]) -> None:
         self.expected = [_before(group, known_s) for group in groups]
         self.measured: list[float] = []
 
     def took(self, seconds: float) -> None:
-        """The next group of the list has taken so long."""
+        """Record the wall seconds of the next group of the list."""
         self.measured.append(seconds)
 
     def remaining(self) -> float | None:
         """Seconds for the groups that have not been measured; None while nothing is known."""
-        known = [*self.measured, *(seconds for seconds in self.expected if seconds is not None)]
-        if not known:
+        group_s = [*self.measured, *(seconds for seconds in self.expected if seconds is not None)]
+        if not group_s:
             return None
-        typical = statistics.fmean(known)
+        typical = statistics.fmean(group_s)
         return sum(typical if e is None else e for e in self.expected[len(self.measured) :])
 
 
 def _before(group: Group, known_s: Mapping[str, float]) -> float | None:
-    """What a group took in an earlier run; cases unknown there take as long as the others do."""
-    known = [known_s[case.id] for case in group.cases if case.id in known_s]
-    return sum(known) * len(group.cases) / len(known) if known else None
+    """Seconds of a group in an earlier run; cases unknown there count as the mean of the others."""
+    known_wall_s = [known_s[case.id] for case in group.cases if case.id in known_s]
+    return sum(known_wall_s) * len(group.cases) / len(known_wall_s) if known_wall_s else None
 
 
 def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
-    """How much of the wall time was compiling, verifying and sampling, and where the rest went."""
+    """The wall time by activity: compiling, verifying, sampling, and the rest."""
     spent = {f"{name}_s": round(max(0.0, seconds), 3) for name, seconds in sorted(context.spent.items())}
     spent["other_s"] = round(max(0.0, wall_s - sum(spent.values())), 3)
     startups = context.startups_s
@@ -48,11 +48,15 @@ def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
     return _totals(wall_s, spent) | per_case
 
 
-def together(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The overhead of a run that was resumed: seconds add up; per case, the part that had cases counts."""
+def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The overhead of a resumed run: seconds add up; the startup per case is the latest known one."""
     parts = [
-        {name: s for name, s in one.items() if name.endswith("_s") and name not in {PER_CASE, "work_s"}}
-        for one in (before, now)
+        {
+            name: s
+            for name, s in overhead_of.items()
+            if name.endswith("_s") and name not in {PER_CASE, "work_s"}
+        }
+        for overhead_of in (before, now)
     ]
     total = {name: sum(part.get(name) or 0.0 for part in parts) for name in {**parts[0], **parts[1]}}
     per_case = {PER_CASE: now.get(PER_CASE) or before.get(PER_CASE)}

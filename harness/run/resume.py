@@ -13,7 +13,7 @@ from harness.core.errors import UsageError
 from harness.core.record import Record
 from harness.run.group.events import Listener
 from harness.run.group.run_context import Checks
-from harness.run.runner import left, unfinished
+from harness.run.runner import remaining_groups, unfinished_keys
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Schedule, suite_info
@@ -21,7 +21,7 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """What a command asks for. `depth` is `static`, `check` or `run`; `checks` as in a RunContext."""
+    """The request of a command. `depth` is `static`, `check` or `run`; `checks` as in a RunContext."""
 
     schedule: Schedule
     catalog: Catalog
@@ -34,7 +34,7 @@ class Request:
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
-    """What run.json keeps of each suite: its cases, and how they are measured."""
+    """The part of run.json for each suite: its cases and its settings."""
     settings = {suite.name: asdict(suite.settings) for suite in schedule.suites}
     return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
 
@@ -42,10 +42,10 @@ def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
 def take_up(
     request: Request, fingerprints: Sequence[Mapping[str, Any]], listener: Listener
 ) -> tuple[RunFolder, list[Record]]:
-    """The newest run of the same suites, made whole, and its records. UsageError says what differs.
+    """The newest run of the same suites, repaired, and its records. UsageError names a difference.
 
-    `fingerprints` are this machine's, one for each way the schedule uses it. Nothing is changed in a
-    run that cannot be continued.
+    `fingerprints` are this machine's, one for each way the schedule uses it. A run that cannot be
+    continued is left unchanged.
     """
     wanted = suites(request.schedule)
     folder = _newest(request, wanted)
@@ -58,10 +58,10 @@ def take_up(
         raise _resume_error(f"run {folder.id} cannot be continued: {difference}")
     for problem in folder.repair():
         listener.message(problem)
-    again = unfinished(request.schedule, folder.read().records)
+    again = unfinished_keys(request.schedule, folder.read().records)
     folder.withdraw(again)
     done = list(folder.read().records)
-    groups = len(left(request.schedule, done))
+    groups = len(remaining_groups(request.schedule, done))
     if groups:
         to_go = f"{groups} group{'s' if groups > 1 else ''} to go"
         listener.message(f"continuing run {folder.id}: {len(done)} cases are there, {to_go}")
@@ -83,7 +83,7 @@ def _newest(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
 
 
 def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
-    """What this command asks for that the run was not started with."""
+    """The difference between this command's request and the one that started the run."""
     for name, suite in wanted.items():
         changed = _difference(info["suites"][name], suite)
         if changed:
@@ -96,13 +96,13 @@ def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[st
 def _other_evidence(
     folder: RunFolder, request: Request, fingerprints: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """What its records were measured with that is no longer so."""
-    kept = folder.fingerprints()
+    """What has changed since the run's records were measured: source or machine."""
+    fingerprints_stored = folder.fingerprints()
     for record in folder.read().records:
         info = request.catalog.implementations.get(record.implementation)
         if info is None or info.hash != record.source:
             return f"the source of {record.implementation} has changed"
-        facts = kept.get(record.fingerprint)
+        facts = fingerprints_stored.get(record.fingerprint)
         if facts is None:
             return f"the fingerprint of {record.case} is missing"
         if facts not in fingerprints:
@@ -112,8 +112,8 @@ def _other_evidence(
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values where those are short."""
-    found: list[str] = []
+    names: list[str] = []
     for name, old, new in differences(before, now):
         long = isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping))
-        found.append(name if long else f"{name} ({old} then, {new} now)")
-    return ", ".join(found)
+        names.append(name if long else f"{name} ({old} then, {new} now)")
+    return ", ".join(names)

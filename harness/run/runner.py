@@ -28,7 +28,7 @@ class RecordSink(Protocol):
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """`records` are those the run began with, then the new ones in the order of the schedule."""
+    """`records` are the ones done before, then the new ones in the order of the schedule."""
 
     records: tuple[Record, ...]
     interrupted: bool
@@ -44,44 +44,44 @@ def run(
     fingerprint: Callable[[Group], str] | None = None,
     known_s: Mapping[str, float] | None = None,
 ) -> RunOutcome:
-    """Measure what is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
+    """Measure all that is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
 
-    A group is the atom of loss: after Ctrl-C everything written stays, and what the running group
-    has sampled so far is written too.
+    At most the running group is lost: after Ctrl-C everything written stays, and the samples that the
+    running group has so far are written too.
     """
     start = context.clock()
-    kept = list(done)
+    records_kept = list(done)
     for record in done:
         _learn(context, record)
-    todo = left(schedule, done)
+    todo = remaining_groups(schedule, done)
     position = len(schedule.groups) * schedule.replicates - len(todo)
     estimate = RemainingTime([group for group, _ in todo], known_s or {})
     interrupted = False
     try:
         if impossible := _impossible(schedule, context, done):
             sink.append(impossible)
-            kept += impossible
+            records_kept += impossible
         for index, (group, replicate) in enumerate(todo, start=position):
             if fingerprint:
                 context.provenance = dataclasses.replace(context.provenance, fingerprint=fingerprint(group))
             ids = [case.id for case in group.cases]
             context.listener.group_started(index, group.key, ids, estimate.remaining())
-            began = context.clock()
+            group_start = context.clock()
             records = GroupRun(GroupContext(group, context, replicate)).run()
             sink.append(records)
-            kept += records
-            estimate.took(context.clock() - began)
+            records_kept += records
+            estimate.took(context.clock() - group_start)
             context.listener.group_finished(records, estimate.remaining())
     except Interrupted as stop:
         interrupted = True
         sink.append(stop.records)
-        kept += stop.records
+        records_kept += stop.records
     except KeyboardInterrupt:
         interrupted = True
-    return RunOutcome(tuple(kept), interrupted, overhead(context, context.clock() - start))
+    return RunOutcome(tuple(records_kept), interrupted, overhead(context, context.clock() - start))
 
 
-def left(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
+def remaining_groups(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
     """The groups, with their replicate, that are not measured or not measured to their end."""
     finished = {record.key[:2] for record in done if not was_cut_short(record)}
     return [
@@ -92,9 +92,9 @@ def left(schedule: Schedule, done: Sequence[Record]) -> list[tuple[Group, int]]:
     ]
 
 
-def unfinished(schedule: Schedule, done: Sequence[Record]) -> set[Key]:
-    """What is stored of groups that were cut short: it is measured again, so it must be taken out."""
-    again = {key for group, replicate in left(schedule, done) for key in _keys(group, replicate)}
+def unfinished_keys(schedule: Schedule, done: Sequence[Record]) -> set[Key]:
+    """Keys of stored records of groups that were cut short; these are measured again, so they must go."""
+    again = {key for group, replicate in remaining_groups(schedule, done) for key in _keys(group, replicate)}
     return again & {record.key[:2] for record in done}
 
 
@@ -103,7 +103,7 @@ def _keys(group: Group, replicate: int) -> list[Key]:
 
 
 def _learn(context: RunContext, record: Record) -> None:
-    """Let a resumed run predict from what the interrupted one measured."""
+    """Let a resumed run predict from the records of the interrupted one."""
     case = record.as_case
     static = next(iter(record.static.values()), None)
     if record.timing is not None:

@@ -16,10 +16,10 @@ from harness.run.group.events import Listener
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
-from harness.run.overhead import together
+from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
 from harness.run.resume import Request, suites, take_up
-from harness.run.runner import RunOutcome, left, run
+from harness.run.runner import RunOutcome, remaining_groups, run
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder, new_run_id
 from harness.sweep.schedule import Group
@@ -79,27 +79,27 @@ def conduct(request: Request, listener: Listener) -> Done:
             fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),
             known_s=known_seconds(request.results),
         )
-        return Done(folder, _close_account(folder, outcome, measured=bool(left(schedule, done))))
+        return Done(folder, _close_account(folder, outcome, measured=bool(remaining_groups(schedule, done))))
 
 
 def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
-    """Write how the run ended, over all times it was resumed; one with nothing to do adds nothing."""
+    """Write the run's end and its overhead, summed over resumptions; one with nothing to do adds nothing."""
     info = folder.info
     before = info.get("overhead") or {}
-    overhead = together(before, outcome.overhead) if measured or not before else before
+    overhead = add_overheads(before, outcome.overhead) if measured or not before else before
     finished = info.get("finished") or datetime.now(UTC).isoformat(timespec="seconds")
     folder.update_info(finished=None if outcome.interrupted else finished, overhead=overhead)
     return RunOutcome(outcome.records, outcome.interrupted, overhead)
 
 
 def known_seconds(results: Path) -> dict[str, float]:
-    """Wall seconds per case of the newest stored runs, the newest counting."""
-    known: dict[str, float] = {}
+    """Wall seconds per case from the newest three stored runs; the newest value counts."""
+    seconds: dict[str, float] = {}
     for folder in all_runs(results)[-3:]:
         for record in folder.read().records:
             if record.wall_s > 0:
-                known[record.case] = record.wall_s
-    return known
+                seconds[record.case] = record.wall_s
+    return seconds
 
 
 def _frameworks(request: Request) -> list[str]:
@@ -133,7 +133,7 @@ def new_folder(request: Request) -> RunFolder:
 
 @contextmanager
 def terminable() -> Generator[None]:
-    """A polite kill ends a run as Ctrl-C does: with everything measured kept."""
+    """Let SIGTERM end a run as Ctrl-C does, with everything measured kept."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ _LARGEST = 2**63 - 1  # what a record can store
 
 
 def parse(field: Field, raw: Scalar) -> Value:
-    """The value of a workload field or an option, judged where it stands."""
+    """Parse a workload field or an option; an error names its place."""
     with at(raw.where):
         value = field.parse(raw.value if raw.value is None or field.kind == "bool" else raw.text)
         if isinstance(value, int) and value > _LARGEST:
@@ -23,14 +23,14 @@ def parse(field: Field, raw: Scalar) -> Value:
 
 
 def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
-    """The values of one axis in the order written; naming one twice is a slip that would stay unseen."""
-    found: list[Value] = []
+    """The values of one axis in the order written; a duplicate is refused, as a mistake easily overlooked."""
+    parsed: list[Value] = []
     for raw in values:
         value = parse(field, raw)
-        if value in found:
+        if value in parsed:
             raise UsageError(f"{raw.where}: {field.name} lists {canonical(value)} twice; name it once")
-        found.append(value)
-    return found
+        parsed.append(value)
+    return parsed
 
 
 def missing(family: FamilyInfo, given: Collection[str]) -> list[str]:

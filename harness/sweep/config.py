@@ -1,4 +1,4 @@
-"""bench.yaml as data. What needs the catalog (families, implementations, fields) is judged by `plan`."""
+"""bench.yaml as data. `plan` checks its names of families, implementations and fields in the catalog."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ FILE = "bench.yaml"
 
 @dataclass(frozen=True)
 class SuiteConfig:
-    """One suite as written. `impls` None: all of the family. `axes` holds every key that is no suite key.
+    """One suite as written. `impls` None: all of the family. `axes` holds every key but SUITE_KEYS.
 
-    `gate` is what it says under `delta` and `accept`; `layers` is how often a model's step makes the call.
-    `where` is the suite's place; a suite that exists only because of a flag stands at that flag.
+    `gate` holds `delta` and `accept`; `layers` is how often a model's step makes the call. `where` is the
+    suite's line, or the flag that made it.
     """
 
     name: str
@@ -62,9 +62,9 @@ class SuiteConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """`home` is the folder of results/ and charts/. `plugins` are module names or absolute paths.
+    """bench.yaml. `home` is the folder of results/ and charts/. `plugins` are module names or absolute paths.
 
-    `given` are the settings that `defaults` writes out: those that a command may not choose otherwise.
+    `given` names the settings written under `defaults`: a command must not put defaults of its own there.
     """
 
     path: Path
@@ -96,8 +96,8 @@ def load(path: Path, home: Path | None = None) -> Config:
 def _suites(root: YamlMapping) -> dict[str, SuiteConfig]:
     if "suites" not in root.entries:
         return {}
-    written = table(root.entries["suites"].node, "suites")
-    return {name: _suite(name, entry) for name, entry in written.entries.items()}
+    mapping = table(root.entries["suites"].node, "suites")
+    return {name: _suite(name, entry) for name, entry in mapping.entries.items()}
 
 
 def _suite(name: str, entry: Entry) -> SuiteConfig:
@@ -135,16 +135,16 @@ def _without_family(name: str, where: str, keys: Mapping[str, Entry]) -> str:
 
 
 def _settings_in(keys: Mapping[str, Entry]) -> dict[str, Scalar]:
-    """The settings among these keys, each checked where it stands."""
-    found = {name: scalar(keys[name].node, name) for name in known_settings.NAMES if name in keys}
-    for name, raw in found.items():
+    """The settings among these keys, each checked so that an error names its line."""
+    settings = {name: scalar(keys[name].node, name) for name in known_settings.NAMES if name in keys}
+    for name, raw in settings.items():
         with at(raw.where):
             Settings().with_overrides({name: raw.text})
-    return found
+    return settings
 
 
 def _parse_layers(entry: Entry) -> int:
-    """How often a model's step makes the call (`layers: 58`). UsageError for what is no positive count."""
+    """How often a model's step makes the call (`layers: 58`). UsageError unless it is a positive count."""
     raw = scalar(entry.node, "layers")
     with at(raw.where):
         count = parse_count(raw.text)
@@ -156,58 +156,58 @@ def _parse_layers(entry: Entry) -> int:
 def _defaults(root: YamlMapping) -> dict[str, Scalar]:
     if "defaults" not in root.entries:
         return {}
-    written = table(root.entries["defaults"].node, "defaults")
-    written.refuse_unknown(known_settings.NAMES, "under defaults")
-    return _settings_in(written.entries)
+    mapping = table(root.entries["defaults"].node, "defaults")
+    mapping.refuse_unknown(known_settings.NAMES, "under defaults")
+    return _settings_in(mapping.entries)
 
 
 def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str, ...]:
     """The suites of a bare `run`: those listed under `default`, or all."""
     if "default" not in root.entries:
         return tuple(suites)
-    found: list[str] = []
+    names: list[str] = []
     for item in scalars(root.entries["default"].node, "default"):
         if item.text not in suites:
             raise UsageError(
                 f'{item.where}: unknown suite "{item.text}" in default{nearest(item.text, suites)}'
             )
-        if item.text in found:
+        if item.text in names:
             raise UsageError(f"{item.where}: default lists {item.text} twice; name it once")
-        found.append(item.text)
-    return tuple(found)
+        names.append(item.text)
+    return tuple(names)
 
 
 def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
     if "plugins" not in root.entries:
         return ()
-    found: list[str] = []
+    plugins: list[str] = []
     for item in scalars(root.entries["plugins"].node, "plugins"):
         if not item.text.endswith(".py"):
-            found.append(item.text)
+            plugins.append(item.text)
             continue
         file = Path(os.path.abspath(path.parent / item.text))  # noqa: PTH100 - a link may lead elsewhere one day
         if not file.is_file():
             raise UsageError(
                 f"{item.where}: plugin {item.text}: no such file; paths start at {path.name}'s folder"
             )
-        found.append(str(file))
-    return tuple(dict.fromkeys(found))
+        plugins.append(str(file))
+    return tuple(dict.fromkeys(plugins))
 
 
-def configuration(named: Path | None = None) -> Config:
-    """The file that --config names; else the nearest one upward; else the packaged one.
+def configuration(path: Path | None = None) -> Config:
+    """Load the file that --config names; else the nearest one upward; else the packaged one.
 
     With the packaged one, results/ and charts/ lie in the current folder.
     """
-    if named is not None:
-        return load(named)
-    own = above(Path.cwd())
-    return load(own) if own else load(packaged(), home=Path.cwd())
+    if path is not None:
+        return load(path)
+    nearest_file = above(Path.cwd())
+    return load(nearest_file) if nearest_file else load(packaged_file(), home=Path.cwd())
 
 
 def find(start: Path | None = None) -> Path:
     """The bench.yaml in `start` (the current folder) or nearest above it, else the packaged one."""
-    return above(start or Path.cwd()) or packaged()
+    return above(start or Path.cwd()) or packaged_file()
 
 
 def above(start: Path) -> Path | None:
@@ -216,7 +216,7 @@ def above(start: Path) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def packaged() -> Path:
+def packaged_file() -> Path:
     """The file a wheel carries inside the package, or the one beside it in a checkout."""
     for path in (PACKAGE / FILE, PACKAGE.parent / FILE):
         if path.is_file():

@@ -1,5 +1,4 @@
-"""What a suite says to a gate: the slowdown that it is to catch (`delta`) and the changes that are meant
-(`accept`).
+"""A suite's settings for a gate: the slowdown to catch (`delta`) and the intended changes (`accept`).
 
 delta: 5%
 accept:
@@ -24,7 +23,7 @@ FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent")
 
 @dataclass(frozen=True)
 class Accept:
-    """A change that is meant. `pattern` is an id or a glob; `figure` None stands for every figure."""
+    """An intended change. `pattern` is an id or a glob; `figure` None stands for every figure."""
 
     where: str
     pattern: str
@@ -34,21 +33,25 @@ class Accept:
 
 @dataclass(frozen=True)
 class GateMargins:
-    """`delta`: the smallest slowdown promised to be caught, as a share; None where the suite has none."""
+    """`delta` is the smallest slowdown that the gate must catch, as a share; None where not set."""
 
     delta: float | None = None
     accept: tuple[Accept, ...] = ()
 
 
 def margins_of(delta: Entry | None, accept: Entry | None) -> GateMargins:
-    """UsageError `bench.yaml:LINE: …` for a share that is none, an unknown figure or a missing reason."""
+    """Parse both keys. UsageError `bench.yaml:LINE: …`: no share, an unknown figure, a missing reason."""
     return GateMargins(_share(delta) if delta else None, _accepts(accept) if accept else ())
 
 
 def accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
-    """Why a change of the case's figure is accepted; its own reason comes before one for every figure."""
-    mine = [one for one in accepts if one.figure in {figure, None} and matches(one.pattern, case_id)]
-    return next((one.reason for one in sorted(mine, key=lambda one: one.figure is None)), None)
+    """Why a change of the case's figure is accepted; a reason for this figure precedes one for all."""
+    matching = [
+        accept for accept in accepts if accept.figure in {figure, None} and matches(accept.pattern, case_id)
+    ]
+    return next(
+        (accept.reason for accept in sorted(matching, key=lambda accept: accept.figure is None)), None
+    )
 
 
 def _share(entry: Entry) -> float:
@@ -61,26 +64,26 @@ def _share(entry: Entry) -> float:
 
 
 def _accepts(entry: Entry) -> tuple[Accept, ...]:
-    found: list[Accept] = []
-    for pattern, one in table(entry.node, "accept").entries.items():
-        if not isinstance(one.node, YamlMapping):
-            found.append(Accept(one.where, pattern, None, _reason(one.node, pattern)))
+    accepts: list[Accept] = []
+    for pattern, item in table(entry.node, "accept").entries.items():
+        if not isinstance(item.node, YamlMapping):
+            accepts.append(Accept(item.where, pattern, None, _reason(item.node, pattern)))
             continue
-        if not one.node.entries:
+        if not item.node.entries:
             raise UsageError(
-                f"{one.where}: accept {pattern} names no figure; give a reason for all, or one each"
+                f"{item.where}: accept {pattern} names no figure; give a reason for all, or one each"
             )
-        for figure, why in one.node.entries.items():
+        for figure, why in item.node.entries.items():
             if figure not in FIGURES:
                 raise UsageError(
                     f'{why.where}: unknown figure "{figure}" to accept{nearest(figure, FIGURES)}'
                 )
-            found.append(Accept(why.where, pattern, figure, _reason(why.node, figure)))
-    return tuple(found)
+            accepts.append(Accept(why.where, pattern, figure, _reason(why.node, figure)))
+    return tuple(accepts)
 
 
 def _reason(node: Node, what: str) -> str:
-    """A reason in words: `true` and an empty value are none."""
+    """A reason in words; `true` or an empty value is refused."""
     if not isinstance(node, Scalar) or not isinstance(node.value, str) or not node.value.strip():
         raise UsageError(f"{node.where}: accept {what} needs a reason; say in words why the change is meant")
     return node.value.strip()

@@ -15,7 +15,7 @@ class Overrides:
     """Values as typed. Lists replace bench.yaml's; naming a value twice is the same as naming it once.
 
     `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
-    `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files brought: they join every
+    `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
     selected suite of their family. `quick`: the two smallest lengths and a tenth of bench.yaml's budget.
     """
 
@@ -33,15 +33,15 @@ class Overrides:
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""
-        found = {name: _flag_scalars(f"--set {name}", values) for name, values in self.fields.items()}
+        fields = {name: _flag_scalars(f"--set {name}", values) for name, values in self.fields.items()}
         if self.seqs:
-            if "seq" in found:
+            if "seq" in fields:
                 raise UsageError("--set seq: --seq says it already; give one of the two")
-            found["seq"] = _flag_scalars("--seq", self.seqs)
-        return found
+            fields["seq"] = _flag_scalars("--seq", self.seqs)
+        return fields
 
     def check(self) -> None:
-        """UsageError for words that no suite could understand."""
+        """UsageError for values that are invalid in any suite."""
         for flag, values, known in (("--mode", self.modes, MODES), ("--device", self.devices, DEVICES)):
             for value in values:
                 if value not in known:

@@ -1,4 +1,4 @@
-"""What one command works on: bench.yaml, everything registered, and the folder of results."""
+"""The project of one command: bench.yaml, everything registered, and the folder of results."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class Project:
 
 
 def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(families, implementations) that ids mean; beside implementations, a family means all of its own.
+    """(families, implementations) that ids select; a family beside implementations selects all of its own.
 
-    A check means its family. UsageError for an id that is none of these, with the nearest.
+    A check selects its family. UsageError, with the nearest id, for any other.
     """
     checks = catalog.checks()
     known = {*catalog.families, *catalog.implementations, *checks}

@@ -20,8 +20,8 @@ from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields
 class Group:
     """Cases that are measured together. `baselines` maps each case id to the ids of its baselines here.
 
-    A case in several suites may have several baselines, and none where the baseline is not measured;
-    a baseline is its own.
+    A case in several suites may have several baselines, or none where the baseline is not measured;
+    a baseline is its own baseline.
     """
 
     key: str
@@ -43,7 +43,7 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     """The schedule of the named suites (of the default ones when none is named) under the overrides.
 
     Groups follow the suites; within a suite: devices, modes, other axes, and ascending lengths, so
-    that what a length costs is known before the next longer one. UsageError for anything unknown.
+    that the cost of a length is known before the next longer one. UsageError for anything unknown.
     """
     overrides.check()
     grids = select(config, catalog, names, overrides)
@@ -51,12 +51,12 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     built = [build(grid, config.settings, overrides) for grid in grids]
     suites = tuple(suite for suite, _ in built)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
-    used = {one.info.id: one.info for grid in grids for one in grid.variants}
+    used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
     return Schedule(suites, _groups(suites, skips), tuple(skips.values()), used, overrides.replicates)
 
 
 def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
-    """What run.json keeps of each suite, as plain data."""
+    """The part of run.json that describes each suite, as plain data."""
     return {
         suite.name: {
             "family": suite.family,
@@ -74,7 +74,7 @@ def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class _Open:
-    """A group while suites still add to it."""
+    """A group under construction, to which suites still add."""
 
     suite: Suite
     settings: Settings
@@ -91,31 +91,31 @@ class _Open:
             ) from None
 
     def to_group(self, key: str) -> Group:
-        baselines = {case: tuple(found) for case, found in self.baselines.items()}
+        baselines = {case: tuple(ids) for case, ids in self.baselines.items()}
         return Group(key, tuple(self.cases.values()), baselines, self.settings)
 
 
 def _groups(suites: Sequence[Suite], skipped: Collection[str]) -> tuple[Group, ...]:
     """Groups in the order of their first suite; where suites share a series, its lengths still ascend."""
-    opened: dict[str, _Open] = {}
+    open_groups: dict[str, _Open] = {}
     rows: dict[tuple[object, ...], dict[str, int]] = {}
     for suite in suites:
         cases = [case for case in suite.cases if case.id not in skipped]
         baselines = {case.group: case.id for case in cases if case.label == suite.baseline}
         for key in dict.fromkeys(case.group for case in cases):
-            opened.setdefault(key, _Open(suite, suite.settings)).share(suite, key)
+            open_groups.setdefault(key, _Open(suite, suite.settings)).share(suite, key)
         for case in cases:
             rows.setdefault(_row(case), {})[case.group] = case.seq
-            group = opened[case.group]
+            group = open_groups[case.group]
             group.cases.setdefault(case.id, case)
-            found = group.baselines.setdefault(case.id, {})
+            case_baselines = group.baselines.setdefault(case.id, {})
             if case.group in baselines:
-                found[baselines[case.group]] = None
+                case_baselines[baselines[case.group]] = None
     ordered = (key for row in rows.values() for key in sorted(row, key=row.__getitem__))
-    return tuple(opened[key].to_group(key) for key in ordered)
+    return tuple(open_groups[key].to_group(key) for key in ordered)
 
 
 def _row(case: Case) -> tuple[object, ...]:
-    """Equal for the groups that differ in their sequence length only."""
+    """A key that is equal for groups that differ in sequence length only."""
     rest = tuple(pair for pair in case.workload if pair[0] != "seq")
     return (case.family, rest, case.mode, case.device)

@@ -1,4 +1,4 @@
-"""Which suites a command runs, and which of their implementations."""
+"""Selection of the suites that a command runs, and of their implementations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.sweep.yaml.nodes import Scalar, at
 
 @dataclass(frozen=True)
 class _NamedImplementation:
-    """An implementation as a flag names it. `families` are those it exists in."""
+    """An implementation as a flag names it. `families` are those that have it."""
 
     raw: Scalar
     name: str
@@ -26,25 +26,25 @@ class _NamedImplementation:
 
 
 def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> list[SuiteAxes]:
-    """The suites to run with the implementations to run in them.
+    """The suites to run, with the implementations to run in them.
 
-    Every suite of the file is understood first, so that a slip in one that is not run is told as well.
+    Every suite of the file is resolved first, so that a mistake in one that is not run is reported too.
     """
     grids = {name: understand(suite, catalog) for name, suite in config.suites.items()}
-    wanted = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
+    requested = [_parse_name(catalog, "--impl", text) for text in dict.fromkeys(overrides.impls)]
     chosen = _named_suites(grids, config, names)
     if overrides.families:
         chosen = _of_families(chosen, grids, catalog, names, overrides.families)
     elif not names:
-        needed = [one.families for one in wanted]
-        if not wanted:
+        needed = [implementation.families for implementation in requested]
+        if not requested:
             needed += [frozenset({catalog.implementation(plugin).family}) for plugin in overrides.plugins]
-        chosen = _with_needed_suites(chosen, grids, catalog, needed, "--impl" if wanted else "--plugin")
+        chosen = _with_needed_suites(chosen, grids, catalog, needed, "--impl" if requested else "--plugin")
 
     families = list(dict.fromkeys(grid.family.name for grid in chosen))
-    for one in wanted:
-        _refuse_absent(one, catalog, families)
-    chosen = [_with_implementations(grid, catalog, wanted, overrides) for grid in chosen]
+    for implementation in requested:
+        _refuse_absent(implementation, catalog, families)
+    chosen = [_with_implementations(grid, catalog, requested, overrides) for grid in chosen]
     chosen = [grid for grid in chosen if grid.variants]
     if not chosen:
         raise UsageError(f"{config.path.name} has no suite to run; name a family with --family")
@@ -68,11 +68,15 @@ def _of_families(
     for family in families:
         with at("--family"):
             catalog.family(family)
-    found = [grid for grid in chosen if grid.family.name in families]
-    missing = [family for family in dict.fromkeys(families) if family not in {g.family.name for g in found}]
+    matching = [grid for grid in chosen if grid.family.name in families]
+    missing = [
+        family for family in dict.fromkeys(families) if family not in {g.family.name for g in matching}
+    ]
     if missing and names:
         raise UsageError(f"--family: none of the suites {', '.join(names)} is of family {missing[0]}")
-    return _with_needed_suites(found, grids, catalog, [frozenset({family}) for family in missing], "--family")
+    return _with_needed_suites(
+        matching, grids, catalog, [frozenset({family}) for family in missing], "--family"
+    )
 
 
 def _with_needed_suites(
@@ -82,18 +86,18 @@ def _with_needed_suites(
     needed: Sequence[frozenset[str]],
     flag: str,
 ) -> list[SuiteAxes]:
-    """`chosen`, and the suites that reach each needed family: those of bench.yaml, else one made here."""
-    found = list(chosen)
+    """`chosen`, and the suites that cover each needed family: those of bench.yaml, else one made here."""
+    result = list(chosen)
     for families in needed:
-        if families & {grid.family.name for grid in found}:
+        if families & {grid.family.name for grid in result}:
             continue
         for family in sorted(families):
-            own = [grid for grid in grids.values() if grid.family.name == family]
-            if not own:
+            of_family = [grid for grid in grids.values() if grid.family.name == family]
+            if not of_family:
                 name = family if family not in grids else f"{family}_family"
-                own = [understand(for_family(family, flag, name), catalog)]
-            found += own
-    return found
+                of_family = [understand(for_family(family, flag, name), catalog)]
+            result += of_family
+    return result
 
 
 def _parse_name(catalog: Catalog, flag: str, text: str) -> _NamedImplementation:
@@ -105,29 +109,32 @@ def _parse_name(catalog: Catalog, flag: str, text: str) -> _NamedImplementation:
     return _NamedImplementation(Scalar.given(flag, text), name, not options, families)
 
 
-def _refuse_absent(one: _NamedImplementation, catalog: Catalog, families: Sequence[str]) -> None:
+def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: Sequence[str]) -> None:
     """UsageError when none of the selected families has the implementation."""
-    if one.families & set(families):
+    if requested.families & set(families):
         return
-    if one.families:
-        home = " and ".join(sorted(one.families))
+    if requested.families:
+        home = " and ".join(sorted(requested.families))
         raise UsageError(
-            f"{one.raw.where}: {one.name} is of family {home}, and no selected suite is; "
+            f"{requested.raw.where}: {requested.name} is of family {home}, and no selected suite is; "
             "select one of that family, or leave the suites out"
         )
     infos = [info for family in families for info in catalog.of_family(family)]
-    known = [info.id if "/" in one.name else info.name for info in infos]
+    known = [info.id if "/" in requested.name else info.name for info in infos]
     where = f" of family {families[0]}" if len(families) == 1 else ""
-    raise UsageError(f'{one.raw.where}: unknown implementation "{one.name}"{where}{nearest(one.name, known)}')
+    raise UsageError(
+        f'{requested.raw.where}: unknown implementation "{requested.name}"{where}'
+        f"{nearest(requested.name, known)}"
+    )
 
 
-def _matching_variants(one: _NamedImplementation, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
-    """The variants of a suite that a flag names: those listed under a bare name, or exactly the spelt one."""
-    same = [known for known in grid.variants if one.bare and one.name in {known.info.id, known.info.name}]
-    if same:
-        return same
-    info, options = from_label(catalog, grid.family.name, one.raw)
-    with at(one.raw.where):
+def _matching_variants(requested: _NamedImplementation, catalog: Catalog, grid: SuiteAxes) -> list[Variant]:
+    """The variants that a flag names: all those the suite lists under a bare name, else exactly one."""
+    listed = [v for v in grid.variants if requested.bare and requested.name in {v.info.id, v.info.name}]
+    if listed:
+        return listed
+    info, options = from_label(catalog, grid.family.name, requested.raw)
+    with at(requested.raw.where):
         return [variant(info, {name: values[0] for name, values in options.items()})]
 
 
@@ -137,30 +144,30 @@ def _with_implementations(
     family = grid.family.name
     if wanted:
         named = [
-            v for one in wanted if family in one.families for v in _matching_variants(one, catalog, grid)
+            v for name in wanted if family in name.families for v in _matching_variants(name, catalog, grid)
         ]
-        kept = [known for known in grid.variants if known in named]
+        variants = [v for v in grid.variants if v in named]
     else:
         plugins = [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
         named = [
-            v for one in plugins if family in one.families for v in _matching_variants(one, catalog, grid)
+            v for name in plugins if family in name.families for v in _matching_variants(name, catalog, grid)
         ]
-        kept = list(grid.variants)
-    return replace(grid, variants=tuple(dict.fromkeys([*kept, *named])))
+        variants = list(grid.variants)
+    return replace(grid, variants=tuple(dict.fromkeys([*variants, *named])))
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
-    """`--baseline` in every selected suite whose family has it; it is measured there even if not listed."""
+    """Apply `--baseline` to every suite whose family has it; it is measured there even if not listed."""
     if overrides.baseline is None:
         return chosen
-    one = _parse_name(catalog, "--baseline", overrides.baseline)
-    _refuse_absent(one, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
-    found: list[SuiteAxes] = []
+    requested = _parse_name(catalog, "--baseline", overrides.baseline)
+    _refuse_absent(requested, catalog, list(dict.fromkeys(grid.family.name for grid in chosen)))
+    result: list[SuiteAxes] = []
     for grid in chosen:
-        if grid.family.name in one.families:
-            meant = baseline(catalog, grid.family.name, one.raw, grid.variants)
-            variants = tuple(dict.fromkeys([*grid.variants, meant]))
-            found.append(replace(grid, baseline=meant, variants=variants))
+        if grid.family.name in requested.families:
+            chosen_baseline = baseline(catalog, grid.family.name, requested.raw, grid.variants)
+            variants = tuple(dict.fromkeys([*grid.variants, chosen_baseline]))
+            result.append(replace(grid, baseline=chosen_baseline, variants=variants))
         else:
-            found.append(grid)
-    return found
+            result.append(grid)
+    return result

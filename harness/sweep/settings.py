@@ -1,4 +1,4 @@
-"""How long, how much and how exactly a suite is measured."""
+"""Settings of a suite's measurement: time budget, limits, threads, precision and seed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ def _default_memory() -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """`budget_s` of sampling and `timeout_s` of a worker's own turns are per case; `memory_bytes` bounds a
-    measuring process; `precision` is the relative half-width of the speedup's interval that is enough.
+    """How a suite is measured.
+
+    `budget_s` of sampling and `timeout_s` of a worker's own turns are per case; `memory_bytes` bounds a
+    measuring process; sampling may stop once the relative half-width of the speedup's interval is at most
+    `precision`.
     """
 
     budget_s: float = 4.0
@@ -31,7 +34,7 @@ class Settings:
     seed: int = 0
 
     def with_overrides(self, values: Mapping[str, object]) -> Settings:
-        """These settings with, for example, `{"budget": "4s", "memory": "75%"}` put over them."""
+        """These settings overridden by values as typed, for example `{"budget": "4s", "memory": "75%"}`."""
         changed: dict[str, float | int] = {}
         for name, raw in values.items():
             if name not in _PARSERS:
@@ -46,7 +49,7 @@ class Settings:
     def shared_with(self, other: Settings) -> Settings:
         """The settings of cases that two suites share: the more generous limit, the tighter precision.
 
-        ValueError when they disagree on what changes the figures themselves.
+        ValueError when they disagree on a setting that changes the figures themselves.
         """
         for name in ("threads", "seed"):
             mine, theirs = getattr(self, name), getattr(other, name)

@@ -1,4 +1,4 @@
-"""A suite of bench.yaml with its names resolved, and its cases once flags have been applied."""
+"""A suite of bench.yaml with its names resolved, and its cases after flags are applied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.sweep.axes import axis, complete, missing, parse, points
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
-from harness.sweep.variants import Variant, all_of, baseline, listed
+from harness.sweep.variants import Variant, all_of, baseline, listed_variants
 from harness.sweep.yaml.nodes import Scalar, at, scalars
 
 QUICK_LENGTHS = 2
@@ -64,9 +64,9 @@ class Skip:
 
 
 def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
-    """UsageError, with file, line and the nearest name, for whatever the catalog does not know.
+    """Resolve a suite's names. UsageError, with file, line and nearest name, for those not in the catalog.
 
-    A baseline that the suite does not list joins it in front: a speedup needs both sides.
+    A baseline that the suite does not list joins it in front, because a speedup needs both sides.
     """
     with at(suite.family.where):
         family = catalog.family(suite.family.text)
@@ -74,7 +74,7 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
     if suite.impls is None:
         variants = all_of(catalog, family.name, suite.where)
     else:
-        variants = listed(catalog, family.name, suite.impls)
+        variants = listed_variants(catalog, family.name, suite.impls)
     first = variants[0]
     if suite.baseline is not None:
         first = baseline(catalog, family.name, suite.baseline, variants)
@@ -84,7 +84,7 @@ def understand(suite: SuiteConfig, catalog: Catalog) -> SuiteAxes:
 
 
 def for_family(family: str, flag: str, name: str) -> SuiteConfig:
-    """A suite of a family that bench.yaml has none of: everything it does not default comes from flags."""
+    """A suite for a family that has none in bench.yaml: fields without defaults must come from flags."""
     return SuiteConfig(name=name, where=flag, family=Scalar.given(flag, family))
 
 
@@ -98,10 +98,10 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     for device in devices:
         for mode in modes:
             for point in points(grid.family, axes):
-                for one in grid.variants:
-                    case = Case.of(one.info.id, dict(one.options), point, mode, device)
+                for variant in grid.variants:
+                    case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
                     cases.append(case)
-                    reason = _impossible(grid.family, one, mode, device)
+                    reason = _impossible(grid.family, variant, mode, device)
                     if reason:
                         skips.append(Skip(case, reason))
     suite = Suite(
@@ -111,7 +111,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
         modes=modes,
         devices=devices,
         baseline=grid.baseline.label,
-        implementations=tuple(one.label for one in grid.variants),
+        implementations=tuple(variant.label for variant in grid.variants),
         cases=tuple(cases),
         settings=_settings(grid, base, overrides),
         layers=grid.suite.layers,
@@ -137,28 +137,28 @@ def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Valu
         raise UsageError(
             f"{suite.family.where}: family {family.name} has no field seq, so nothing can be swept"
         )
-    found: dict[str, list[Value]] = {}
+    axes: dict[str, list[Value]] = {}
     for name, entry in suite.axes.items():
         if name not in names:
             known = (*names, *SUITE_KEYS)
             raise UsageError(
                 f'{entry.where}: unknown key "{name}" of suite {suite.name}{nearest(name, known)}'
             )
-        found[name] = axis(family.field(name), scalars(entry.node, name))
-    return found
+        axes[name] = axis(family.field(name), scalars(entry.node, name))
+    return axes
 
 
 def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     names = {field.name for field in grid.family.fields}
-    given = {
+    from_flags = {
         name: list(dict.fromkeys(parse(grid.family.field(name), raw) for raw in values))
         for name, values in overrides.axes().items()
         if name in names
     }
-    absent = missing(grid.family, {**grid.axes, **given})
+    absent = missing(grid.family, {**grid.axes, **from_flags})
     if absent:
         raise UsageError(_missing_fields_sentence(grid, absent))
-    axes = complete(grid.family, {**grid.axes, **given})
+    axes = complete(grid.family, {**grid.axes, **from_flags})
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
@@ -176,7 +176,7 @@ def _missing_fields_sentence(grid: SuiteAxes, fields: Sequence[str]) -> str:
 
 
 def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:
-    """The file's defaults, then the suite's own, then flags. --quick shortens what the file says."""
+    """The file's defaults, overridden by the suite's, then by flags. --quick shortens the file's budget."""
     settings = base.with_overrides({name: raw.text for name, raw in grid.suite.overrides.items()})
     if overrides.quick:
         settings = replace(settings, budget_s=settings.budget_s * QUICK_BUDGET)
@@ -186,14 +186,13 @@ def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings
         raise UsageError(f"--{error}") from None
 
 
-def _impossible(family: FamilyInfo, one: Variant, mode: str, device: str) -> str | None:
-    """Why a case cannot run anywhere, if so."""
+def _impossible(family: FamilyInfo, variant: Variant, mode: str, device: str) -> str | None:
+    """Why a case cannot run anywhere; None where it may."""
     if mode not in family.modes:
         has = ", ".join(family.modes)
         return f"family {family.name} has no {mode}; use --mode with one of: {has}"
-    devices = FRAMEWORK_DEVICES.get(one.info.framework, ())
+    devices = FRAMEWORK_DEVICES.get(variant.info.framework, ())
     if device not in devices:
-        return (
-            f"{one.info.framework} does not run on {device}; use --device with one of: {', '.join(devices)}"
-        )
+        framework, has = variant.info.framework, ", ".join(devices)
+        return f"{framework} does not run on {device}; use --device with one of: {has}"
     return None

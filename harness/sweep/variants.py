@@ -33,21 +33,21 @@ class Variant:
         return all(not options[n].required and value == options[n].default for n, value in self.options)
 
 
-def variant(info: ImplementationInfo, given: Mapping[str, Value]) -> Variant:
-    """The given options, completed with defaults. ValueError when one has none."""
+def variant(info: ImplementationInfo, options: Mapping[str, Value]) -> Variant:
+    """A variant with the given options, completed with defaults. ValueError for one without a default."""
     values: dict[str, Value] = {}
     for option in info.options:
-        if option.required and option.name not in given:
+        if option.required and option.name not in options:
             raise ValueError(
                 f"{info.id} needs a value for its option {option.name}; "
                 f'write "{info.name}[{option.name}=…]", in quotes in bench.yaml'
             )
-        values[option.name] = given.get(option.name, option.default)
+        values[option.name] = options.get(option.name, option.default)
     return Variant(info, tuple(sorted(values.items())))
 
 
 def lookup(catalog: Catalog, family: str, name: str) -> ImplementationInfo:
-    """`name` or `family/name` within one family."""
+    """The implementation called `name` or `family/name` within one family."""
     info = catalog.implementation(name, family)
     if info.family != family:
         raise UsageError(f"{info.id} is not of family {family}; it belongs in another suite")
@@ -55,13 +55,13 @@ def lookup(catalog: Catalog, family: str, name: str) -> ImplementationInfo:
 
 
 def from_label(catalog: Catalog, family: str, raw: Scalar) -> Spelt:
-    """The implementation and the options that `two_stage[buckets=4096,keep=2]` spells out."""
+    """The implementation and options of a label such as `two_stage[buckets=4096,keep=2]`."""
     with at(raw.where):
-        name, written = split_label(raw.text)
+        name, spelled = split_label(raw.text)
         info = lookup(catalog, family, name)
-        fields = {option: info.option(option) for option in written}
+        fields = {option: info.option(option) for option in spelled}
     options = {
-        option: axis(fields[option], [Scalar.given(raw.where, text)]) for option, text in written.items()
+        option: axis(fields[option], [Scalar.given(raw.where, text)]) for option, text in spelled.items()
     }
     return info, options
 
@@ -101,30 +101,30 @@ def expand(catalog: Catalog, family: str, node: Node) -> list[Variant]:
         ]
 
 
-def listed(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
+def listed_variants(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
     """The variants of a suite in the order written; two entries for one are an error."""
-    found: list[Variant] = []
+    variants: list[Variant] = []
     for node in nodes:
-        for one in expand(catalog, family, node):
-            if one in found:
-                raise UsageError(f"{node.where}: impls lists {one.label} twice; name it once")
-            found.append(one)
-    return tuple(found)
+        for entry in expand(catalog, family, node):
+            if entry in variants:
+                raise UsageError(f"{node.where}: impls lists {entry.label} twice; name it once")
+            variants.append(entry)
+    return tuple(variants)
 
 
 def all_of(catalog: Catalog, family: str, where: str) -> tuple[Variant, ...]:
     """Every implementation of the family with its default options."""
-    found = catalog.of_family(family)
-    if not found:
+    infos = catalog.of_family(family)
+    if not infos:
         raise UsageError(f"{where}: family {family} has no implementations; add one with --plugin")
     with at(where):
-        return tuple(variant(info, {}) for info in found)
+        return tuple(variant(info, {}) for info in infos)
 
 
 def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]) -> Variant:
-    """The variant that `node` means: a bare name is the listed variant of it, or its default options.
+    """The variant that `node` names: a bare name is its one listed variant, else its default options.
 
-    UsageError when several listed variants answer to the name.
+    UsageError when the name fits several listed variants.
     """
     if isinstance(node, YamlMapping):
         swept = expand(catalog, family, node)
@@ -133,12 +133,16 @@ def baseline(catalog: Catalog, family: str, node: Node, among: Sequence[Variant]
         return swept[0]
     raw = scalar(node, "baseline")
     info, options = from_label(catalog, family, raw)
-    same = [] if options else [one for one in among if one.info.id == info.id]
-    plain = same if len(same) == 1 else [one for one in same if one.is_default]
-    if plain:
-        return plain[0]
-    if same:
-        either = " or ".join(one.label for one in same)
+    candidates = [] if options else [candidate for candidate in among if candidate.info.id == info.id]
+    matches = (
+        candidates
+        if len(candidates) == 1
+        else [candidate for candidate in candidates if candidate.is_default]
+    )
+    if matches:
+        return matches[0]
+    if candidates:
+        either = " or ".join(candidate.label for candidate in candidates)
         raise UsageError(f"{raw.where}: baseline {raw.text} could be {either}; name one")
     with at(raw.where):
         return variant(info, {name: values[0] for name, values in options.items()})

@@ -18,7 +18,7 @@ from harness.worker.frameworks.base import Prepared
 
 
 class Examined(Protocol):
-    """What the checks need of a case's worker."""
+    """The part of a case's worker that the checks use."""
 
     case: Case
     family: Family
@@ -33,15 +33,21 @@ class Examined(Protocol):
 
 
 def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) -> list[dict[str, Any]]:
-    """A plain dict per check that concerns the case; one that raises has failed, and says how."""
-    meant, options = worker.implementation, dict(worker.case.options)
-    wanted = [
+    """The results, as plain dicts, of the checks that concern the case; one that raises has failed."""
+    implementation, options = worker.implementation, dict(worker.case.options)
+    checks = [
         check
         for check in worker.family.checks
         if (only is None or f"{worker.family.name}/{check.name}" in only)
-        and check.concerns(meant.semantics, worker.case.mode, worker.names, worker.workload, name=meant.name)
+        and check.concerns(
+            implementation.semantics,
+            worker.case.mode,
+            worker.names,
+            worker.workload,
+            name=implementation.name,
+        )
     ]
-    if not wanted:
+    if not checks:
         return []
     inputs = dict(array_files.read(worker.folder / "set0", only=worker.names))
     trial = Trial(
@@ -54,17 +60,17 @@ def run_checks(worker: Examined, only: list[str] | None, cotangent: str | None) 
         mode=worker.case.mode,
         options=options,
     )
-    known = meant.fails(worker.workload, options)
-    verdicts = ((check, _judge(check, trial)) for check in wanted)
+    expected_failures = implementation.fails(worker.workload, options)
+    verdicts = ((check, _judge(check, trial)) for check in checks)
     return [
-        _check_result(worker.family.name, check, verdict, known.get(check.name))
+        _check_result(worker.family.name, check, verdict, expected_failures.get(check.name))
         for check, verdict in verdicts
         if verdict is not None
     ]
 
 
 def _judge(check: Check, trial: Trial) -> Judgement | None:
-    """None where the check needs another workload that the implementation does not support."""
+    """The check's judgement; None where it needs another workload that is not supported."""
     try:
         return check.judge(trial)
     except Unsupported:
@@ -72,20 +78,22 @@ def _judge(check: Check, trial: Trial) -> Judgement | None:
     except MemoryError:
         raise  # the case's limit, not its answer
     except Exception as error:
-        return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.said(error)}")
+        return Judgement(False, {}, f"{type(error).__name__}: {resource_limits.message_of(error)}")
 
 
-def _check_result(family: str, check: Check, verdict: Judgement, known: str | None) -> dict[str, Any]:
-    """`known`: why it is meant to fail here; then passing is what is wrong."""
+def _check_result(
+    family: str, check: Check, verdict: Judgement, expected_failure: str | None
+) -> dict[str, Any]:
+    """A check's result. With `expected_failure`, the declared reason to fail here, passing is the mistake."""
     reason = verdict.reason
-    if known and check.decides:
-        said = f"declared to fail ({known}), but it holds"
-        reason = said if verdict.passed else f"{reason}; expected: {known}"
+    if expected_failure and check.decides:
+        unexpected_pass = f"declared to fail ({expected_failure}), but it holds"
+        reason = unexpected_pass if verdict.passed else f"{reason}; expected: {expected_failure}"
     return {
         "check": f"{family}/{check.name}",
         "objection": check.objection,
         "passed": bool(verdict.passed) if check.decides else None,
         "figures": {name: plain(value) for name, value in verdict.figures.items()},
         "reason": reason,
-        "expected": bool(known) and check.decides,
+        "expected": bool(expected_failure) and check.decides,
     }

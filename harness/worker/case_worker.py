@@ -24,7 +24,7 @@ from harness.worker.case_checks import run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
 
-SHORT_SECONDS = 0.25  # a first call below this is repeated a while, for a better idea of a call's time
+SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 COMPARED_BYTES = 1 << 24
 
 
@@ -72,7 +72,7 @@ class CaseWorker:
             self.case.mode,
             Patience(trace_s, 1000 * job.memory_bytes),
         )
-        return {**built.described(self.prepared.static), "startup_s": startup}
+        return {**built.describe(self.prepared.static), "startup_s": startup}
 
     def _module(self) -> ModuleType:
         """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
@@ -83,7 +83,7 @@ class CaseWorker:
             if job.side is None:
                 raise
             raise SideError(
-                f"the {job.side} does not load: {type(error).__name__}: {resource_limits.said(error)}"
+                f"the {job.side} does not load: {type(error).__name__}: {resource_limits.message_of(error)}"
             ) from error
         came_from(module, job.within)
         return module
@@ -108,7 +108,7 @@ class CaseWorker:
         }
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
-        """Put the case to its family's checks; those that concern it, of `only` where that is given."""
+        """Run the family's checks that concern the case, restricted to `only` where given."""
         return {"checks": run_checks(self, only, cotangent)}
 
     def answer(self, inputs: Mapping[str, Any], cotangent: str | None = None) -> Any:
@@ -154,7 +154,7 @@ class CaseWorker:
     def do_sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`."""
         start = perf_counter()
-        gc.collect()  # what the calls before left in circles must not pile up
+        gc.collect()  # reference cycles of earlier calls must not pile up
         if warm:
             self.framework.sync(self._next_call()())
         compiled = self.framework.compilations()
@@ -174,7 +174,7 @@ class CaseWorker:
         return {"result": self._hand_over(result), "changed": self._changed_input(inputs)}
 
     def do_finish(self) -> dict[str, Any]:
-        """What the implementation left running: threads by name, processes by name and id."""
+        """The threads (by name) and processes (by name and id) that the implementation left running."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
         return {"threads": sorted(threads), "processes": leaks.processes()}
 
@@ -196,7 +196,7 @@ class CaseWorker:
 
     def _hand_over(self, result: Any) -> str:
         """Write a result for the reference worker; the name of its folder."""
-        with resource_limits.lifted():
+        with resource_limits.uncapped_memory():
             arrays = self.framework.get(result)
             size = nbytes(arrays)
             if size > self.job.memory_bytes:
@@ -214,7 +214,7 @@ class CaseWorker:
 
     def _changed_input(self, inputs: Any) -> str | None:
         """The name of an input whose values are no longer the first set's."""
-        with resource_limits.lifted():
+        with resource_limits.uncapped_memory():
             stored = array_files.read(self.folder / "set0", only=self.names)
             for name in self.names:
                 mine = array_files.leaves(self.framework.get(inputs[name]))

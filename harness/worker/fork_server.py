@@ -29,15 +29,15 @@ from harness.worker.frameworks import base as frameworks
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-FAILED = 70  # exit status of a worker that cannot even answer, and of a server that was told to end
+FAILED = 70  # exit status of a worker that cannot even answer, and of a server that got SIGTERM
 
 
 class Gone(Exception):  # noqa: N818 - nothing went wrong: the run is over
-    """Nobody is at the other end any more."""
+    """The runner has closed the other end of the socket, or has died."""
 
 
 def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -> None:
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # while importing, nobody listens for the other end
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # while importing, the socket's other end is not watched
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to answer
     control = socket.socket(fileno=descriptor)
@@ -47,11 +47,11 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
             importlib.import_module("harness.worker.request_loop")  # once, for every worker that is forked
             frameworks.preload(names, tracing=tracing)
         except Exception as error:  # an import may raise anything
-            _say(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
+            _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:
             gc.collect()
             gc.freeze()
-            _say(control, {"ready": os.getpid()})
+            _send(control, {"ready": os.getpid()})
         _prctl(PR_SET_PDEATHSIG, 0)
         _loop(control)
     except Gone:
@@ -73,7 +73,7 @@ def _look(control: socket.socket) -> None:
             raise Gone
 
 
-def _say(control: socket.socket, message: Mapping[str, Any]) -> None:
+def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
     try:
         protocol.send(control, message)
     except OSError:
@@ -81,7 +81,7 @@ def _say(control: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def _loop(control: socket.socket) -> None:
-    """Fork when asked to, and report who ended, until the other end goes away."""
+    """Fork on request and report ended workers, until the other end goes away."""
     wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
@@ -103,7 +103,7 @@ def _loop(control: socket.socket) -> None:
                 workers.add(pid)
                 for fd in fds:
                     os.close(fd)
-                _say(control, {"pid": pid})
+                _send(control, {"pid": pid})
 
 
 def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
@@ -141,18 +141,18 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
 
 
 def _reap(control: socket.socket, workers: set[int]) -> None:
-    """Report the workers that ended, and end what they left behind.
+    """Report the workers that ended, and kill the processes that they left behind.
 
-    This process is the subreaper: what a dead worker had started becomes its child. Parking a
-    worker wakes it too, but then nobody has ended, and it does not disturb the one whose turn it is.
+    This process is the subreaper, so the children of a dead worker become its own. Stopping (parking) a
+    worker raises SIGCHLD too, but then none has ended, so nothing is scanned or killed.
     """
     ended = 0
     with suppress(ChildProcessError):
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            ended, status = found
+        while (reaped := os.waitpid(-1, os.WNOHANG))[0]:
+            ended, status = reaped
             if ended in workers:
                 workers.remove(ended)
-                _say(control, {"exited": ended, "status": os.waitstatus_to_exitcode(status)})
+                _send(control, {"exited": ended, "status": os.waitstatus_to_exitcode(status)})
     if ended:
         for child in psutil.Process().children():
             if child.pid not in workers:
@@ -166,7 +166,7 @@ def _kill_everything() -> None:
 
 
 def _kill(child: psutil.Process) -> bool:
-    """Kill a process; whether there was something to kill."""
+    """Kill a process; returns whether it was alive."""
     with suppress(psutil.NoSuchProcess):
         if child.status() != psutil.STATUS_ZOMBIE:
             child.kill()

@@ -30,14 +30,14 @@ class Reference:
         return self._evaluate(self.meaning.reference(self.workload, rows))
 
     def ambiguous(self, rows: Any) -> Any:
-        """Where arithmetic error alone may decide; None where the semantics has no such place."""
+        """A mask of the places where arithmetic error alone may decide; None where there is none."""
         if self.meaning.ambiguous is None:
             return None
         marks = np.asarray(self._evaluate(self.meaning.ambiguous(self.workload, rows)))
         return marks if marks.any() else None
 
     def gradients(self, rows: Any, cotangent: Any) -> Any:
-        """Gradients of all floating inputs the reference names, under the cotangent of its rows."""
+        """Gradients of all floating inputs that the reference takes, under the cotangent of its rows."""
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
         from harness.worker.frameworks.torch_ import FRAMEWORK as TORCH

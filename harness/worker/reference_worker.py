@@ -54,7 +54,7 @@ class ReferenceWorker:
         shapes = self.family.shapes(self.workload)
         for index in range(sets):
             drawn = self.family.inputs(self.workload, self._random(index))
-            if described(drawn) != shapes:
+            if describe_arrays(drawn) != shapes:
                 raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
             array_files.write(self.folder / f"set{index}", drawn)
         self.inputs = array_files.read(self.folder / "set0")
@@ -102,15 +102,15 @@ class ReferenceWorker:
         return rows
 
     def do_judge(self, semantics: str, result: str) -> dict[str, Any]:
-        """Hold a case's result to its contract; the result's folder is removed."""
+        """Judge a case's result by its contract; the result's folder is removed."""
         meaning, expected = self.family.semantics[semantics], self.expected[semantics]
-        handed = self.folder / result
+        folder = self.folder / result
         try:
             verdict = judge(
-                meaning, expected, array_files.read(handed), self.job.case.mode, self.workload, self.inputs
+                meaning, expected, array_files.read(folder), self.job.case.mode, self.workload, self.inputs
             )
         finally:
-            shutil.rmtree(handed, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         contract = meaning.contract if self.job.case.mode == "fwd" else meaning.gradient or meaning.contract
         return {
             "correctness": {
@@ -126,12 +126,12 @@ class ReferenceWorker:
 def family(module: ModuleType, implementation: str) -> Family:
     """The family of an implementation, from its own module, else from the implementation's."""
     name = implementation.split("/", 1)[0]
-    own = [found for found in loading.families_in(module) if found.name == name]
-    return own[0] if own else loading.family_of(find(module, implementation))
+    declared = [candidate for candidate in loading.families_in(module) if candidate.name == name]
+    return declared[0] if declared else loading.family_of(find(module, implementation))
 
 
-def described(tree: Any) -> Any:
+def describe_arrays(tree: Any) -> Any:
     """Drawn inputs as `shapes` describes them."""
     if isinstance(tree, Mapping):
-        return {name: described(branch) for name, branch in tree.items()}
+        return {name: describe_arrays(branch) for name, branch in tree.items()}
     return Array(tuple(tree.shape), short_name(tree.dtype))

@@ -28,26 +28,26 @@ ROLES: dict[str, type[CaseWorker | ReferenceWorker | SideWorker]] = {
     "reference": ReferenceWorker,
     "side": SideWorker,
 }
-COMPILER = "target"  # the role of the process that compiles for targets which are not at hand
-FORKED = 71  # exit status of a copy that an implementation made of its process
+COMPILER = "target"  # the role of the process that compiles for targets that are not at hand
+FORKED = 71  # exit status of a fork that an implementation made of its process
 
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.volunteer()
     resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
     role = _role(job)
-    own = os.getpid()
+    pid = os.getpid()
     while True:
         message, _ = protocol.receive(end)
         if message is None:
             return
         verb = message.pop("do")
         answer = _answer(role, verb, message)
-        if os.getpid() != own:  # an implementation forked: only one of the two may go on answering
+        if os.getpid() != pid:  # an implementation forked: only the original may go on answering
             os._exit(FORKED)
         try:
             protocol.send(end, answer)
-        except (TypeError, ValueError, OSError) as error:  # figures that are no JSON, or too many of them
+        except (TypeError, ValueError, OSError) as error:  # figures that are not JSON, or too many of them
             protocol.send(end, _failure_answer(error))
 
 
@@ -63,11 +63,11 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"ok": getattr(role, f"do_{verb}")(**arguments)}
     except Unsupported as refusal:
-        return {"unsupported": resource_limits.said(refusal)}
+        return {"unsupported": resource_limits.message_of(refusal)}
     except SideError as error:
-        return {"misplaced": resource_limits.said(error)}
+        return {"misplaced": resource_limits.message_of(error)}
     except BaseException as error:
-        with resource_limits.lifted():
+        with resource_limits.uncapped_memory():
             return _failure_answer(error)
 
 
@@ -78,7 +78,7 @@ def _failure_answer(error: BaseException) -> dict[str, Any]:
 
 def sentence(error: BaseException) -> str:
     """The exception in one line, with the innermost place outside of the harness and libraries."""
-    text, place = resource_limits.said(error), ""
+    text, place = resource_limits.message_of(error), ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
         if not path.startswith(("<", STANDARD, HARNESS)) and not any(part in path for part in LIBRARIES):

@@ -1,7 +1,7 @@
 """Limits of a worker's memory and cores: they keep the machine alive when code misbehaves.
 
-Files have none: a compiler writes its cache in the worker's name, and g++'s precompiled headers of torch
-alone are beyond 64 MiB. What a worker prints is cut by the runner instead.
+File sizes are not limited: a compiler writes its cache from within the worker, and g++'s precompiled
+headers of torch alone exceed 64 MiB. The runner truncates a worker's output instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.core.errors import speaks_of_oom
 
-CAUSES = 5  # exceptions looked at, of a chain that may be a circle
+CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
 
 
 def pin(threads: int, *, last: bool = False) -> None:
@@ -24,15 +24,15 @@ def pin(threads: int, *, last: bool = False) -> None:
 
 
 def release(cores: Iterable[int]) -> None:
-    """Let every thread of this process run on any of these cores again; none is added."""
-    wanted = set(cores)
+    """Let every thread of this process run on any of these cores again."""
+    allowed = set(cores)
     for task in Path("/proc/self/task").iterdir():
         with suppress(ProcessLookupError):  # it has just ended
-            os.sched_setaffinity(int(task.name), wanted)
+            os.sched_setaffinity(int(task.name), allowed)
 
 
 def volunteer() -> None:
-    """Be the first the kernel kills when the whole machine runs out of memory."""
+    """Make this process the first that the kernel's OOM killer picks."""
     Path("/proc/self/oom_score_adj").write_text("1000")
 
 
@@ -44,32 +44,32 @@ def address_space() -> int:
 def cap_memory(allowed: int) -> None:
     """Let this process map `allowed` bytes more than it has mapped now."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = address_space() + allowed
-    resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+    limit = address_space() + allowed
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
 @contextmanager
-def lifted() -> Generator[None]:
-    """No cap of memory meanwhile: what the harness itself takes is not held against an implementation."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (before[1], before[1]))
+def uncapped_memory() -> Generator[None]:
+    """Lift the memory cap for a block: memory of the harness itself must not count for an implementation."""
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (limits[1], limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def rise() -> Callable[[], int | None]:
-    """A function that gives the bytes by which the resident size has peaked above what it is now.
+    """A function that returns by how many bytes the resident size has peaked above its present value.
 
-    It gives None where the kernel does not let a process forget its earlier peak.
+    It returns None where the kernel does not let a process reset its earlier peak.
     """
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return lambda: None
-    before = _high_water()
-    return lambda: max(0, _high_water() - before)
+    resident = _high_water()
+    return lambda: max(0, _high_water() - resident)
 
 
 def _high_water() -> int:
@@ -84,14 +84,14 @@ def is_oom(error: BaseException | None) -> bool:
     for _ in range(CAUSES):
         if error is None:
             return False
-        if isinstance(error, MemoryError) or speaks_of_oom(f"{type(error).__name__} {said(error)}"):
+        if isinstance(error, MemoryError) or speaks_of_oom(f"{type(error).__name__} {message_of(error)}"):
             return True
         error = error.__cause__
     return False
 
 
-def said(error: BaseException) -> str:
-    """An exception's message in one line, also where asking for it raises another one."""
+def message_of(error: BaseException) -> str:
+    """An exception's message in one line, even where `str()` of it raises another exception."""
     try:
         return " ".join(str(error).split())[:300].encode(errors="replace").decode()
     except BaseException as second:

@@ -1,4 +1,4 @@
-"""Which rows of a result are judged, where its reference would take too long for all of them."""
+"""The choice of rows to judge where a reference would take too long for the whole result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows_to_judge(
     few, more = choose_rows(count, tile, FEW, seed()), choose_rows(count, tile, MORE, seed())
     if len(more) >= count:
         return None
-    seconds(few)  # what the first evaluation loads is no cost of a row
+    seconds(few)  # untimed: the first evaluation also loads code
     fixed, slope = _line((len(few), seconds(few)), (len(more), seconds(more)))
     if passes * (fixed + slope * count) <= WHOLE_SECONDS:
         return None
@@ -47,8 +47,8 @@ def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator)
     """Sorted rows: first, last, both sides of tile edges near the start, middle and end, and random ones."""
     tiles = -(-count // tile)
     edges = {edge * tile for edge in (1, tiles // 2, tiles - 1)} if tile > 1 else set[int]()
-    wished = {row for edge in edges for row in (edge - 1, edge)} | {0, count - 1}
-    chosen = np.array(sorted(row for row in wished if 0 <= row < count))
+    preferred = {row for edge in edges for row in (edge - 1, edge)} | {0, count - 1}
+    chosen = np.array(sorted(row for row in preferred if 0 <= row < count))
     rest = np.setdiff1d(np.arange(count), chosen)
-    more = random.choice(rest, max(0, min(wanted, count) - len(chosen)), replace=False)
-    return np.sort(np.concatenate([chosen, more]))
+    others = random.choice(rest, max(0, min(wanted, count) - len(chosen)), replace=False)
+    return np.sort(np.concatenate([chosen, others]))

@@ -16,10 +16,10 @@ from harness.worker import array_files
 
 @dataclass(frozen=True)
 class Expected:
-    """What a reference gives for the first set of inputs.
+    """A reference's answer to the first set of inputs.
 
-    `rows` are those of axis 1 that `result` and `ambiguous` hold, None for all `count` of them.
-    `gradients` are those under the contract's cotangent, None in mode `fwd`.
+    `rows` are the rows of axis 1 in `result` and `ambiguous`, None for all `count` of them.
+    `gradients` are under the contract's cotangent, None in mode `fwd`.
     """
 
     result: Any
@@ -29,7 +29,7 @@ class Expected:
     gradients: Mapping[str, Any] | None = None
 
     def whole(self, leaf: Any) -> tuple[int, ...]:
-        """The shape of a whole part of the result, from the rows of it that stand here."""
+        """The shape of a whole part of the result, from the part with the chosen rows only."""
         if self.rows is None or self.count is None:
             return tuple(leaf.shape)
         return (leaf.shape[0], self.count, *leaf.shape[2:])
@@ -64,7 +64,7 @@ def draw(expected: Expected, dtype: Any, random: np.random.Generator) -> tuple[A
 def judge(
     meaning: Semantics, expected: Expected, handed: Any, mode: str, workload: Any, inputs: Mapping[str, Any]
 ) -> Judgement:
-    """The verdict on what a case handed over: its result, its gradients, or both."""
+    """The verdict on a case's output (`handed`): its result, its gradients, or both."""
     parts: list[Judgement] = []
     if mode != "bwd":
         result = handed if mode == "fwd" else handed["result"]
@@ -81,9 +81,9 @@ def _judge_result(
 ) -> Judgement:
     if expected.rows is not None:
         shapes = [tuple(leaf.shape) for leaf in array_files.leaves(result)]
-        wanted = [expected.whole(leaf) for leaf in array_files.leaves(expected.result)]
-        if shapes != wanted:
-            text = f"the result has the shapes {shapes}; the reference has {wanted}"
+        expected_shapes = [expected.whole(leaf) for leaf in array_files.leaves(expected.result)]
+        if shapes != expected_shapes:
+            text = f"the result has the shapes {shapes}; the reference has {expected_shapes}"
             return Judgement(False, {"mismatches": None}, text)
         result = array_files.map_leaves(result, lambda leaf: leaf[:, expected.rows])
     evidence = Evidence(workload, inputs, result, expected.result, expected.rows, expected.ambiguous)
@@ -93,13 +93,13 @@ def _judge_result(
 def _judge_gradients(
     meaning: Semantics, expected: Expected, gradients: Any, workload: Any, inputs: Mapping[str, Any]
 ) -> Judgement:
-    """Of the inputs that both name: a content may come in two forms, of which each takes one."""
-    wanted = expected.gradients or {}
-    common = [name for name in wanted if name in gradients]
+    """Judge the gradients of inputs that both name: one content may have two forms, and each takes one."""
+    references = expected.gradients or {}
+    common = [name for name in references if name in gradients]
     if meaning.gradient is None or not common:
         text = "none of its gradients is one that the reference has, so nothing can be judged"
         return Judgement(False, {}, text)
-    mine, theirs = ({name: tree[name] for name in common} for tree in (gradients, wanted))
+    mine, theirs = ({name: tree[name] for name in common} for tree in (gradients, references))
     verdict = meaning.gradient.judge(Evidence(workload, inputs, mine, theirs))
     figures = {f"gradient_{name}": value for name, value in verdict.figures.items()}
     return Judgement(verdict.passed, figures, f"gradient of {verdict.reason}" if verdict.reason else "")

@@ -1,4 +1,4 @@
-"""What the devices of a program send one another: how often, and how many bytes each is left with."""
+"""Collective operations of a program over several devices: how many, and the bytes that each results in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 Tally = dict[str, tuple[int, int]]  # count and bytes by operation
 
 
-def present(text: str) -> bool:
+def has_collective(text: str) -> bool:
     """Whether a module's text has a collective."""
     return re.search(rf" (?:{'|'.join(OPS)})(?:-start)?\(", text) is not None
 
@@ -46,32 +46,32 @@ def open_ended(graph: Graph, lengths: Mapping[str, int | None]) -> bool:
 
 def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
     total: Tally = {}
-    for one in graph.computations[name].instructions.values():
-        op = one.opcode.removesuffix("-done")  # of a pair, the second half has the result alone
+    for instruction in graph.computations[name].instructions.values():
+        op = instruction.opcode.removesuffix("-done")  # of a pair, the second half has the result alone
         if op in OPS:
-            _add(total, {op: (1, size_of(one.shape))})
-        elif one.opcode == "conditional":
-            _add(total, _most([_tally(graph, branch, lengths) for branch in one.branches]))
+            _add(total, {op: (1, size_of(instruction.shape))})
+        elif instruction.opcode == "conditional":
+            _add(total, _most([_tally(graph, branch, lengths) for branch in instruction.branches]))
         else:
-            turns = lengths.get(one.name) if one.opcode == "while" else 1
-            for callee in _run(one):
+            turns = lengths.get(instruction.name) if instruction.opcode == "while" else 1
+            for callee in _run(instruction):
                 _add(total, _tally(graph, callee, lengths), 1 if turns is None else turns)
     return total
 
 
 def _most(branches: Sequence[Tally]) -> Tally:
-    """Of each operation the highest count and the most bytes, which may be two branches'."""
-    found: Tally = {}
+    """The highest count and the most bytes of each operation; the two may be of different branches."""
+    most: Tally = {}
     for op in set[str]().union(*branches):
         counts, sizes = zip(*(tally.get(op, (0, 0)) for tally in branches), strict=True)
-        found[op] = (max(counts), max(sizes))
-    return found
+        most[op] = (max(counts), max(sizes))
+    return most
 
 
-def _run(one: Instruction) -> Iterator[str]:
+def _run(instruction: Instruction) -> Iterator[str]:
     """The computations that an instruction runs once, or once a turn."""
-    if one.opcode in ("while", "call", "fusion", *STARTS):
-        for names in one.called.values():
+    if instruction.opcode in ("while", "call", "fusion", *STARTS):
+        for names in instruction.called.values():
             yield from names
 
 
@@ -82,8 +82,8 @@ def _add(total: Tally, part: Tally, times: int = 1) -> None:
 
 
 def size_of(shape: str) -> int:
-    """Bytes of a shape of an HLO text, of all arrays in a tuple together, without padding of layouts."""
-    return sum(_array(*found) for found in ARRAY.findall(shape))
+    """Bytes of a shape as HLO text writes it, summed over a tuple's arrays, without layouts' padding."""
+    return sum(_array(*array) for array in ARRAY.findall(shape))
 
 
 def _array(kind: str, sizes: str) -> int:
@@ -92,8 +92,8 @@ def _array(kind: str, sizes: str) -> int:
 
 
 def _bits(kind: str) -> int:
-    """Of one element: `pred` takes a byte, `token` none, `bf16`, `s4` or `f8e4m3fn` say it."""
-    found = re.match(r"[a-z]+(\d+)", kind)
-    if found is None:
+    """Bits of one element: `pred` takes a byte, `token` none; `bf16`, `s4` and `f8e4m3fn` name theirs."""
+    match = re.match(r"[a-z]+(\d+)", kind)
+    if match is None:
         return 8 if kind == "pred" else 0
-    return int(found[1])
+    return int(match[1])

@@ -1,6 +1,6 @@
-"""The process that compiles for targets which are not at hand: one case after the other, and runs none.
+"""The process that compiles for targets that are not at hand: one case after the other, running none.
 
-It is one process for all targets of a kind, for a compiler takes a second to start; each target's figures
+One process serves all targets of a kind, because a compiler takes a second to start; each target's figures
 are exact for the compiler's version.
 """
 
@@ -29,8 +29,8 @@ from harness.xla import figures as xla_figures
 
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
-    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that another program was taken
-    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here, and none is looked for
+    "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings: some say that the compiler fell back to another program
+    "TPU_SKIP_MDS_QUERY": "1",  # no TPU is here: do not look for one
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_ACCELERATOR_TYPE": "v5p-8",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
@@ -43,10 +43,10 @@ class Compiler:
 
     def __init__(self, _: Job) -> None:
         os.environ.update(ENVIRONMENT)
-        self.spent = False  # its compiler would not warn of the next program as it did of this one
+        self.spent = False  # the compiler has given a warning that it gives once per process only
 
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
-        """The figures of a case for a target, and what else is known of it without running it."""
+        """The figures of a case for a target, and its other facts that need no run."""
         request = Job.from_json(job)
         case = request.case
         jax.config.update("jax_enable_x64", dict(case.workload).get("dtype") == "f64")
@@ -54,7 +54,7 @@ class Compiler:
         built = build(loading.load(request.module), case)
         static = self._figures(built, case.mode, devices, name)
         return {
-            **built.described(static),
+            **built.describe(static),
             "resident_bytes": psutil.Process().memory_info().rss,
             "spent": self.spent,
         }
@@ -63,7 +63,7 @@ class Compiler:
         start = time.perf_counter()
         lowered = lowerable(built, mode, devices, name).lower()
         middle = time.perf_counter()
-        with compiler_log.captured() as said:
+        with compiler_log.captured_stderr() as read_log:
             try:
                 compiled = lowered.compile()
             except jax.errors.JaxRuntimeError as error:
@@ -72,17 +72,17 @@ class Compiler:
                 return out_of_memory(str(error))
             finally:
                 end = time.perf_counter()
-                heard = said()
-                self.spent = self.spent or compiler_log.spent(heard)
+                log = read_log()
+                self.spent = self.spent or compiler_log.has_one_time_warning(log)
             static = xla_figures.figures(
                 compiled, target(name).kind, lower_s=middle - start, compile_s=end - middle
             )
-        return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(heard)))
+        return dataclasses.replace(static, warnings=(*static.warnings, *compiler_log.warnings(log)))
 
 
 def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowering.Program:
     """The case's program on these devices: on the first one, or over as many as its workload asks for."""
-    place, results = placed(built, mode, devices, name)
+    place, results = shardings(built, mode, devices, name)
     inputs = lowering.structs({name: built.shapes[name] for name in built.names}, place)
     if mode == "fwd":
         return lowering.forward(built.function, inputs, results)
@@ -90,7 +90,7 @@ def lowerable(built: Built, mode: str, devices: list[Any], name: str) -> lowerin
     return backward.both() if mode == "fwd_bwd" else backward.pullback()[1]
 
 
-def placed(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowering.Place, Any]:
+def shardings(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowering.Place, Any]:
     """(where each input lies, where the results lie). Unsupported where there are too few devices."""
     sharding = built.family.sharding(built.workload)
     if sharding is None:
@@ -118,6 +118,6 @@ def placed(built: Built, mode: str, devices: list[Any], name: str) -> tuple[lowe
 def out_of_memory(message: str) -> Static:
     """The compiler planned more than the device has: a result, in the compiler's own figures."""
     first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
-    said = f"the compiler ran out of the device's memory: {first}"
+    reason = f"the compiler ran out of the device's memory: {first}"
     names = (*STATIC_FIGURES, *LATER_FIGURES, "program")
-    return Static(fits=False, unavailable=dict.fromkeys(names, said))
+    return Static(fits=False, unavailable=dict.fromkeys(names, reason))

@@ -16,14 +16,14 @@ SAME = ("copy", "bitcast", "convert", "reshape", "optimization-barrier")
 
 @dataclass(frozen=True)
 class Carried:
-    """Element `index` of what a loop carries, as it was before the body, with `added` to it."""
+    """Element `index` of a loop's carry, as it was before the body, plus `added`."""
 
     index: int
     added: int = 0
 
 
 class Carry:
-    """All that a loop carries, before the body."""
+    """A loop's whole carry, before the body."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ComparedScalars:
 class Scope:
     """A computation and what is known of its parameters.
 
-    A value is an int, a `Carried`, a `Carry`, a `Comparison`, a tuple of values, or None: not known.
+    A value is an int, a `Carried`, a `Carry`, a `ComparedScalars`, a tuple of values, or None: not known.
     """
 
     def __init__(self, graph: Graph, name: str, parameters: Sequence[Any] = ()) -> None:
@@ -55,11 +55,11 @@ class Scope:
             self._values[name] = self._value(instruction) if instruction else None
         return self._values[name]
 
-    def arguments(self, one: Instruction) -> list[Any]:
-        return [self.value(name) for name in one.operands]
+    def arguments(self, instruction: Instruction) -> list[Any]:
+        return [self.value(name) for name in instruction.operands]
 
     def carried(self, loop: Instruction) -> Any:
-        """What is known inside a loop of what it carries: what its body hands on as it came."""
+        """The known values of a loop's carry inside it: the elements that its body passes on unchanged."""
         start, step = self.value(loop.operands[0]), self.step(loop)
         if not isinstance(start, tuple) or not isinstance(step, tuple):
             return None
@@ -69,43 +69,43 @@ class Scope:
         )
 
     def step(self, loop: Instruction) -> Any:
-        """What a loop's body makes of what it carries."""
+        """The carry that a loop's body returns."""
         return Scope(self.graph, loop.called["body"][0], [Carry()]).result
 
-    def _value(self, one: Instruction) -> Any:
-        match one.opcode:
+    def _value(self, instruction: Instruction) -> Any:
+        match instruction.opcode:
             case "constant":
-                whole = SCALAR.match(one.shape) and WHOLE.match(one.argument)
-                return int(one.argument) if whole else None
+                whole = SCALAR.match(instruction.shape) and WHOLE.match(instruction.argument)
+                return int(instruction.argument) if whole else None
             case "parameter":
-                number = int(one.argument)
+                number = int(instruction.argument)
                 return self.parameters[number] if number < len(self.parameters) else None
             case "tuple":
-                return tuple(self.arguments(one))
+                return tuple(self.arguments(instruction))
             case "copy-start":  # the copy, the original and a context
-                return (self.value(one.operands[0]), None, None)
+                return (self.value(instruction.operands[0]), None, None)
             case "get-tuple-element" | "copy-done":
-                return _element(self.value(one.operands[0]), _index(one))
+                return _element(self.value(instruction.operands[0]), _index(instruction))
             case "compare":
-                return ComparedScalars(_attribute(one, "direction"), *self.arguments(one))
-            case "add" | "subtract" if SCALAR.match(one.shape):
-                return _sum(*self.arguments(one), sign=1 if one.opcode == "add" else -1)
+                return ComparedScalars(_attribute(instruction, "direction"), *self.arguments(instruction))
+            case "add" | "subtract" if SCALAR.match(instruction.shape):
+                return _sum(*self.arguments(instruction), sign=1 if instruction.opcode == "add" else -1)
             case "fusion" | "call":
-                (callee,) = (name for names in one.called.values() for name in names)
-                return Scope(self.graph, callee, self.arguments(one)).result
+                (callee,) = (name for names in instruction.called.values() for name in names)
+                return Scope(self.graph, callee, self.arguments(instruction)).result
             case "while":
-                return self.carried(one)
+                return self.carried(instruction)
             case opcode:
-                return self.value(one.operands[0]) if opcode in SAME else None
+                return self.value(instruction.operands[0]) if opcode in SAME else None
 
 
-def _attribute(one: Instruction, name: str) -> str:
-    found = re.search(rf"\b{name}=(\w+)", one.attributes)
-    return found[1] if found else ""
+def _attribute(instruction: Instruction, name: str) -> str:
+    match = re.search(rf"\b{name}=(\w+)", instruction.attributes)
+    return match[1] if match else ""
 
 
-def _index(one: Instruction) -> int:
-    return int(_attribute(one, "index") or 0)
+def _index(instruction: Instruction) -> int:
+    return int(_attribute(instruction, "index") or 0)
 
 
 def _element(value: Any, index: int) -> Any:

@@ -1,18 +1,18 @@
 """The work that XLA counts in a program: FLOPs, bytes accessed, and the time that both would take.
 
-Who counts, by target:
+The source of the count, by target:
 
-- cpu: the program itself. A custom call counts as −1 FLOP and −1 byte, so that one spoils both sums.
-- tpu: libtpu. It has FLOPs for few of its own custom calls (`TopK`); none for `PartialReduce` and for
-  `tpu_custom_call`, a Pallas kernel or one of libtpu's own such as its softmax fused with a product. Some
-  (`Cholesky`) are −1 in the sums and in `optimal_seconds`, which says how many there are.
-- cuda without a device: nobody, so that XLA's analysis of the optimised module does, custom calls as on
-  the cpu; it knows of no times.
-- gpu at hand: its own client, whose custom calls are counted; loops as on cuda without a device, for
-  that is what has been seen to count a body once.
+- cpu: the compiled program. A custom call counts as −1 FLOP and −1 byte, so that one spoils both sums.
+- tpu: libtpu. It counts FLOPs of few of its own custom calls (`TopK`); none of `PartialReduce` and of
+  `tpu_custom_call`, which is a Pallas kernel or one of libtpu's own, such as its softmax fused with a
+  product. Some (`Cholesky`) are −1 in the sums and in `optimal_seconds`, which shows how many there are.
+- cuda without a device: the compiler gives no count, so XLA's analysis of the optimised module is used,
+  with custom calls as on the cpu; it gives no times.
+- a gpu at hand: its own client, which counts custom calls. A program with loops is analysed as on cuda
+  without a device, because that analysis has been seen to count a body once.
 
-All count a loop's body once; what the further turns add comes from `loops`. `optimal_s` has no
-such correction and is unavailable where a loop turns more than once.
+All count a loop's body once; `loop_cost` adds the further turns. `optimal_s` has no such correction and
+is unavailable where a loop turns more than once.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from harness.xla.hlo import Graph
 from harness.xla.loop_cost import COUNTS, FREE, Further, analysis, further, put_back
 
 NO_COUNT = "the compiler gives none"
-ONCE = ("cpu", "tpu")  # whose own counts hold a loop's body once; seen in jaxlib 0.10.2 and libtpu 0.0.52
+ONCE = ("cpu", "tpu")  # targets whose compiler counts a loop's body once; jaxlib 0.10.2 and libtpu 0.0.52
 ONE_TURN = "the compiler's counts the body of a loop once"
 UNREAD = "the body of a loop, for the module's text could not be read,"
 
 
 @dataclass
 class DeviceCost:
-    """One device's work; None for what is not known, with its reason in `unavailable`."""
+    """One device's work; a figure that is not known is None, with its reason in `unavailable`."""
 
     flops: float | None = None
     bytes_accessed: float | None = None
@@ -61,37 +61,40 @@ def work(
         platform: `cpu`, `tpu`, `cuda` or `gpu`.
         modules: its optimised modules.
         calls: targets of its custom calls.
-        graph: of the one module; None where it is not needed, or could not be read.
+        graph: the one module's graph; None where it is not needed, or could not be read.
         turns: how often each of its loops turns.
         looped: whether there are loops.
     """
-    cost, own = _cost(compiled, modules, once=platform in ONCE or not looped)
-    opaque = ", ".join(calls) if platform == "cpu" or not own else ""
-    optimal = _number(cost.get("optimal_seconds"))
+    raw, from_compiler = _cost(compiled, modules, once=platform in ONCE or not looped)
+    opaque = ", ".join(calls) if platform == "cpu" or not from_compiler else ""
+    optimal = _number(raw.get("optimal_seconds"))
     uncounted = math.ceil(-optimal) if optimal is not None and optimal < 0 and not opaque else 0
-    done = DeviceCost()
+    cost = DeviceCost()
     for name, key in COUNTS.items():
-        value = _number(cost.get(key))
+        value = _number(raw.get(key))
         if opaque or value is None or value + uncounted < 0:
-            done.unavailable[name] = f"the custom call {opaque} is not counted" if opaque else NO_COUNT
+            cost.unavailable[name] = f"the custom call {opaque} is not counted" if opaque else NO_COUNT
         else:
-            setattr(done, name, put_back(value, uncounted))
-    known = done.flops is not None or done.bytes_accessed is not None
+            setattr(cost, name, put_back(value, uncounted))
+    counted = cost.flops is not None or cost.bytes_accessed is not None
     worked = [call for call in calls if call not in FREE]
-    if done.flops is not None:
-        done.source = "compiled" if own else "optimised_module"
+    if cost.flops is not None:
+        cost.source = "compiled" if from_compiler else "optimised_module"
     once = looped and (graph is None or any(length != 1 for length in turns.values()))
-    _optimal(done, optimal, worked, once=once)
-    if done.flops is not None and worked:
-        sums = "FLOPs and bytes" if done.optimal_s is None else "FLOPs, bytes and optimal_s"
-        done.warnings.append(f"{sums} may leave out the custom calls {', '.join(worked)}")
-    if looped and known:
-        _multiply(done, graph, turns)
-    return done
+    _optimal(cost, optimal, worked, once=once)
+    if cost.flops is not None and worked:
+        sums = "FLOPs and bytes" if cost.optimal_s is None else "FLOPs, bytes and optimal_s"
+        cost.warnings.append(f"{sums} may leave out the custom calls {', '.join(worked)}")
+    if looped and counted:
+        _multiply(cost, graph, turns)
+    return cost
 
 
 def _cost(compiled: Any, modules: Sequence[Any], *, once: bool) -> tuple[Mapping[str, Any], bool]:
-    """XLA's cost analysis, and whether it is the compiler's own, which counts each loop `once`."""
+    """(XLA's cost analysis, whether the compiler made it).
+
+    `once` says that the compiler counts each loop's body once; its counts are of no use otherwise.
+    """
     cost = compiled.cost_analysis() or {}
     cost = cost[0] if isinstance(cost, list) else cost
     if (cost and once) or len(modules) != 1:
@@ -102,38 +105,38 @@ def _cost(compiled: Any, modules: Sequence[Any], *, once: bool) -> tuple[Mapping
         return cost, True
 
 
-def _multiply(done: DeviceCost, graph: Graph | None, turns: Mapping[str, int | None]) -> None:
-    """Adds what the turns of loops after the first do."""
+def _multiply(cost: DeviceCost, graph: Graph | None, turns: Mapping[str, int | None]) -> None:
+    """Add the work of the loops' turns after their first."""
     added = _further(graph, turns)
     if added:
-        if done.flops is not None:
-            done.flops += added.counts["flops"]
-        if done.bytes_accessed is not None:
-            done.bytes_accessed += added.counts["bytes_accessed"]
-        if done.flops is not None and any(added.counts.values()):
-            done.source = "optimised_module"
+        if cost.flops is not None:
+            cost.flops += added.counts["flops"]
+        if cost.bytes_accessed is not None:
+            cost.bytes_accessed += added.counts["bytes_accessed"]
+        if cost.flops is not None and any(added.counts.values()):
+            cost.source = "optimised_module"
     once = added.once if added else {UNREAD}
-    done.body_only = bool(once)
-    done.warnings += [f"FLOPs and bytes count {what} once (body only)" for what in sorted(once)]
+    cost.body_only = bool(once)
+    cost.warnings += [f"FLOPs and bytes count {part} once (body only)" for part in sorted(once)]
 
 
 def _further(graph: Graph | None, turns: Mapping[str, int | None]) -> Further | None:
-    """None where the module cannot be read, as another jaxlib's may not: that costs no program its run."""
+    """The loops' further cost; None where another jaxlib's module cannot be read, which fails no run."""
     try:
         return further(graph, turns) if graph else None
     except (ImportError, AttributeError, LookupError, ValueError, RecursionError):
         return None
 
 
-def _optimal(done: DeviceCost, optimal: float | None, calls: Sequence[str], *, once: bool) -> None:
+def _optimal(cost: DeviceCost, optimal: float | None, calls: Sequence[str], *, once: bool) -> None:
     if optimal is None or (optimal < 0 and not calls):
-        done.unavailable["optimal_s"] = NO_COUNT
+        cost.unavailable["optimal_s"] = NO_COUNT
     elif optimal < 0:
-        done.unavailable["optimal_s"] = f"the time of a custom call is not known, among {', '.join(calls)}"
+        cost.unavailable["optimal_s"] = f"the time of a custom call is not known, among {', '.join(calls)}"
     elif once:
-        done.unavailable["optimal_s"] = ONE_TURN
+        cost.unavailable["optimal_s"] = ONE_TURN
     else:
-        done.optimal_s = optimal
+        cost.optimal_s = optimal
 
 
 def _number(value: Any) -> float | None:

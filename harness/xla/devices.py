@@ -28,7 +28,11 @@ def devices(name: str) -> list[Any]:
         options: dict[str, Any] = {"topology_name": wanted.topology}
     else:
         shape = wanted.topology
-        options = {"topology_name": shape, "topology": shape, "target_config": described(wanted.accelerator)}
+        options = {
+            "topology_name": shape,
+            "topology": shape,
+            "target_config": target_config(wanted.accelerator),
+        }
     try:
         return list(topologies.get_topology_desc(platform=wanted.kind, **options).devices)
     except jax.errors.JaxRuntimeError as error:
@@ -37,7 +41,7 @@ def devices(name: str) -> list[Any]:
         raise Unsupported(f"{name}: its compiler refuses the topology ({_first_line(error)})") from None
 
 
-def described(gpu: Accelerator) -> str:
+def target_config(gpu: Accelerator) -> str:
     """XLA's GpuTargetConfig as text, from the accelerator's file."""
     facts = dict(gpu.gpu)
     major, _, minor = str(facts.pop("compute_capability")).partition(".")

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
-from harness.xla.collectives import collectives, open_ended, present
+from harness.xla.collectives import collectives, has_collective, open_ended
 from harness.xla.cost_analysis import work
 from harness.xla.hlo import Graph
 from harness.xla.operator_weights import weights
@@ -29,13 +29,13 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    found, sends = re.search(r"\bwhile\(", text) is not None, present(text)
-    read = _graph(modules)
-    graph, turns = _turning(read) if found or sends else (None, {})
-    looped = found or unread is not None  # a loop that may be there
+    has_loop, communicates = re.search(r"\bwhile\(", text) is not None, has_collective(text)
+    module_graph = _graph(modules)
+    graph, turns = _turning(module_graph) if has_loop or communicates else (None, {})
+    looped = has_loop or unread is not None  # a module that cannot be read may have a loop
     memory = _memory(compiled.memory_analysis(), platform)
     operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
-    done = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
+    cost = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
     missing = {
         name: NO_PEAK if name == "peak_bytes" else "not given" for name in memory if memory[name] is None
     }
@@ -44,7 +44,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         warnings.append("the program's hash leaves out the values of its large constants")
     if unread:
         warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
-    if sends and graph is None:
+    if communicates and graph is None:
         warnings.append("the collectives are not counted: the module's text could not be read")
     elif graph and open_ended(graph, turns):
         warnings.append("a collective in a loop of unknown length is counted once")
@@ -55,25 +55,25 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         alias_bytes=memory["alias_bytes"],
         peak_bytes=memory["peak_bytes"],
         generated_code_bytes=memory["generated_code_bytes"],
-        flops=done.flops,
-        bytes_accessed=done.bytes_accessed,
-        flops_source=done.source,
-        optimal_s=done.optimal_s,
+        flops=cost.flops,
+        bytes_accessed=cost.bytes_accessed,
+        flops_source=cost.source,
+        optimal_s=cost.optimal_s,
         program=program(text, constants),
         custom_calls=calls,
         collectives=collectives(graph, turns) if graph else (),
-        body_only=done.body_only,
-        opcodes=read.opcodes if read else {},
+        body_only=cost.body_only,
+        opcodes=module_graph.opcodes if module_graph else {},
         operator_weights=operators,
         weighed=weighed,
         lower_s=lower_s,
         compile_s=compile_s,
         unavailable={
             **missing,
-            **done.unavailable,
+            **cost.unavailable,
             **({} if text else {"program": unread or "this backend gives no optimised module"}),
         },
-        warnings=(*warnings, *done.warnings),
+        warnings=(*warnings, *cost.warnings),
     )
 
 
@@ -111,7 +111,7 @@ def _graph(modules: Sequence[Any]) -> Graph | None:
 
 
 def _turning(graph: Graph | None) -> tuple[Graph | None, dict[str, int | None]]:
-    """The graph, and how often its loops turn; None where that is beyond reading."""
+    """(the graph, how often its loops turn); (None, {}) where the graph cannot be read."""
     try:
         return (graph, lengths(graph)) if graph else (None, {})
     except (TypeError, ValueError, LookupError, RecursionError):

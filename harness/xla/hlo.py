@@ -24,7 +24,7 @@ STARTS = ("async-start", "call-start")  # an asynchronous call of a computation,
 
 @dataclass(frozen=True)
 class Instruction:
-    """One operation. `shape` is its result's; `argument` is what a constant or parameter holds."""
+    """One operation. `shape` is its result's; `argument` is the text between its parentheses."""
 
     name: str
     shape: str
@@ -52,9 +52,9 @@ class Instruction:
 
     @property
     def target(self) -> str | None:
-        """What a custom call calls."""
-        found = re.search(r'custom_call_target="([^"]+)"', self.attributes)
-        return found[1] if found and self.opcode in {"custom-call", "custom-call-start"} else None
+        """The function that a custom call calls; None for any other instruction."""
+        match = re.search(r'custom_call_target="([^"]+)"', self.attributes)
+        return match[1] if match and self.opcode in {"custom-call", "custom-call-start"} else None
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Computation:
 class Graph:
     """The computations of a module by name, and the one it begins with.
 
-    ValueError: the text is none that this reader knows.
+    ValueError: the text has a form that this reader does not know.
     """
 
     def __init__(self, text: str) -> None:
@@ -91,8 +91,12 @@ class Graph:
     def opcodes(self) -> dict[str, int]:
         """How many instructions of each opcode all computations hold, by name."""
         computations = self.computations.values()
-        found = Counter(one.opcode for part in computations for one in part.instructions.values())
-        return dict(sorted(found.items()))
+        counts = Counter(
+            instruction.opcode
+            for computation in computations
+            for instruction in computation.instructions.values()
+        )
+        return dict(sorted(counts.items()))
 
     def reach(self, name: str) -> list[str]:
         """The computation and all it calls, callees first: the order in which a text defines them."""
@@ -140,5 +144,5 @@ def _computation(lines: list[str]) -> tuple[bool, Computation]:
         last, name, *rest = match.groups()
         instructions[name] = Instruction(name, *rest)
         root = name if last else root
-    # A thread's name behind the closing brace says nothing of what is computed, and bars parsing alone.
+    # A thread's name after the closing brace does not change what is computed, but stops XLA from parsing it.
     return bool(head[1]), Computation(head[2], (*lines[:-1], "}"), instructions, root)

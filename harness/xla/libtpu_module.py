@@ -1,11 +1,11 @@
-"""The optimised module out of a serialised TPU executable, mended so that an older jaxlib can read it.
+"""The optimised module of a serialised TPU executable, rewritten so that an older jaxlib can read it.
 
-A newer libtpu writes an `async-start` without operands and hands them over later, as further operands
-of an `async-update`; jaxlib 0.10.2 knows updates of one operand only and refuses the module. Such a
-start is put in the place of the update that brings the last operand: the work, the values it takes and
-the order stay what they are, only how early it was announced is lost.
+A newer libtpu writes an `async-start` without operands and binds them later, as further operands of an
+`async-update`; jaxlib 0.10.2 accepts one operand per update only and refuses the module. Such a start is
+moved to the place of the update that brings the last operand: the work, its operands and the order stay
+the same, only how early the start was issued is lost.
 
-`serialize()` gives a header of IFRT's and a file of records, one of which holds the module with its
+`serialize()` gives an IFRT header and a file of records, one of which holds the module with its
 configuration (seen in libtpu 0.0.52). Field numbers are those of XLA's hlo.proto.
 """
 
@@ -14,30 +14,31 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from harness.xla.protobuf import BYTES, MessageField, encoded, message, packed, records
+from harness.xla.protobuf import BYTES, MessageField, encode, message, packed_field, records
 
 CONFIGURED, MODULE = 2, 1  # the path in a record: a module with its configuration, and the module there
 COMPUTATIONS, SCHEDULE = 3, 7  # in a module
-NAMED = {1, 2, COMPUTATIONS}  # a module's name, its entry's
+NAMED = {1, 2, COMPUTATIONS}  # fields that every module has: its name, its entry's name, its computations
 INSTRUCTIONS = 2  # in a computation
 OPCODE, SHAPE, ID, OPERANDS, PREDECESSORS = 2, 3, 35, 36, 37  # in an instruction
-SEQUENCES, SEQUENCE, SEQUENCE_IDS = 1, 2, 1  # in a schedule: by computation; in one of them; in that
+SEQUENCES, SEQUENCE, SEQUENCE_IDS = 1, 2, 1  # a schedule's map by computation; its value; that one's ids
 
 
 def module(executable: bytes) -> Any:
-    """The HLO module, as jaxlib has it, out of what `serialize()` gives.
+    """The HLO module, as a jaxlib object, of an executable that `serialize()` wrote.
 
-    ValueError: it is not there, or otherwise than expected. RuntimeError: jaxlib refuses this one too.
+    ValueError: the module is missing or has another form. RuntimeError: jaxlib refuses the rewritten one too.
     """
-    read = importlib.import_module("jaxlib._hlo").HloModule.from_serialized_hlo_module_proto
-    return read(mended(optimised(executable)))
+    parse = importlib.import_module("jaxlib._hlo").HloModule.from_serialized_hlo_module_proto
+    return parse(bind_late_operands(module_proto(executable)))
 
 
-def optimised(executable: bytes) -> bytes:
+def module_proto(executable: bytes) -> bytes:
     """The one HloModuleProto of a serialised executable."""
     configured = [part for record in records(executable) for part in _parts(record, CONFIGURED)]
-    modules = [part for one in configured for part in _parts(one, MODULE)]
-    modules = [one for one in modules if {field.number for field in _fields(one)} >= NAMED]
+    modules = [part for parent in configured for part in _parts(parent, MODULE)]
+    # A field number says nothing of the type: other records have fields of these numbers too.
+    modules = [part for part in modules if {field.number for field in _fields(part)} >= NAMED]
     if len(modules) != 1:
         raise ValueError(f"{len(modules)} modules in the executable")
     return modules[0]
@@ -48,42 +49,48 @@ def _parts(data: bytes, number: int) -> list[bytes]:
 
 
 def _fields(data: bytes) -> list[MessageField]:
-    """Of what may be a message; none where it is something else, as a text is."""
+    """The fields of bytes that may be a message; empty where they are something else, such as a text."""
     try:
         return message(data)
     except ValueError:
         return []
 
 
-def mended(proto: bytes) -> bytes:
-    """The HloModuleProto without operands of async-updates but their first."""
-    gone: set[int] = set()
+def bind_late_operands(proto: bytes) -> bytes:
+    """The HloModuleProto with every late operand of an async-update moved to its async-start."""
+    removed: set[int] = set()
     fields = message(proto)
-    for at, field in enumerate(fields):
+    for index, field in enumerate(fields):
         if field.number == COMPUTATIONS and b"async-update" in field.value:
-            fields[at] = field._replace(value=_bind_operands(field.value, gone))
-    for at, field in enumerate(fields):
-        if field.number == SCHEDULE and gone:
-            fields[at] = field._replace(value=_without(field.value, gone))
-    return encoded(fields)
+            fields[index] = field._replace(value=_bind_operands(field.value, removed))
+    for index, field in enumerate(fields):
+        if field.number == SCHEDULE and removed:
+            fields[index] = field._replace(value=_without(field.value, removed))
+    return encode(fields)
 
 
-def _bind_operands(computation: bytes, gone: set[int]) -> bytes:
-    """The computation with all operands at its async-starts; ids of what that leaves out go to `gone`."""
+def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
+    """The computation with all operands at its async-starts; ids of dropped instructions go to `removed`."""
     others: list[MessageField] = []
     instructions: dict[int, list[MessageField]] = {}
     for field in message(computation):
         if field.number != INSTRUCTIONS:
             others.append(field)
             continue
-        one = message(field.value)
-        (own,) = _ids(one, ID)
-        if _opcode(one) == b"async-update" and len(operands := _ids(one, OPERANDS)) > 1:
-            one = _merged_start(instructions.pop(operands[0], []), one, operands[1:])
-            gone.add(operands[0])
-        instructions[own] = one
-    return encoded(
-        [*others, *(MessageField(INSTRUCTIONS, BYTES, encoded(one)) for one in instructions.values())]
+        instruction = message(field.value)
+        (number,) = _ids(instruction, ID)
+        if _opcode(instruction) == b"async-update" and len(operands := _ids(instruction, OPERANDS)) > 1:
+            instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
+            removed.add(operands[0])
+        instructions[number] = instruction
+    return encode(
+        [
+            *others,
+            *(
+                MessageField(INSTRUCTIONS, BYTES, encode(instruction))
+                for instruction in instructions.values()
+            ),
+        ]
     )
 
 
@@ -94,27 +101,29 @@ def _merged_start(
     if _opcode(start) != b"async-start":
         raise ValueError("late operands of no async-start in the same computation")
     place = (ID, SHAPE, PREDECESSORS)
-    kept = [field for field in start if field.number not in (*place, OPERANDS)]
-    taken = [field for field in update if field.number in place]
-    return [*kept, *taken, packed(OPERANDS, [*_ids(start, OPERANDS), *late])]
+    unchanged = [field for field in start if field.number not in (*place, OPERANDS)]
+    moved = [field for field in update if field.number in place]
+    return [*unchanged, *moved, packed_field(OPERANDS, [*_ids(start, OPERANDS), *late])]
 
 
-def _without(schedule: bytes, gone: set[int]) -> bytes:
+def _without(schedule: bytes, removed: set[int]) -> bytes:
     """The schedule without these instructions."""
     sequences = message(schedule)
-    for at, entry in enumerate(sequences):
+    for index, entry in enumerate(sequences):
         if entry.number == SEQUENCES:
             parts = message(entry.value)
-            for place, part in enumerate(parts):
+            for part_index, part in enumerate(parts):
                 if part.number == SEQUENCE:
-                    left = [one for one in _ids(message(part.value), SEQUENCE_IDS) if one not in gone]
-                    parts[place] = part._replace(value=encoded([packed(SEQUENCE_IDS, left)]))
-            sequences[at] = entry._replace(value=encoded(parts))
-    return encoded(sequences)
+                    remaining = [
+                        number for number in _ids(message(part.value), SEQUENCE_IDS) if number not in removed
+                    ]
+                    parts[part_index] = part._replace(value=encode([packed_field(SEQUENCE_IDS, remaining)]))
+            sequences[index] = entry._replace(value=encode(parts))
+    return encode(sequences)
 
 
 def _ids(fields: list[MessageField], number: int) -> list[int]:
-    return [one for field in fields if field.number == number for one in field.numbers]
+    return [value for field in fields if field.number == number for value in field.numbers]
 
 
 def _opcode(instruction: list[MessageField]) -> bytes:

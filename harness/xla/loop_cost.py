@@ -2,10 +2,10 @@
 
 XLA's analyses count the body of a `while`, with its condition, once: on the cpu, in the analysis of
 an optimised module and in libtpu's own. A body that turns n times is therefore analysed as a module
-of its own, and n − 1 of it are added. The count outside of loops, and of the first turn, stays the
-compiler's; on the TPU that differs in bytes by what libtpu knows of its own layouts and copies. No
-analysis of ours counts a custom call, so that of a compiler's own count of one in a body only the
-first turn is held, and the body's other work multiplied.
+of its own, and n − 1 times its cost is added. The count outside of loops, and of the first turn, stays
+the compiler's; on the TPU the two differ in bytes by what libtpu knows of its own layouts and copies.
+The analysis of a body cannot count a custom call. Where the compiler counted one itself, only its first
+turn is included; the rest of the body is multiplied.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Counts = dict[str, float]
 
 @dataclass
 class Further:
-    """What the turns of loops after their first add, by figure, and what of them counts once."""
+    """The cost that loops add after their first turn, by figure, and the parts still counted once."""
 
     counts: Counts = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
     once: set[str] = field(default_factory=set[str])
@@ -51,13 +51,13 @@ def analysis(module: Any) -> dict[str, float]:
 
 
 def put_back(total: float, calls: int) -> float:
-    """A sum of XLA's without the −1 that it holds for each of these custom calls, as float32 has it.
+    """XLA's sum without the −1 that it contains for each of these custom calls, rounded as float32.
 
-    XLA adds in float32, which from 2²⁴ on has no room for every whole number. A −1 that meets such a sum is
-    rounded away, and one that came before it goes with a later rounding; put back in full, it would make
-    figures that are no sum, such as 192937985 of 192937984. Rounded as the sums are, it comes back where it
-    is still held: exactly below 2²⁴, above it to the last digit (or to `calls`, where those are more),
-    since when each came in is not known.
+    XLA adds in float32, which cannot hold every whole number from 2²⁴ on. A −1 added to such a sum is rounded
+    away, and one added earlier goes with a later rounding; adding it back in float64 would give figures that
+    are no sum, such as 192937985 for 192937984. Rounded like the sums, the correction is exact below 2²⁴, and
+    above it to the last digit (or to `calls`, where those are more), since it is not known when each −1
+    was added.
     """
     return float(np.float32(total + calls)) if calls else total
 
@@ -79,36 +79,36 @@ class _Loops:
         self.fused = {
             name
             for computation in graph.computations.values()
-            for one in computation.instructions.values()
-            if one.opcode == "fusion"
-            for callee in one.called["calls"]
+            for instruction in computation.instructions.values()
+            if instruction.opcode == "fusion"
+            for callee in instruction.called["calls"]
             for name in graph.reach(callee)
         }
 
     def further(self, name: str) -> Further:
         total = Further()
-        for one in self.graph.computations[name].instructions.values():
-            if one.called and self._loops(one):
-                part = self._part(one)
+        for instruction in self.graph.computations[name].instructions.values():
+            if instruction.called and self._loops(instruction):
+                part = self._part(instruction)
                 total.once |= part.once
                 total.counts = _plus(total.counts, part.counts)
         return total
 
-    def _part(self, one: Instruction) -> Further:
-        inner = [name for names in one.called.values() for name in names]
-        if one.opcode == "while":
-            return self._while(one, inner)
-        if one.opcode == "conditional":
-            return self._conditional(one.branches)
-        if one.opcode in ("call", *STARTS):
+    def _part(self, instruction: Instruction) -> Further:
+        inner = [name for names in instruction.called.values() for name in names]
+        if instruction.opcode == "while":
+            return self._while(instruction, inner)
+        if instruction.opcode == "conditional":
+            return self._conditional(instruction.branches)
+        if instruction.opcode in ("call", *STARTS):
             return self.further(inner[0])
-        return Further(once={f"the body of a loop in a {one.opcode}"})
+        return Further(once={f"the body of a loop in a {instruction.opcode}"})
 
-    def _while(self, one: Instruction, inner: list[str]) -> Further:
+    def _while(self, loop: Instruction, inner: list[str]) -> Further:
         parts = [self.further(name) for name in inner]
         once: set[str] = set().union(*(part.once for part in parts))
         extra = _plus(*(part.counts for part in parts))
-        length = self.turns.get(one.name)
+        length = self.turns.get(loop.name)
         if length is None:
             return Further(extra, {*once, "the body of a loop of unknown length"})
         if length == 1:
@@ -122,19 +122,19 @@ class _Loops:
         return Further({name: extra[name] + (length - 1) * turn[name] for name in COUNTS}, once)
 
     def _conditional(self, branches: list[str]) -> Further:
-        """XLA counts the dearest branch; which one that is can change with the turns inside."""
+        """XLA counts the most expensive branch; which one that is can change with the loops inside."""
         parts = {name: self.further(name) for name in branches}
         reasons: set[str] = set().union(*(part.once for part in parts.values()))
         try:
             once = {name: self.once(name) for name in branches}
         except Uncounted as reason:
             return Further(once={*reasons, f"the body of a loop in a branch ({reason})"})
-        most = {
+        added = {
             key: max(once[name][key] + parts[name].counts[key] for name in branches)
             - max(once[name][key] for name in branches)
             for key in COUNTS
         }
-        return Further(most, reasons)
+        return Further(added, reasons)
 
     def once(self, name: str) -> Counts:
         """FLOPs and bytes of a computation by itself, loops inside counted once, custom calls as none."""
@@ -144,7 +144,7 @@ class _Loops:
             except RuntimeError as error:
                 raise Uncounted(f"its analysis failed: {str(error).splitlines()[0]}") from error
             reached = self.graph.reach(name)
-            # XLA has put −1 for each: in FLOPs, and in bytes unless it is part of a fusion.
+            # XLA counts each custom call as −1: in FLOPs, and in bytes unless it is part of a fusion.
             calls = {part: len(self._targets(part)) for part in reached}
             bare = sum(count for part, count in calls.items() if part not in self.fused)
             counts = {
@@ -163,15 +163,17 @@ class _Loops:
 
     def _targets(self, name: str) -> list[str]:
         instructions = self.graph.computations[name].instructions.values()
-        return [target for one in instructions if (target := one.target)]
+        return [target for instruction in instructions if (target := instruction.target)]
 
-    def _loops(self, one: Instruction) -> bool:
-        parts = [part for names in one.called.values() for name in names for part in self.graph.reach(name)]
-        return one.opcode == "while" or any(_turns(self.graph.computations[part]) for part in parts)
+    def _loops(self, instruction: Instruction) -> bool:
+        parts = [
+            part for names in instruction.called.values() for name in names for part in self.graph.reach(name)
+        ]
+        return instruction.opcode == "while" or any(_turns(self.graph.computations[part]) for part in parts)
 
 
 def _turns(computation: Computation) -> bool:
-    return any(one.opcode == "while" for one in computation.instructions.values())
+    return any(instruction.opcode == "while" for instruction in computation.instructions.values())
 
 
 def _plus(*counts: Counts) -> Counts:

@@ -36,15 +36,15 @@ def structs(shapes: Shapes | Array, place: Place = lambda _: None, path: tuple[s
 
 
 def forward(function: Callable[..., Any], inputs: Mapping[str, Any], results: Any = None) -> Program:
-    """The call itself; `results` says where its results lie, None leaves that to the compiler."""
+    """The forward call; `results` is where its results are placed, None leaves that to the compiler."""
     return Program(jax.jit(function, out_shardings=results) if results else jax.jit(function), (), inputs)
 
 
 class Backward:
     """The gradients of a function's floating inputs. Unsupported when its result has no floating part.
 
-    `leaves` are the floating inputs and `rest` the others; `merge` puts such lists together again.
-    `outputs` describe the floating results: there is one cotangent for each. `place` is where all lie.
+    `leaves` are the floating inputs and `rest` the others; `merge` joins such lists again.
+    `outputs` describe the floating results: each has one cotangent. `place` is where all arrays lie.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which program a compiler made: equal hashes are equal programs, whatever they are called.
+"""A compiled program's hash: equal hashes are equal programs, whatever their functions are called.
 
 The text that is hashed holds neither the function's name nor device ids: on the TPU a program for one
 device has the same hash on `v5p:2x2x1` and `v5p:4x4x4`. One for several devices holds their groups.
@@ -12,17 +12,17 @@ import re
 from hashlib import sha256
 from typing import Any
 
-CONSTANTS = 1 << 20  # elements of constants that a program's hash takes in
-# On cuda, XLA's own hash of the module before it was optimised: that one differs with the function's name.
+CONSTANTS = 1 << 20  # the most elements of constants that a program's hash covers
+# On cuda, XLA's own hash of the module before optimisation: it differs with the function's name.
 NAMED = re.compile(r'fingerprint_before_lhs="\w*",?')
 
 LARGE = re.compile(r"\w+\[([\d,]*)\]\S* constant\(\{\.\.\.\}\)")
 
 
 def texts(modules: list[Any]) -> tuple[str, str]:
-    """The modules without names and metadata, and their constants, which that elides.
+    """(the modules' text without names and metadata, their constants, which that text elides).
 
-    Both are equal for equal programs of two processes. Empty where there is none to read.
+    Both are equal for equal programs of two processes. Empty where jaxlib gives nothing to read.
     """
     try:
         options = importlib.import_module("jaxlib._hlo").HloPrintOptions
@@ -30,17 +30,17 @@ def texts(modules: list[Any]) -> tuple[str, str]:
         return "", ""
     text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
     whole = options.canonical()
-    whole.print_large_constants = elided(text) <= CONSTANTS
+    whole.print_large_constants = elided_elements(text) <= CONSTANTS
     lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]
     return text, "\n".join(line for line in lines if " constant(" in line)
 
 
 def program(text: str, constants: str) -> str | None:
-    """The hash of what `texts` gives."""
+    """The hash of the two texts that `texts` returns; None where there is no text."""
     return f"sha256:{sha256((text + constants).encode()).hexdigest()}" if text else None
 
 
-def elided(text: str) -> int:
+def elided_elements(text: str) -> int:
     """Elements of the constants that a module's text leaves out."""
     shapes = [LARGE.search(line) for line in text.splitlines() if "constant({...})" in line]
     return sum(math.prod(int(size) for size in shape[1].split(",") if size) for shape in shapes if shape)

@@ -52,7 +52,7 @@ def message(data: bytes) -> list[MessageField]:
     return fields
 
 
-def encoded(fields: Iterable[MessageField]) -> bytes:
+def encode(fields: Iterable[MessageField]) -> bytes:
     """The bytes of a message of these fields."""
     parts: list[bytes] = []
     for number, kind, value in fields:
@@ -60,7 +60,7 @@ def encoded(fields: Iterable[MessageField]) -> bytes:
     return b"".join(parts)
 
 
-def packed(number: int, values: Iterable[int]) -> MessageField:
+def packed_field(number: int, values: Iterable[int]) -> MessageField:
     """A field of several whole numbers."""
     return MessageField(number, BYTES, b"".join(varint(value) for value in values))
 

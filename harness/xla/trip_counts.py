@@ -20,29 +20,33 @@ SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 def lengths(graph: Graph) -> dict[str, int | None]:
     """How often each `while` that the entry leads to turns, by the instruction's name; None: not known."""
-    found: dict[str, int | None] = {}
-    _walk(Scope(graph, graph.entry), found)
-    return found
+    counts: dict[str, int | None] = {}
+    _walk(Scope(graph, graph.entry), counts)
+    return counts
 
 
-def _walk(scope: Scope, found: dict[str, int | None]) -> None:
-    for one in scope.computation.instructions.values():
-        if one.opcode == "while":
-            length = _length(scope, one)
-            found[one.name] = length if found.get(one.name, length) == length else None
-        for name, parameters in _inner(scope, one):
-            _walk(Scope(scope.graph, name, parameters), found)
+def _walk(scope: Scope, counts: dict[str, int | None]) -> None:
+    for instruction in scope.computation.instructions.values():
+        if instruction.opcode == "while":
+            length = _length(scope, instruction)
+            counts[instruction.name] = length if counts.get(instruction.name, length) == length else None
+        for name, parameters in _inner(scope, instruction):
+            _walk(Scope(scope.graph, name, parameters), counts)
 
 
-def _inner(scope: Scope, one: Instruction) -> Iterator[tuple[str, list[Any]]]:
-    """The computations that an instruction runs, each with what is known of its parameters."""
-    if one.opcode == "while":
+def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[Any]]]:
+    """The computations that an instruction runs, each with the known values of its parameters."""
+    if instruction.opcode == "while":
         for role in ("body", "condition"):
-            yield one.called[role][0], [scope.carried(one)]
-    elif one.opcode == "conditional":
-        yield from zip(one.branches, ([value] for value in scope.arguments(one)[1:]), strict=True)
-    elif one.opcode in ("call", *STARTS):
-        yield from ((name, scope.arguments(one)) for names in one.called.values() for name in names)
+            yield instruction.called[role][0], [scope.carried(instruction)]
+    elif instruction.opcode == "conditional":
+        yield from zip(
+            instruction.branches, ([value] for value in scope.arguments(instruction)[1:]), strict=True
+        )
+    elif instruction.opcode in ("call", *STARTS):
+        yield from (
+            (name, scope.arguments(instruction)) for names in instruction.called.values() for name in names
+        )
 
 
 def _length(scope: Scope, loop: Instruction) -> int | None:
@@ -54,10 +58,10 @@ def _length(scope: Scope, loop: Instruction) -> int | None:
     inside = tuple(
         Carried(index) if value is None else value for index, value in enumerate(scope.carried(loop))
     )
-    goes_on = Scope(scope.graph, loop.called["condition"][0], [inside]).result
-    if not isinstance(goes_on, ComparedScalars):
+    condition = Scope(scope.graph, loop.called["condition"][0], [inside]).result
+    if not isinstance(condition, ComparedScalars):
         return None
-    counter, bound, direction = goes_on.left, goes_on.right, goes_on.direction
+    counter, bound, direction = condition.left, condition.right, condition.direction
     if isinstance(bound, Carried):
         counter, bound, direction = bound, counter, SWAPPED.get(direction, "")
     if not isinstance(counter, Carried) or not isinstance(bound, int):
@@ -69,7 +73,7 @@ def _length(scope: Scope, loop: Instruction) -> int | None:
 
 
 def turns(first: int, added: int, direction: str, bound: int) -> int | None:
-    """For how many of first, first + added, … the comparison holds before it first fails; None: no end.
+    """How many of first, first + added, … satisfy the comparison before the first fails; None: no end.
 
     >>> turns(1, 3, "LT", 100), turns(50, -2, "GE", 5), turns(9, 1, "LT", 9), turns(0, 0, "LT", 1)
     (33, 23, 0, None)
@@ -82,7 +86,7 @@ def turns(first: int, added: int, direction: str, bound: int) -> int | None:
         return count if rest == 0 and count >= 0 else None
     if direction not in ("LT", "LE"):
         return None
-    left = bound - first + (direction == "LE")
-    if left <= 0:
+    distance = bound - first + (direction == "LE")
+    if distance <= 0:
         return 0
-    return -(-left // added) if added > 0 else None
+    return -(-distance // added) if added > 0 else None

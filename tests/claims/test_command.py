@@ -57,7 +57,7 @@ class Compiler:
         self.ends = {}  # by target, where it does not compile
         self.asked = []
 
-    def __call__(self, asks, catalog, *, results, settings, told=None):
+    def __call__(self, asks, catalog, *, results, settings, on_answer=None):
         self.asked.append([ask.target for ask in asks])
         none = dict.fromkeys(("argument_bytes", "output_bytes", "alias_bytes", "peak_bytes", "flops"), "none")
         return {

@@ -7,7 +7,7 @@ import pytest
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import parse
-from harness.claims.functions import ARGUMENTS, called_in
+from harness.claims.functions import ARGUMENTS, functions_in
 from harness.claims.model import Claim, Need, Table
 from harness.core.case import Case
 from harness.core.errors import UsageError
@@ -383,11 +383,11 @@ def test_what_was_tested_and_what_was_only_reckoned_are_told_apart(text, evidenc
 
 
 def test_the_functions_that_a_value_rests_on_are_those_within_quotes_too():
-    assert called_in(parse("1 + max(rows, 2)")) == frozenset()
-    assert called_in(parse("""growth('flops("a", "host") / n', 4)""")) == {"growth", "flops"}
-    assert called_in(parse("""exponent("cycles", "a", "host", 1, 2)""")) == {"exponent", "cycles"}
-    assert called_in(parse("""growth('not (', 4)""")) == {"growth"}
-    assert called_in(parse("""program("flops", "host")""")) == {"program"}
+    assert functions_in(parse("1 + max(rows, 2)")) == frozenset()
+    assert functions_in(parse("""growth('flops("a", "host") / n', 4)""")) == {"growth", "flops"}
+    assert functions_in(parse("""exponent("cycles", "a", "host", 1, 2)""")) == {"exponent", "cycles"}
+    assert functions_in(parse("""growth('not (', 4)""")) == {"growth"}
+    assert functions_in(parse("""program("flops", "host")""")) == {"program"}
 
 
 def test_every_function_of_the_format_is_there():

@@ -2,7 +2,7 @@ import warnings
 
 import pytest
 
-from harness.claims.expression import Called, parse
+from harness.claims.expression import FunctionCall, parse
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_calls_are_listed_with_their_arguments_worked_out_and_answered():
     expression = parse('f("a/b", seq=n / 2) / max(1, g("c"))')
     assert expression.functions() == {"f", "g"}
     assert sorted(expression.calls({"n": 8}), key=lambda one: one.name) == [
-        Called("f", ("a/b",), {"seq": 4.0}),
-        Called("g", ("c",), {}),
+        FunctionCall("f", ("a/b",), {"seq": 4.0}),
+        FunctionCall("g", ("c",), {}),
     ]
     told = []
 
@@ -62,7 +62,7 @@ def test_calls_are_listed_with_their_arguments_worked_out_and_answered():
 
 
 def test_sizes_inside_quotes_are_left_alone():
-    assert list(parse('f("64Ki")').calls({})) == [Called("f", ("64Ki",), {})]
+    assert list(parse('f("64Ki")').calls({})) == [FunctionCall("f", ("64Ki",), {})]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun
-from harness.run.overhead import RemainingTime, overhead, together
+from harness.run.overhead import RemainingTime, add_overheads, overhead
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import case, context, group, schedule
 
@@ -72,7 +72,7 @@ def test_a_run_of_no_time_has_no_share(tmp_path: Path) -> None:
 def test_two_sittings_add_up() -> None:
     before = {"wall_s": 10.0, "work_s": 6.0, "share": 0.6, "samples_s": 6.0, "startup_per_case_s": 0.2}
     now = {"wall_s": 30.0, "work_s": 4.0, "share": 0.1, "compile_s": 4.0, "startup_per_case_s": None}
-    assert together(before, now) == {
+    assert add_overheads(before, now) == {
         "wall_s": 40.0,
         "work_s": 10.0,
         "share": 0.25,
@@ -80,7 +80,7 @@ def test_two_sittings_add_up() -> None:
         "compile_s": 4.0,
         "startup_per_case_s": 0.2,
     }
-    assert together({}, now) == now | {"share": pytest.approx(4 / 30)}
+    assert add_overheads({}, now) == now | {"share": pytest.approx(4 / 30)}
 
 
 def test_a_group_takes_its_cases_and_its_judge(tmp_path: Path) -> None:

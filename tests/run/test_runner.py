@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.core.record import Record
 from harness.run.group.records import was_cut_short
-from harness.run.runner import left, run, unfinished
+from harness.run.runner import remaining_groups, run, unfinished_keys
 from tests.run.fakes import FakeExecutor, Heard
 from tests.run.plans import context, schedule
 
@@ -63,11 +63,11 @@ def test_known_seconds_are_the_first_estimate(tmp_path: Path) -> None:
 def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path: Path) -> None:
     whole = schedule()
     records = run(whole, context(FakeExecutor(), tmp_path), Kept()).records
-    assert left(whole, records) == []
-    assert unfinished(whole, records) == set()
+    assert remaining_groups(whole, records) == []
+    assert unfinished_keys(whole, records) == set()
     half = [record for record in records if record.case != records[0].case]
-    assert [group.cases[0].seq for group, _ in left(whole, half)] == [1024]
-    assert unfinished(whole, half) == {(records[1].case, 0)}
+    assert [group.cases[0].seq for group, _ in remaining_groups(whole, half)] == [1024]
+    assert unfinished_keys(whole, half) == {(records[1].case, 0)}
 
 
 def test_an_interrupted_group_is_left_with_all_its_records(tmp_path: Path) -> None:
@@ -76,5 +76,5 @@ def test_an_interrupted_group_is_left_with_all_its_records(tmp_path: Path) -> No
     outcome = run(whole, context(executor, tmp_path), Kept())
     assert outcome.interrupted
     assert any(was_cut_short(record) for record in outcome.records)
-    assert len(left(whole, outcome.records)) == 3
-    assert unfinished(whole, outcome.records) == {(record.case, 0) for record in outcome.records}
+    assert len(remaining_groups(whole, outcome.records)) == 3
+    assert unfinished_keys(whole, outcome.records) == {(record.case, 0) for record in outcome.records}

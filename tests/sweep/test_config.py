@@ -151,9 +151,9 @@ def test_a_named_file_keeps_its_own_folder(bench, tmp_path, monkeypatch):
 def test_without_any_file_the_packaged_one_serves_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = configuration()
-    assert config.path == config_module.packaged()
+    assert config.path == config_module.packaged_file()
     assert config.home == tmp_path
-    assert find(tmp_path) == config_module.packaged()
+    assert find(tmp_path) == config_module.packaged_file()
 
 
 def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
@@ -161,9 +161,9 @@ def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
     (package / "sweep").mkdir(parents=True)
     monkeypatch.setattr(config_module, "PACKAGE", package)
     with pytest.raises(UsageError, match="--config"):
-        config_module.packaged()
+        config_module.packaged_file()
     (package / "bench.yaml").write_text("suites: {}\n")
-    assert config_module.packaged() == package / "bench.yaml"
+    assert config_module.packaged_file() == package / "bench.yaml"
 
 
 def test_errors_name_the_file_as_it_can_be_opened_from_here(bench, tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalog.discovery import builtin
-from harness.sweep.config import load, packaged
+from harness.sweep.config import load, packaged_file
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan
 
@@ -12,7 +12,7 @@ FAMILIES = {"mask", "topk", "offsets", "mla", "attention"}
 
 @pytest.fixture(scope="module")
 def shipped():
-    return load(packaged())
+    return load(packaged_file())
 
 
 def test_the_default_sweep_covers_all_families(shipped):

@@ -57,15 +57,15 @@ def same(one, other):
 
 
 def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
-    from harness.worker.frameworks.torch_extrapolation import continued
+    from harness.worker.frameworks.torch_extrapolation import extrapolate
 
     def parabola(x):
         return 3 * x * x - 7 * x + 10**15
 
-    assert continued([parabola(x) for x in range(2, 7)], 10**6) == parabola(10**6 + 2)
-    assert continued([5, 5, 5, 5, 5], 99) == 5
-    assert continued([x**3 for x in range(5)], 9) is None
-    assert continued([1, 2, 3, 4, 6], 9) is None
+    assert extrapolate([parabola(x) for x in range(2, 7)], 10**6) == parabola(10**6 + 2)
+    assert extrapolate([5, 5, 5, 5, 5], 99) == 5
+    assert extrapolate([x**3 for x in range(5)], 9) is None
+    assert extrapolate([1, 2, 3, 4, 6], 9) is None
 
 
 @pytest.mark.parametrize(

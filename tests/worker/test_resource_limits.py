@@ -16,7 +16,7 @@ try:
     more = bytearray(32 << 20)
 except MemoryError:
     print("refused")
-with resource_limits.lifted():
+with resource_limits.uncapped_memory():
     more = bytearray(32 << 20)
     print("lifted")
 try:
@@ -94,5 +94,7 @@ def test_exhausted_memory_is_recognised(error, oom):
 
 
 def test_a_message_is_one_short_line():
-    assert resource_limits.said(ValueError("a\n  b" * 1000)) == resource_limits.said(ValueError("a b" * 1000))
-    assert len(resource_limits.said(ValueError("x" * 1000))) == 300
+    assert resource_limits.message_of(ValueError("a\n  b" * 1000)) == resource_limits.message_of(
+        ValueError("a b" * 1000)
+    )
+    assert len(resource_limits.message_of(ValueError("x" * 1000))) == 300

@@ -22,15 +22,15 @@ def test_a_sentence_that_another_program_was_taken_is_a_warning_and_the_rest_is_
 
 
 def test_a_process_that_will_not_say_it_again_is_spent():
-    assert compiler_log.spent(REST + CUB)
-    assert not compiler_log.spent(REST)
+    assert compiler_log.has_one_time_warning(REST + CUB)
+    assert not compiler_log.has_one_time_warning(REST)
 
 
 def test_what_any_code_writes_to_standard_error_is_captured(capfd):
-    with compiler_log.captured() as said:
+    with compiler_log.captured_stderr() as read_log:
         os.write(2, b"from C\n")
         print("from Python", file=sys.stderr, flush=True)
-        heard = said()
+        heard = read_log()
     os.write(2, b"afterwards\n")
     assert "from C\n" in heard
     assert capfd.readouterr().err.splitlines()[-1] == "afterwards"

@@ -16,7 +16,7 @@ from harness.catalog.accelerators import absent
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
-from harness.xla.protobuf import BYTES, VARINT, MessageField, encoded, packed, varint
+from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
 from tests.xla.test_figures_foreign import ENVIRONMENT, TPU, scanned, sharded
 from tests.xla.test_protobuf import in_blocks, simple
 
@@ -35,22 +35,22 @@ def instruction(own, opcode, operands=(), *more):
         text(3, b"shape of " + name),
         MessageField(35, VARINT, varint(own)),
     ]
-    return [*parts, *more, *([packed(36, operands)] if operands else [])]
+    return [*parts, *more, *([packed_field(36, operands)] if operands else [])]
 
 
 def of_module(*instructions, order):
-    computation = encoded([text(1, b"main"), *(text(2, encoded(one)) for one in instructions)])
-    sequence = encoded([MessageField(1, VARINT, varint(7)), text(2, encoded([packed(1, order)]))])
+    computation = encode([text(1, b"main"), *(text(2, encode(one)) for one in instructions)])
+    sequence = encode([MessageField(1, VARINT, varint(7)), text(2, encode([packed_field(1, order)]))])
     fields = [
         text(1, b"jit_f"),
         text(2, b"main"),
         text(3, computation),
-        text(7, encoded([text(1, sequence)])),
+        text(7, encode([text(1, sequence)])),
     ]
-    return encoded(fields)
+    return encode(fields)
 
 
-CALLED, LATER = packed(38, [9]), MessageField(37, VARINT, varint(2))
+CALLED, LATER = packed_field(38, [9]), MessageField(37, VARINT, varint(2))
 START = instruction(1, "async-start", (), CALLED)
 PARAMETERS = [instruction(2, "parameter"), instruction(3, "parameter")]
 
@@ -65,30 +65,34 @@ def test_late_operands_go_to_the_start_and_the_start_to_where_they_are():
         text(3, b"shape of async-update.5"),
         MessageField(35, VARINT, varint(5)),
         LATER,
-        packed(36, [2, 3]),
+        packed_field(36, [2, 3]),
     ]
-    assert libtpu_module.mended(given) == of_module(*PARAMETERS, start, *others, order=[2, 3, 5, 6, 8])
+    assert libtpu_module.bind_late_operands(given) == of_module(
+        *PARAMETERS, start, *others, order=[2, 3, 5, 6, 8]
+    )
 
 
 def test_a_module_without_late_operands_stays_as_it_is():
     update, done = instruction(4, "async-update", (1,)), instruction(5, "async-done", (4,))
     given = of_module(*PARAMETERS, instruction(1, "async-start", (2, 3)), update, done, order=[2, 3, 1, 4, 5])
-    assert libtpu_module.mended(given) == given
+    assert libtpu_module.bind_late_operands(given) == given
 
 
 def test_late_operands_of_no_start_beside_them_are_refused():
     with pytest.raises(ValueError, match="no async-start"):
-        libtpu_module.mended(of_module(*PARAMETERS, instruction(4, "async-update", (1, 2)), order=[2, 3, 4]))
+        libtpu_module.bind_late_operands(
+            of_module(*PARAMETERS, instruction(4, "async-update", (1, 2)), order=[2, 3, 4])
+        )
 
 
 def test_the_module_is_that_with_a_configuration():
     module = of_module(*PARAMETERS, order=[2, 3])
-    configured = encoded([text(2, encoded([text(1, module), text(2, b"\x08\x01")]))])
-    others = [encoded([text(1, b"xla.TpuExecutableProto"), text(2, b"\x12\0")]), encoded([text(38, module)])]
-    assert libtpu_module.optimised(in_blocks(simple(*others), simple(configured))) == module
+    configured = encode([text(2, encode([text(1, module), text(2, b"\x08\x01")]))])
+    others = [encode([text(1, b"xla.TpuExecutableProto"), text(2, b"\x12\0")]), encode([text(38, module)])]
+    assert libtpu_module.module_proto(in_blocks(simple(*others), simple(configured))) == module
     for wrong in ([simple(*others)], [simple(configured), simple(configured)]):
         with pytest.raises(ValueError, match="modules in the executable"):
-            libtpu_module.optimised(in_blocks(*wrong))
+            libtpu_module.module_proto(in_blocks(*wrong))
 
 
 def compiled(root, target):

@@ -4,7 +4,7 @@ import pytest
 
 from harness.core.paths import PROJECT
 from harness.core.static_figures import OperatorWeight
-from harness.xla.operator_weights import weighed, weights
+from harness.xla.operator_weights import heaviest_operators, weights
 
 CONFIG = 'backend_config={{"window_config":{{"estimated_cycles":"{}","iteration_bounds":["1"]}}}}'
 MODULE = """HloModule jit_mask, is_scheduled=true
@@ -79,8 +79,8 @@ def module():
 
 def test_the_heaviest_come_first_with_the_line_that_they_are_from():
     """A fusion without a line has its inside's; outside of the repository a file's name is all."""
-    found, counts = weighed(module(), {"loop": 10})
-    assert found == (
+    heaviest, counts = heaviest_operators(module(), {"loop": 10})
+    assert heaviest == (
         OperatorWeight("y", "negate", "layer.py:7", 60, 10, pytest.approx(600 / 1100)),
         OperatorWeight("first", "fusion", "plugin.py:5", 300, 1, pytest.approx(300 / 1100)),
         OperatorWeight("mask", "not", "impls/mask/broadcast.py:22", 100, 1, pytest.approx(100 / 1100)),
@@ -90,28 +90,28 @@ def test_the_heaviest_come_first_with_the_line_that_they_are_from():
 
 
 def test_no_path_of_a_machine_is_kept():
-    found, _ = weighed(module(), {"loop": 10})
-    assert not any(one.source.startswith(("/", ".")) or "somebody" in one.source for one in found)
+    heaviest, _ = heaviest_operators(module(), {"loop": 10})
+    assert not any(one.source.startswith(("/", ".")) or "somebody" in one.source for one in heaviest)
 
 
 def test_a_loop_of_unknown_length_counts_once():
-    found, counts = weighed(module(), {"loop": None})
-    assert [(one.operator, one.turns) for one in found] == [
+    heaviest, counts = heaviest_operators(module(), {"loop": None})
+    assert [(one.operator, one.turns) for one in heaviest] == [
         ("first", 1),
         ("mask", 1),
         ("y", None),
         ("next", None),
     ]
-    assert (sum(one.share for one in found), counts) == (pytest.approx(1), (4, 6))
+    assert (sum(one.share for one in heaviest), counts) == (pytest.approx(1), (4, 6))
 
 
 def test_no_more_than_eight_are_kept_and_all_are_counted():
     lines = [f"  %n{at} = s32[8] negate(%a), {CONFIG.format(at + 1)}" for at in range(20)]
     text = "\n".join(["HloModule m", "", "ENTRY %m (a: s32[8]) -> s32[8] {", *lines, "}"])
-    found, counts = weighed(text, {})
-    assert [one.operator for one in found] == [f"n{at}" for at in range(19, 11, -1)]
+    heaviest, counts = heaviest_operators(text, {})
+    assert [one.operator for one in heaviest] == [f"n{at}" for at in range(19, 11, -1)]
     assert counts == (20, 20)
-    assert found[0].share == pytest.approx(20 / 210)
+    assert heaviest[0].share == pytest.approx(20 / 210)
 
 
 @pytest.mark.parametrize("modules", [[], [object()], [object(), object()]])

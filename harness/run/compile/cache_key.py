@@ -28,25 +28,25 @@ FLAGS = (
     "TPU_",
     "XLA_",
 )  # variables that change what is compiled
-LAYERS = ("core", "catalog", "xla", "worker")  # that read the figures
+LAYERS = ("core", "catalog", "xla", "worker")  # the harness's layers that produce the figures
 
 
 def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:
-    """By name, as plain data: code, case, target, packages, flags; of the host its processor, too."""
+    """The key as plain data: code, case, target, packages, flags; for the host its processor too."""
     info = catalog.implementation(request.case.implementation)
-    wanted = target(request.target)
-    own = {"processor": _processor(), "threads": settings.threads} if wanted.kind == HOST else {}
+    target_ = target(request.target)
+    host = {"processor": _processor(), "threads": settings.threads} if target_.kind == HOST else {}
     return {
         "case": request.case.id,
         "target": request.target,
-        "device": str(wanted.accelerator),
+        "device": str(target_.accelerator),
         "source": info.hash,
         "code": source_hash.digest(Path(info.file)),
         "family": source_hash.digest(Path(catalog.family(info.family).file)),
         "reader": _reader(),
         "packages": _packages(),
         "flags": _flags(),
-        **own,
+        **host,
     }
 
 
@@ -58,15 +58,15 @@ def _reader() -> str:
 
 @cache
 def _packages() -> str:
-    """Every installed distribution's version: a compiler is many of them."""
-    found = {(one.name or "", one.version or "") for one in distributions()}
-    return _hash(f"{platform.python_version()} {sorted(found)}")
+    """A hash of every installed distribution's version, because a compiler consists of many."""
+    versions = {(package.name or "", package.version or "") for package in distributions()}
+    return _hash(f"{platform.python_version()} {sorted(versions)}")
 
 
 @cache
 def _flags() -> str:
-    given = {name: value for name, value in os.environ.items() if name.startswith(FLAGS)}
-    return _hash(str(sorted({**given, **ENVIRONMENT}.items())))
+    variables = {name: value for name, value in os.environ.items() if name.startswith(FLAGS)}
+    return _hash(str(sorted({**variables, **ENVIRONMENT}.items())))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One compilation at a time: a fork per case for the host, a lasting process per kind of foreign target."""
+"""One compilation at a time: a fork per case for the host, a long-lived process per other kind of target."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from harness.sweep.settings import Settings
 TRACE_SECONDS = 30.0  # a trace over fake tensors that takes longer is abandoned
 TURNS = 5  # a compiler's time for one case, in a case's own turns: f32 products on a TPU take half a minute
 COMPILER_BYTES = 4 << 30  # a compiler, or a trace, that takes more is stopped
-LASTING_BYTES = 5 << 28  # one that keeps more between cases makes room for a new one
-WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # the one that works, and those that wait
+LASTING_BYTES = 5 << 28  # a compiler process that holds more between cases is replaced
+WORKER_BYTES = COMPILER_BYTES + 2 * LASTING_BYTES  # of the working process and the waiting ones
 FULL = f"compiling it takes more than {format_bytes(COMPILER_BYTES)} of this machine; shorten the sequence"
-OWN = "impls."  # modules whose import changes nothing for others
+OWN = "impls."  # modules that are known to change nothing for others when imported
 
 
 class CompileWorker:
-    """Belongs to one thread, but for :meth:`interrupt`. Its processes start when they are needed."""
+    """For use by one thread, except :meth:`interrupt`. Its processes start when they are needed."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -34,7 +34,7 @@ class CompileWorker:
         self.stopped = False
 
     def compile(self, request: CompileRequest, settings: Settings) -> CompileResult:
-        """MachineError when no process can be started; all else that may happen is an answer."""
+        """Compile a case. MachineError when no process can be started; any other failure is a result."""
         info = self.catalog.implementation(request.case.implementation)
         kind = target(request.target).kind
         if kind != HOST and info.framework != "jax":
@@ -64,45 +64,46 @@ class CompileWorker:
             worker.close()
 
     def _compile_for_target(self, request: CompileRequest, settings: Settings, kind: str) -> CompileResult:
-        """What fails in a process that has compiled others before is tried again in one that has not.
+        """Compile in a waiting process, and again in a fresh one if that fails.
 
-        Code from elsewhere gets a process of its own: importing it may change what is compiled next.
+        The retry is there because earlier cases may have caused the failure. A plugin's code gets a process
+        of its own, because importing it may change what is compiled next.
         """
-        own = self.catalog.implementation(request.case.implementation).module.startswith(OWN)
-        used = self.compilers.pop(kind, None) if own else None
-        if used is not None:
+        builtin = self.catalog.implementation(request.case.implementation).module.startswith(OWN)
+        waiting = self.compilers.pop(kind, None) if builtin else None
+        if waiting is not None:
             try:
-                return self._compile_in(used, request, settings, kind)
+                return self._compile_in(waiting, request, settings, kind)
             except Ended as end:
                 if end.status == "timeout" or self.stopped:
                     raise
         fresh = self._spawn(request, settings, "target")
         if isinstance(fresh, CompileResult):
             return fresh
-        return self._compile_in(fresh, request, settings, kind if own else None)
+        return self._compile_in(fresh, request, settings, kind if builtin else None)
 
     def _compile_in(
-        self, worker: Process, request: CompileRequest, settings: Settings, lasts_for: str | None
+        self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: str | None
     ) -> CompileResult:
-        """`lasts_for`: the kind of target that the process may go on to compile for afterwards."""
-        self.working, lasts = worker, False
+        """Compile in a process, which is kept for targets of the kind `reuse_for` unless it is used up."""
+        self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")
-            told = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=request.target)
-            lasts = told["resident_bytes"] < LASTING_BYTES and not told["spent"]
+            answer = worker.ask("compile", TURNS * settings.timeout_s, job=job.to_json(), name=request.target)
+            reusable = answer["resident_bytes"] < LASTING_BYTES and not answer["spent"]
         except Unsupported:
-            lasts = True
+            reusable = True
             raise
         finally:
             self.working = None
-            if lasts and lasts_for:
-                self.compilers[lasts_for] = worker
+            if reusable and reuse_for:
+                self.compilers[reuse_for] = worker
             else:
                 worker.close()
-        return CompileResult.of(told)
+        return CompileResult.of(answer)
 
     def _spawn(self, request: CompileRequest, settings: Settings, role: str) -> Process | CompileResult:
-        """A process; or the answer where its framework cannot be imported now."""
+        """A new process; or the failed result where its framework cannot be imported now."""
         if self.processes is None:
             self.processes = Processes([], "cpu")
         try:
@@ -126,7 +127,7 @@ class CompileWorker:
         )
 
     def interrupt(self) -> None:
-        """From another thread: what is being compiled ends, and is not begun again."""
+        """Called from another thread: end the current compilation and do not retry it."""
         self.stopped = True
         if (worker := self.working) is not None:
             worker.kill()

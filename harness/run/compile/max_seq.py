@@ -10,15 +10,15 @@ from harness.core.case import Case
 from harness.run.compile.request import CompileRequest, CompileResult
 from harness.sweep.schedule import Group, Schedule
 
-STEPS = 16  # lengths that are tried between a power of two and the next
+STEPS = 16  # candidate lengths between a power of two and the next
 LONGEST = 1 << 30
 
 
 @dataclass(frozen=True)
 class Fit:
-    """`seq` is the largest length found to fit, `beyond` the smallest not to, `reason` why one is None.
+    """`seq` is the largest length that fits, `beyond` the smallest that does not, `reason` why one is None.
 
-    `panel` is all of a case but its implementation and length.
+    `panel` is a case's id without its implementation and length.
     """
 
     suite: str
@@ -31,7 +31,7 @@ class Fit:
 
 
 class MaxSeqSearch:
-    """Begins with what the schedule's own lengths came to; then it asks in rounds, until none is open."""
+    """Starts from the results of the schedule's own lengths, then requests further ones in rounds."""
 
     def __init__(self, schedule: Schedule, answers: Mapping[str, Mapping[str, CompileResult]]) -> None:
         self.schedule = schedule
@@ -50,13 +50,13 @@ class MaxSeqSearch:
 
     def asks(self) -> list[tuple[CompileRequest, Group]]:
         """The next length of every series that is still open."""
-        found: list[tuple[CompileRequest, Group]] = []
+        requests: list[tuple[CompileRequest, Group]] = []
         for (series, name), search in self.searches.items():
             length = search.next()
             if length is not None:
                 case, group = self.cases[series]
-                found.append((CompileRequest(_at(case, length), name), group))
-        return found
+                requests.append((CompileRequest(_at(case, length), name), group))
+        return requests
 
     def fits(self) -> list[Fit]:
         """One per suite, implementation and target, in the order of the schedule."""
@@ -80,7 +80,7 @@ def _at(case: Case, length: int) -> Case:
 
 @dataclass
 class Search:
-    """Fed with what is known of lengths (`tell`), it names the next one to compile, or None at its end.
+    """The search for one series: `tell` feeds it results, `next` gives the next length, or None at its end.
 
     `seq` is the largest length known to fit and `beyond` the smallest known not to; lengths between
     grid points are multiples of a sixteenth of the power of two below them. `reason` says why one is None.
@@ -130,7 +130,7 @@ class Search:
         return length
 
     def _smaller(self) -> int | None:
-        """The power of two below what does not fit, down to 1."""
+        """The next power of two below the smallest length that does not fit, down to 1."""
         if self.beyond is None or self.beyond == 1:
             return None
         return 1 << ((self.beyond - 1).bit_length() - 1)

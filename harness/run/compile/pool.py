@@ -1,4 +1,4 @@
-"""Compile requests answered on every core: from the cache, else by compiling."""
+"""A pool that answers compile requests on every core: from the cache, else by compiling."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from harness.run.compile.request import CompileRequest, CompileResult
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
 
-WAIT_SECONDS = 0.2  # between looks for a Ctrl-C
+WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 
-Told = tuple[CompileRequest, CompileResult] | BaseException
+Outcome = tuple[CompileRequest, CompileResult] | BaseException
 
 
 class Compiling(Protocol):
-    """What a pool needs of a :class:`CompileWorker`."""
+    """The part of a :class:`CompileWorker` that a pool uses."""
 
     def compile(self, request: CompileRequest, settings: Settings) -> CompileResult: ...
 
@@ -39,9 +39,9 @@ class Pool:
     """Compile workers, one per core where memory allows; they start with the first request."""
 
     def __init__(self, catalog: Catalog, results: Path, workers: Sequence[Compiling] | None = None) -> None:
-        self.catalog, self.kept = catalog, CompileCache(results)
-        self.asked: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
-        self.answered: SimpleQueue[Told] = SimpleQueue()
+        self.catalog, self.cache = catalog, CompileCache(results)
+        self.requests: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
+        self.answers: SimpleQueue[Outcome] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
         self.workers: list[Compiling] = list(workers or (CompileWorker(catalog) for _ in range(count)))
         self.threads = [
@@ -55,22 +55,22 @@ class Pool:
         for thread in self.threads:
             if thread.ident is None:
                 thread.start()
-        self.asked.put((request, settings))
+        self.requests.put((request, settings))
 
     def next(self) -> tuple[CompileRequest, CompileResult]:
         """The next answer; MachineError when nothing can be compiled here."""
         while True:
             with suppress(Empty):
-                told = self.answered.get(timeout=WAIT_SECONDS)
-                if isinstance(told, BaseException):
-                    raise told
-                return told
+                answer = self.answers.get(timeout=WAIT_SECONDS)
+                if isinstance(answer, BaseException):
+                    raise answer
+                return answer
 
     def close(self) -> None:
-        """End everything; what is being compiled is lost."""
+        """End all workers; running compilations are lost."""
         self.stopping = True
         for _ in self.threads:
-            self.asked.put(None)
+            self.requests.put(None)
         for thread, worker in zip(self.threads, self.workers, strict=True):
             while thread.is_alive():
                 thread.join(WAIT_SECONDS)
@@ -78,11 +78,11 @@ class Pool:
             worker.close()
 
     def _serve(self, worker: Compiling) -> None:
-        while (todo := self.asked.get()) is not None and not self.stopping:
+        while (item := self.requests.get()) is not None and not self.stopping:
             try:
-                self.answered.put((todo[0], self._answer(worker, *todo)))
-            except BaseException as error:  # the thread that waits raises it
-                self.answered.put(error)
+                self.answers.put((item[0], self._answer(worker, *item)))
+            except BaseException as error:  # raised again by `next` in the waiting thread
+                self.answers.put(error)
 
     def _answer(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
         kind = target(request.target).kind
@@ -90,17 +90,17 @@ class Pool:
         if missing:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)
-        answer = self._read_kept(entry)
+        answer = self._read_cached(entry)
         if answer is None:
             answer = self._compile_timed(worker, request, settings)
             if answer.repeatable:
-                self.kept.put(entry, answer.to_json())
-        return answer.judged(request.target, settings.memory_bytes)
+                self.cache.put(entry, answer.to_json())
+        return answer.with_fit(request.target, settings.memory_bytes)
 
-    def _read_kept(self, entry: Mapping[str, Any]) -> CompileResult | None:
-        kept = self.kept.get(entry)
+    def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
+        data = self.cache.get(entry)
         with suppress(ValueError, TypeError, KeyError):  # another version wrote it
-            return CompileResult.from_json(kept) if kept else None
+            return CompileResult.from_json(data) if data else None
         return None
 
     def _compile_timed(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
@@ -124,19 +124,19 @@ def compile_all(
     *,
     results: Path,
     settings: Settings,
-    told: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
+    on_answer: Callable[[CompileRequest, CompileResult], None] = lambda _ask, _answer: None,
 ) -> dict[CompileRequest, CompileResult]:
-    """Every answer; `told` hears of each as it comes. What comes out again is kept below `results`."""
-    wanted = list(dict.fromkeys(requests))
-    found: dict[CompileRequest, CompileResult] = {}
+    """All answers; `on_answer` gets each as it arrives. Repeatable ones are cached below `results`."""
+    unique = list(dict.fromkeys(requests))
+    answers: dict[CompileRequest, CompileResult] = {}
     pool = Pool(catalog, results)
     try:
-        for request in wanted:
+        for request in unique:
             pool.ask(request, settings)
-        for _ in wanted:
+        for _ in unique:
             request, answer = pool.next()
-            found[request] = answer
-            told(request, answer)
+            answers[request] = answer
+            on_answer(request, answer)
     finally:
         pool.close()
-    return {request: found[request] for request in wanted}
+    return {request: answers[request] for request in unique}

@@ -22,7 +22,7 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """`status` is a record's; without figures, `static` says why. `cached`: nothing was compiled for it."""
+    """`status` is as in a record; without figures, `static` has the reason. `cached`: read from the cache."""
 
     status: str
     static: Static
@@ -38,21 +38,21 @@ class CompileResult:
         return cls(status, Static.none(reason), reason, passing=passing)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> CompileResult:
-        """From what a process says of a case that it compiled."""
-        return from_plain(cls, {**told, "status": "ok"})
+    def of(cls, answer: Mapping[str, Any]) -> CompileResult:
+        """From the answer of a process that compiled the case."""
+        return from_plain(cls, {**answer, "status": "ok"})
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same would come out again: not where a process died, or a trace took too long."""
+        """Whether compiling again would give the same: not where a process died, or a trace took too long."""
         if self.passing:
             return False
         planned_out = self.static.fits is False
         counted = any(getattr(self.static, name) is not None for name in STATIC_FIGURES)
         return self.status == "unsupported" or (self.status == "ok" and (counted or planned_out))
 
-    def judged(self, target: str, host_bytes: int) -> CompileResult:
-        """With the verdict on whether its plan fits the target's memory, for the host `host_bytes`."""
+    def with_fit(self, target: str, host_bytes: int) -> CompileResult:
+        """This result with `fits`: whether its plan fits the target's memory (the host's: `host_bytes`)."""
         planned = self.static.planned_bytes
         if planned is None:
             return self
@@ -69,5 +69,5 @@ class CompileResult:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CompileResult:
-        """What :meth:`to_json` wrote, out of the cache. ValueError where it is not that."""
+        """A cached result as :meth:`to_json` wrote it. ValueError for anything else."""
         return from_plain(cls, {**data, "cached": True})

@@ -31,9 +31,9 @@ from harness.sweep.schedule import Group
 def static_run(
     request: Request, targets: Sequence[str], listener: Listener, *, longest: bool = False
 ) -> Done:
-    """Compile to the end, or to Ctrl-C: what was compiled is kept, and is not compiled again.
+    """Compile a schedule to its end, or to Ctrl-C; compiled cases are stored and not compiled again.
 
-    With `longest`, also lengths beyond the schedule's, for the largest one that fits each target.
+    With `longest`, also search lengths beyond the schedule's for the largest one that fits each target.
     """
     for kind in dict.fromkeys(target(name).kind for name in targets):
         missing = absent(kind) if kind != HOST else None
@@ -72,11 +72,11 @@ class _StaticRun:
         self.answers: dict[str, dict[str, CompileResult]] = {}
         self.written: list[Record] = []
         self.shown = -1
-        self.asked = self.told = self.cached = self.compiled = 0
+        self.requested = self.answered = self.cached = self.compiled = 0
         self.start = time.monotonic()
 
     def run(self, *, longest: bool) -> Done:
-        found: list[Fit] = []
+        fits: list[Fit] = []
         interrupted = False
         schedule = self.request.schedule
         try:
@@ -87,36 +87,36 @@ class _StaticRun:
                         self._ask(CompileRequest(case, name), group)
             self._take_all(self._take)
             if longest:
-                found = self._search_max_seq()
+                fits = self._search_max_seq()
         except KeyboardInterrupt:
             interrupted = True
             self.written = list(self.folder.read().records)  # a Ctrl-C may come between writing and noting it
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         overhead = self._account()
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
-        largest = [dataclasses.asdict(one) for one in found]
+        largest = [dataclasses.asdict(fit) for fit in fits]
         self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
         return Done(self.folder, RunOutcome(tuple(self.written), interrupted, overhead))
 
     def _ask(self, request: CompileRequest, group: Group) -> None:
-        self.asked += 1
+        self.requested += 1
         self.pool.ask(request, group.settings)
 
-    def _take_all(self, take: Callable[[CompileRequest, CompileResult], None]) -> None:
-        """Take answers until none is waited for."""
-        while self.told < self.asked:
+    def _take_all(self, handle: Callable[[CompileRequest, CompileResult], None]) -> None:
+        """Handle answers until none is pending."""
+        while self.answered < self.requested:
             request, answer = self.pool.next()
-            self.told += 1
+            self.answered += 1
             self.cached += answer.cached
             self.compiled += not answer.cached and answer.status != "unsupported"
-            take(request, answer)
+            handle(request, answer)
 
     def _search_max_seq(self) -> list[Fit]:
         search = MaxSeqSearch(self.request.schedule, self.answers)
         while requests := search.asks():
             lengths = sorted({request.case.seq for request, _ in requests})
-            shown = ", ".join(map(format_count, lengths))
-            self.listener.message(f"the largest length that fits: trying {shown}")
+            listed = ", ".join(map(format_count, lengths))
+            self.listener.message(f"the largest length that fits: trying {listed}")
             for request, group in requests:
                 self._ask(request, group)
             self._take_all(search.tell)
@@ -134,27 +134,33 @@ class _StaticRun:
             self.listener.group_finished(records, self._remaining_s())
 
     def _write(self, records: Sequence[Record | None]) -> list[Record]:
-        """Those of the records that are there and not written yet, written."""
-        known = {record.case for record in self.written}
-        new = [record for record in records if record is not None and record.case not in known]
+        """Write the records that are not None and not written yet, and return them."""
+        written_cases = {record.case for record in self.written}
+        new = [record for record in records if record is not None and record.case not in written_cases]
         if new:
             self.folder.append(new)
             self.written += new
         return new
 
     def _record(self, case: Case) -> Record | None:
-        """None while nothing is known of the case."""
+        """The record of a case from its answers so far; None while there is none."""
         answers = self.answers.get(case.id)
         if not answers:
             return None
-        told = [answers[name] for name in self.targets if name in answers]
-        best = next((one for one in told if one.status == "ok"), told[0])
+        results = [answers[name] for name in self.targets if name in answers]
+        representative = next((result for result in results if result.status == "ok"), results[0])
         facts: dict[str, Any] = {}
         for name, answer in answers.items():
             facts |= {fact if name == HOST else f"{fact} on {name}": v for fact, v in answer.facts.items()}
         statics = {name: answers[name].static for name in self.targets if name in answers}
         return self._new_record(
-            case, best.status, best.reason, statics, best.cost, facts, expected=best.expected
+            case,
+            representative.status,
+            representative.reason,
+            statics,
+            representative.cost,
+            facts,
+            expected=representative.expected,
         )
 
     def _refused_record(self, case: Case, reason: str) -> Record:
@@ -188,11 +194,11 @@ class _StaticRun:
         )
 
     def _remaining_s(self) -> float | None:
-        left = self.asked - self.told
-        return (time.monotonic() - self.start) / self.compiled * left if self.compiled else None
+        pending = self.requested - self.answered
+        return (time.monotonic() - self.start) / self.compiled * pending if self.compiled else None
 
     def _account(self) -> dict[str, Any]:
-        """`compile_s` is the time spent compiling, per worker; refusals are in neither count."""
+        """The run's overhead. `compile_s` is time spent compiling, per worker; refusals are not counted."""
         wall = time.monotonic() - self.start
         compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
         return {

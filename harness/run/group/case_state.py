@@ -78,7 +78,7 @@ class CaseState:
             self.worker = None
 
     def cut_short(self) -> None:
-        """Ctrl-C: what was sampled so far counts."""
+        """Settle an interrupted case (Ctrl-C): its samples so far count."""
         if self.readings:
             self.stopped = "interrupted"
             self.settle("ok")
@@ -100,7 +100,7 @@ class CaseState:
         self.static = dataclasses.replace(static, fits=fits)
 
     def too_large(self, limit_bytes: int) -> str | None:
-        """Why it cannot run within the limit, as far as its figures say."""
+        """Why the case cannot run within the limit, by its figures; None if it may."""
         if self.static.fits is not False:
             return None
         planned = self.static.planned_bytes
@@ -114,7 +114,7 @@ class CaseState:
     def needs_bytes(self, sets: int) -> int:
         """Memory for its plan and the further sets of inputs; inputs alone where nothing is planned.
 
-        In a backward, what each further set costs are the residuals too: the plan's arguments.
+        In a backward mode each further set also costs its residuals, which are the plan's arguments.
         """
         further = max(self.input_bytes, self.static.argument_bytes or 0)
         return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further

@@ -1,4 +1,4 @@
-"""The compilation stage of a case: start its worker, compile, and settle from its figures what cannot run."""
+"""The compilation stage of a case: start its worker, compile, and settle it if its figures forbid a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 
 
 def compile_case(context: GroupContext, state: CaseState) -> None:
-    """Compile a case that may compile; decide it when its plan, or what is known, forbids to run it."""
+    """Compile a case unless that is hopeless; settle it when its plan, or a prediction, forbids a run."""
     run = context.run
-    hopeless = run.prediction.inferred(state.case, compiling=True)
+    hopeless = run.prediction.inferred_skip(state.case, compiling=True)
     if hopeless:
         context.settle(state, "skipped", hopeless)
     elif _start(context, state) and _compile(context, state) and run.depth != "static":
@@ -50,13 +50,13 @@ def _compile(context: GroupContext, state: CaseState) -> bool:
 
 
 def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
-    """What cannot fit, or cannot finish, is not tried."""
+    """Settle a case that cannot fit the memory limit, or cannot finish within its budget."""
     run, settings = context.run, context.settings
     too_large = state.too_large(settings.memory_bytes)
     if too_large:
         context.settle(state, "oom", too_large)
         return
-    skip = run.prediction.inferred(state.case)
+    skip = run.prediction.inferred_skip(state.case)
     if run.depth == "run":
         skip = skip or run.prediction.over_budget(state.case, state.work, settings.budget_s)
     if skip:

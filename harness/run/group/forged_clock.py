@@ -1,27 +1,26 @@
-"""Readings that the runner's own clock contradicts: an implementation may forge its process's.
+"""Detection of readings that the runner's own clock contradicts: an implementation may forge its clock.
 
-The runner sees how long a whole turn took, `read_s` of it in readings and `rest_s` beside them: messages,
-waking, collecting garbage and, in a run, an untimed call. There are two rules because two things are
-known. A case alone must explain its rest itself, so it is allowed a call and some milliseconds a turn. In a
-gate the other side's rest, in the same turns, says what a rest may be: then a quarter of what was read is
-too much to hide.
+The runner measures how long a whole turn took: `read_s` in readings and `rest_s` beside them, which is
+messages, waking, collecting garbage and, in a run, an untimed call. There are two rules. A case alone has
+no comparison, so its rest may be a call and some milliseconds a turn. In a gate the other side's rest, in
+the same turns, shows what a rest may be, so an excess of a quarter of the readings is already too much.
 """
 
 from __future__ import annotations
 
 from harness.core.units import format_seconds
 
-FREE_SECONDS = 0.05  # of a turn that readings need not explain: messages, waking, collecting garbage
-HIDDEN_SECONDS = 0.0015  # of a turn that collecting garbage may take on one side more than on the other
+FREE_SECONDS = 0.05  # per turn, not explained by readings: messages, waking, collecting garbage
+HIDDEN_SECONDS = 0.0015  # per turn, by which collecting garbage may differ between the sides
 
 
 def forged_alone(read_s: float, rest_s: float, turns: int) -> bool:
-    """Sums over all turns of a case; an untimed call is no longer than the reading that it precedes."""
+    """From sums over all turns of a case; an untimed call takes at most as long as the reading after it."""
     return rest_s > 2 * read_s + FREE_SECONDS * turns
 
 
 def forged_beside(read_s: float, rest_s: float, other_rest_s: float) -> bool:
-    """Medians over the turns of one side, and the other side's."""
+    """From medians over the turns of one side, and of the other side's rest."""
     return rest_s > other_rest_s + max(other_rest_s, HIDDEN_SECONDS) + read_s / 4
 
 

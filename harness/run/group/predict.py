@@ -1,4 +1,4 @@
-"""What a case will take, from its shorter lengths: to skip what cannot fit its budget."""
+"""Prediction of a case's time from its shorter lengths, to skip a case that cannot fit its budget."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from harness.core.static_figures import Static
 from harness.core.units import format_count, format_seconds
 
 STEEPEST = 3.0  # a steeper growth between two lengths is noise, or the edge of a cache
-PAIRS = 2  # how many of the latest steps are asked for their growth
+PAIRS = 2  # the steepest of so many latest steps gives the growth
 
 
 @dataclass(frozen=True)
 class KnownWork:
-    """FLOPs of a case as far as they are known: counted in the program, and by the family's formula."""
+    """The known FLOPs of a case: counted in the program, and by the family's formula."""
 
     counted: float | None = None
     source: str | None = None
@@ -31,7 +31,7 @@ class KnownWork:
         return cls(static.flops, static.flops_source, cost.flops)
 
     def times(self, other: KnownWork) -> tuple[float, str] | None:
-        """(how many times the work of `other`, by which figure); None where both lack the same figure."""
+        """(ratio to the work of `other`, by which figure); None where they have no figure in common."""
         if self.counted and other.counted and self.source == other.source:
             return self.counted / other.counted, f"{self.source} FLOPs"
         if self.formula and other.formula:
@@ -41,7 +41,7 @@ class KnownWork:
 
 @dataclass(frozen=True)
 class Predicted:
-    """`seconds` of one call, its growth with the length, and what that growth was read from."""
+    """`seconds` of one call, the `exponent` of its growth with the length, and the source of that growth."""
 
     seconds: float
     exponent: float
@@ -49,51 +49,53 @@ class Predicted:
 
 
 class Prediction:
-    """Call times and work by series and length, and lengths at which a series ran out of something."""
+    """Call times and work by series and length, and the lengths at which a series failed (oom, timeout)."""
 
     def __init__(self) -> None:
         self.seen: dict[str, dict[int, tuple[float, KnownWork]]] = defaultdict(dict)
         self.stops: dict[tuple[str, bool], tuple[int, str]] = {}
 
     def note(self, case: Case, seconds: float, work: KnownWork) -> None:
-        """One call of a case took so long; a later word about the same case counts."""
+        """Record the seconds of one call of a case; a later note on the same case replaces it."""
         if seconds > 0:
             self.seen[case.series][case.seq] = seconds, work
 
     def stop(self, case: Case, status: str, *, compiling: bool = False) -> None:
-        """An oom or a timeout: larger lengths of the series are not run, or not even compiled."""
-        known = self.stops.get((case.series, compiling))
-        if known is None or case.seq < known[0]:
+        """Record an oom or timeout: larger lengths of the series are not run, or not even compiled."""
+        earlier = self.stops.get((case.series, compiling))
+        if earlier is None or case.seq < earlier[0]:
             self.stops[case.series, compiling] = (case.seq, status)
 
-    def inferred(self, case: Case, *, compiling: bool = False) -> str | None:
+    def inferred_skip(self, case: Case, *, compiling: bool = False) -> str | None:
         """Why not to run (or compile) a case, because a shorter length already failed at it."""
-        known = self.stops.get((case.series, compiling))
-        if known is None or case.seq <= known[0]:
+        earlier = self.stops.get((case.series, compiling))
+        if earlier is None or case.seq <= earlier[0]:
             return None
-        what = f"{known[1]} of compiling" if compiling else known[1]
-        return f"inferred from the {what} at seq {format_count(known[0])}; --seq {case.seq} alone tries it"
+        what = f"{earlier[1]} of compiling" if compiling else earlier[1]
+        return f"inferred from the {what} at seq {format_count(earlier[0])}; --seq {case.seq} alone tries it"
 
     def call(self, case: Case, work: KnownWork) -> Predicted | None:
-        """One call, extrapolated from the longest shorter length; None with nothing to go on.
+        """The predicted time of one call, extrapolated from the longest shorter length; None without one.
 
         Growth is the steeper of the latest measured steps (a fixed cost hides it at small lengths);
-        after a single length it is that of the work.
+        after a single length it is the growth of the work.
         """
-        shorter = sorted((n, *seen) for n, seen in self.seen[case.series].items() if n < case.seq)
+        shorter = sorted((n, *measured) for n, measured in self.seen[case.series].items() if n < case.seq)
         if not shorter:
             return None
-        latest, seconds, before = shorter[-1]
+        latest, seconds, latest_work = shorter[-1]
         ratio = case.seq / latest
         steps = [_exponent(n1 / n0, s1 / s0) for (n0, s0, _), (n1, s1, _) in itertools.pairwise(shorter)]
         if steps:
             exponent = max(steps[-PAIRS:])
             return Predicted(seconds * ratio**exponent, exponent, "shorter lengths")
-        grown = work.times(before)
-        if grown is None:
+        work_growth = work.times(latest_work)
+        if work_growth is None:
             return None
-        exponent = _exponent(ratio, grown[0])
-        return Predicted(seconds * ratio**exponent, exponent, f"{grown[1]} and seq {format_count(latest)}")
+        exponent = _exponent(ratio, work_growth[0])
+        return Predicted(
+            seconds * ratio**exponent, exponent, f"{work_growth[1]} and seq {format_count(latest)}"
+        )
 
     def over_budget(self, case: Case, work: KnownWork, budget_s: float) -> str | None:
         """Why not to run a case, because not even one call fits its budget."""
@@ -107,6 +109,6 @@ class Prediction:
         )
 
 
-def _exponent(length: float, grown: float) -> float:
-    """The power of the length by which something grew; noise makes it neither negative nor absurd."""
-    return min(STEEPEST, max(0.0, math.log(grown) / math.log(length)))
+def _exponent(length: float, growth: float) -> float:
+    """The exponent of a growth with the length, clamped because noise can make it negative or absurd."""
+    return min(STEEPEST, max(0.0, math.log(growth) / math.log(length)))

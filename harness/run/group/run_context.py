@@ -1,4 +1,4 @@
-"""What all groups of a run share."""
+"""The context that all groups of a run share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Checks = Collection[str] | Mapping[str, Collection[str]] | None
 
 @dataclass(frozen=True)
 class Provenance:
-    """What all records of a run share."""
+    """The fields that all records of a run share."""
 
     run: str
     fingerprint: str
@@ -37,11 +37,10 @@ class Provenance:
 
 @dataclass
 class RunContext:
-    """`depth` says how far each case goes (DEPTHS): compiled, judged, or measured as well.
+    """`depth` is how far each case goes (DEPTHS): compiled, also judged, or also measured.
 
-    `checks` are the ids of those that cases are put to at depth `check`, the same for all cases or by the id
-    of the case; None stands for all.
-    `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
+    `checks` are the ids of the checks to run at depth `check`, for all cases or by case id; None stands for
+    all checks. `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
     """
 
     executor: Executor
@@ -57,6 +56,6 @@ class RunContext:
     startups_s: list[float] = field(default_factory=list[float])
 
     def checks_of(self, case: str) -> list[str] | None:
-        """The checks that a case is put to; None: all of its family's."""
+        """The checks to run on a case; None: all of its family's."""
         wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
         return None if wanted is None else sorted(wanted)

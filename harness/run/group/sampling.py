@@ -1,4 +1,4 @@
-"""The sampling stage: a group's cases in shuffled rounds, until each has enough or its budget is spent."""
+"""The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from harness.run.machine.interference import Interference
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
-LONG_CALL_SECONDS = 0.25  # such a call needs no untimed one before it to warm caches
+LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them to warm caches
 
 
 def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Sample the cases. One that dies keeps its status, and the others go on without it."""
+    """Sample the cases. One that dies is settled, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
     stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)
@@ -56,12 +56,12 @@ def _check_clock(context: GroupContext, state: CaseState) -> None:
 
 
 def leave(context: GroupContext, state: CaseState) -> None:
-    """The case is measured: name what it left running, and end it."""
+    """End a measured case: warn of what it left running, and settle it as ok."""
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
-    left = [*answer.get("threads", ()), *answer.get("processes", ())]
-    state.warnings += [f'it left "{name}" running; end it before returning' for name in left]
+    names = [*answer.get("threads", ()), *answer.get("processes", ())]
+    state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
     state.settle("ok")
     median = format_seconds(statistics.median(state.samples))
     context.run.listener.case_state(state.id, f"ok {median}")

@@ -1,4 +1,4 @@
-"""When enough has been measured: fed one round at a time, asked whether a case is finished."""
+"""The stopping rule: fed one round at a time, it decides whether a case needs more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.core.median_interval import median_interval, samples_needed
 
-MAX_ROUNDS = 100  # a budget too: what so many rounds have not narrowed, more will hardly
+MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
 
 
 class Stopping:
@@ -36,10 +36,10 @@ class Stopping:
         self.level.pop(case, None)
 
     def narrow(self, case: str) -> bool:
-        """The interval is at most the precision wide on either side of its median.
+        """Whether the interval extends at most the precision to either side of its median.
 
-        A baseline that will never have rounds enough for an interval (absent, dead, or out of budget)
-        cannot keep a case waiting: then the case's own interval decides.
+        A baseline that will never have enough rounds for an interval (absent, dead, or out of budget)
+        must not keep a case waiting: then the interval of the case's own median decides.
         """
         ratios = [
             self._ratio(case, baseline)
@@ -53,7 +53,7 @@ class Stopping:
         return rounds >= samples_needed() or (rounds > 0 and self.affordable(baseline))
 
     def affordable(self, case: str) -> bool:
-        """Another turn, if it takes as long as the ones before, stays within the budget."""
+        """Whether another turn, as long as the mean of those before, stays within the budget."""
         turns = len(self.level[case])
         if turns == 0:
             return True

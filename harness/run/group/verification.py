@@ -1,6 +1,6 @@
-"""Verification, from the runner's side: a reference worker draws the inputs and checks the results.
+"""Verification, on the runner's side: a reference worker draws the inputs and checks the results.
 
-Correct first: a case whose contract has not passed is never timed.
+A case whose contract has not passed is never timed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.run.processes.executor import Ended, Worker
 
 
 class Verifier:
-    """Holds a group's cases to their contracts. Its own failure says nothing about the implementations."""
+    """Verifies a group's cases against their contracts. Its own failure does not judge implementations."""
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
@@ -44,7 +44,7 @@ class Verifier:
                 self._settle_unverified(concerned, f"the reference {semantics} of family {family.name}", end)
 
     def check(self, state: CaseState) -> None:
-        """Call it once and hold the answer to its contract; only then may it be timed."""
+        """Call the case once and verify its answer by its contract; only then may it be timed."""
         context = self.context
         context.run.listener.case_state(state.id, "contract")
         answer = context.ask(state, "contract", "check", cotangent=_cotangent(state))
@@ -64,7 +64,7 @@ class Verifier:
             context.settle(state, "ok", why)
 
     def _run_checks(self, state: CaseState) -> None:
-        """Its family's checks, where any are asked for; they answer for themselves, beside the contract."""
+        """Run the family's requested checks; their results are reported beside the contract's."""
         context = self.context
         only = context.run.checks_of(state.id)
         if only == []:
@@ -72,10 +72,10 @@ class Verifier:
         context.run.listener.case_state(state.id, "checks")
         answer = context.ask(state, "contract", "examine", only=only, cotangent=_cotangent(state))
         if answer is not None:
-            state.checks = tuple(Checked(**one) for one in answer["checks"])
+            state.checks = tuple(Checked(**check) for check in answer["checks"])
 
     def recheck(self, state: CaseState) -> None:
-        """Verify a last call, on storage that held other values before."""
+        """Verify a last call, on storage that held other values before, to detect remembered answers."""
         if self.reference is None:
             state.warnings.append("its answer was not checked again after sampling: the judge had died")
             return
@@ -92,7 +92,7 @@ class Verifier:
             self.reference = None
 
     def _verdict(self, state: CaseState, answer: Mapping[str, Any]) -> str | None:
-        """Why a result fails its contract, "" when it holds; None when nothing can be said."""
+        """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
         try:
             verdict = self._ask("contract", "judge", semantics=state.info.semantics, result=answer["result"])
         except (Unsupported, Ended) as end:
@@ -119,7 +119,7 @@ class Verifier:
                 raise
 
     def _settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
-        """Settle cases that cannot be verified. An oom or timeout of the reference worker is not theirs."""
+        """Settle cases that cannot be verified; the reference worker's oom or timeout makes them skipped."""
         for state in states:
             if isinstance(end, Unsupported):
                 self.context.settle(state, "unsupported", str(end))

@@ -1,4 +1,4 @@
-"""Asking a measuring process what machine this is."""
+"""The probe of this machine's fingerprint, by a measuring process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What took the processor away while a group was sampled: steal, heat, a clock that moves.
+"""Interference while a group was sampled: steal, throttling for heat, a changing clock.
 
-A reading cannot know that its machine was slowed; the kernel and the driver can. What they counted
-becomes a warning on every time of the group, whose cases share the machine. Nothing is dropped
-for it, and what cannot be read is unknown: unknown gives no warning.
+A reading cannot show that its machine was slowed; counters of the kernel and the driver can. They
+become a warning on every time of the group, whose cases share the machine. No reading is dropped
+for it, and a counter that cannot be read gives no warning.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-STEAL = 0.05  # of the time the cores were wanted
-LEAST_JIFFIES = 100  # wanted; of fewer, a share means nothing
-CLOCK = 0.90  # of the highest clock; a lower one is no ripple
-LOOK_SECONDS = 1e-3  # that a look at the clock may take, a round
-FREE_LOOKS = 10  # looks that the first ones, from cold, may cost more
+STEAL = 0.05  # stolen share of the wanted time that is still tolerated
+LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
+CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
+LOOK_SECONDS = 1e-3  # what reading the clock may take per round
+FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
 SMI_SECONDS = 10.0
 
 SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat"}
@@ -31,7 +31,7 @@ def _usable() -> frozenset[int]:
 
 @dataclass(frozen=True)
 class MachineCounters:
-    """Where the counters are read, for the cores that this process may use."""
+    """The files and command that counters are read from, and the cores that this process may use."""
 
     stat: Path = Path("/proc/stat")
     cpus: Path = Path("/sys/devices/system/cpu")
@@ -40,7 +40,7 @@ class MachineCounters:
 
 
 class Interference:
-    """Begins to watch when it is made; look once a round, and ask for the warnings at the end."""
+    """Observes from its creation on; call `look` once a round and `warnings` at the end."""
 
     def __init__(
         self,
@@ -61,33 +61,33 @@ class Interference:
         self.jiffies = jiffies(self.machine)
 
     def look(self) -> None:
-        """Note the clock, unless looking has proved slow: some kernels take 10 ms for each core."""
+        """Record the clock, unless reading it has proved slow: some kernels take 10 ms for each core."""
         if not self.clock_files or self.looked_s > LOOK_SECONDS * (len(self.clocks) + FREE_LOOKS):
             return
         start = self.now()
-        found = fastest(self.clock_files)
+        clock = fastest(self.clock_files)
         self.looked_s += self.now() - start
-        if found is not None:
-            self.clocks.append(found)
+        if clock is not None:
+            self.clocks.append(clock)
 
     def warnings(self) -> list[str]:
-        """One sentence for each thing that happened since, with what to do."""
-        found = [
+        """One sentence per kind of interference since the start, with its remedy."""
+        sentences = [
             _steal_warning(self.jiffies, jiffies(self.machine)),
             _throttling_warning(self.throttles, throttles(self.machine)),
             _clock_warning(self.clocks),
             _gpu_warning(slowdowns(self.machine.smi)) if self.device == "cuda" else None,
         ]
-        return [sentence for sentence in found if sentence]
+        return [sentence for sentence in sentences if sentence]
 
 
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
-    """(stolen, wanted) of the usable cores since boot; wanted is all that was not idle, stolen included.
+    """(stolen, wanted) time of the usable cores since boot; wanted is all but idle time, stolen included.
 
-    An idle core has nothing to be stolen: in a share of all time it would hide what its neighbour lost.
+    Idle time is left out because nothing can be stolen of it: it would dilute the share of a busy core.
     """
     stolen = wanted = 0
-    seen = False
+    counted = False
     for line in _read_text(machine.stat).splitlines():
         name, *fields = line.split()
         if not name.startswith("cpu") or not name[3:].isdigit() or int(name[3:]) not in machine.cores:
@@ -97,12 +97,12 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
         user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
         stolen += steal
         wanted += user + nice + system + irq + softirq + steal
-        seen = True
-    return (stolen, wanted) if seen else None
+        counted = True
+    return (stolen, wanted) if counted else None
 
 
 def throttles(machine: MachineCounters) -> dict[int, int]:
-    """Core → how often it throttled for heat since boot, for the usable cores that count it."""
+    """Core → count of thermal throttling since boot, for the usable cores that have the counter."""
     counts = {
         core: _number(machine.cpus / f"cpu{core}/thermal_throttle/core_throttle_count")
         for core in machine.cores
@@ -111,12 +111,12 @@ def throttles(machine: MachineCounters) -> dict[int, int]:
 
 
 def fastest(clock_files: Iterable[Path]) -> int | None:
-    """The highest clock in kHz: idle cores are slow on purpose, and this process keeps one awake."""
+    """The highest clock in kHz: idle cores clock down, and this process keeps at least one busy."""
     return max(filter(None, map(_number, clock_files)), default=None)
 
 
 def slowdowns(smi: str) -> int | None:
-    """Why the first visible GPU holds its clock back now, as the bits that nvidia-smi tells."""
+    """The reasons why the first visible GPU's clock is held back now, as nvidia-smi's bit mask."""
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
     for reasons in _REASONS:
         command = [smi, f"--query-gpu={reasons}", "--format=csv,noheader", f"--id={first}"]
@@ -163,18 +163,18 @@ def _clock_warning(clocks: list[int]) -> str | None:
 
 
 def _gpu_warning(bits: int | None) -> str | None:
-    why = dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit)
-    if not why:
+    reasons = dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit)
+    if not reasons:
         return None
     return (
-        f"the GPU held its clock back when sampling ended ({', '.join(why)}); "
+        f"the GPU held its clock back when sampling ended ({', '.join(reasons)}); "
         "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
     )
 
 
 def _number(path: Path) -> int | None:
-    written = _read_text(path).strip()
-    return int(written) if written.isdigit() else None
+    text = _read_text(path).strip()
+    return int(text) if text.isdigit() else None
 
 
 def _read_text(path: Path) -> str:

@@ -49,12 +49,12 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Generato
         os.close(descriptor)
 
 
-def _open(where: Path) -> int:
+def _open(path: Path) -> int:
     """The lock's file, which every user of the machine may hold."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileNotFoundError):
-        return os.open(where, flags)
-    descriptor = os.open(where, flags | os.O_CREAT, 0o666)
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     with suppress(PermissionError):  # another user was faster
         os.fchmod(descriptor, 0o666)  # the umask took it from others
     return descriptor

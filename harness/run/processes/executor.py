@@ -1,4 +1,4 @@
-"""The seam between the runner and the processes it drives; tests put a fake behind it."""
+"""The interface between the runner and the processes it drives; tests implement it with a fake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a process died: its exit code, the last it wrote, and how near it was to its limit."""
+"""The cause of a process's death, from its exit code, its last output, and how near its limit it was."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ MORE_MEMORY = "raise --memory or shorten the sequence"
 def explain(code: int | None, output: str, near: str | None, *, killed: bool = False) -> tuple[str, str]:
     """(status, sentence) for a process that ended without an answer.
 
-    `code` is its exit code, negative for a signal, None when unknown; `output` the end of what it
-    wrote; `near` how close to its limit it was seen; `killed` whether the kernel has just killed for
-    want of memory.
+    `code` is its exit code, negative for a signal, None when unknown; `output` the end of its output;
+    `near` how close to its limit it came; `killed` whether the kernel's OOM killer has just acted.
     """
     lines = [line for line in output.strip().splitlines() if line.strip()]
-    said = f': "{lines[-1].strip()[:200]}"' if lines else ""
+    quote = f': "{lines[-1].strip()[:200]}"' if lines else ""
     if killed and code == -signal.SIGKILL:
         return "oom", "the kernel killed it, for the machine was out of memory; lower --memory"
     if near or speaks_of_oom(output):
-        how = f" {near}" if near else said
+        how = f" {near}" if near else quote
         return "oom", f"it died{how}; {MORE_MEMORY}"
     if code is None:
-        return "crashed", f"it vanished with its server{said}; run it alone to see whether it repeats"
+        return "crashed", f"it vanished with its server{quote}; run it alone to see whether it repeats"
     if code < 0:
-        return "crashed", f"killed by {_name(-code)}{said}; run it alone under a debugger"
-    return "crashed", f"it ended with exit code {code} instead of an answer{said}; run it alone to see why"
+        return "crashed", f"killed by {_name(-code)}{quote}; run it alone under a debugger"
+    return "crashed", f"it ended with exit code {code} instead of an answer{quote}; run it alone to see why"
 
 
 def _name(number: int) -> str:

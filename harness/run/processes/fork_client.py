@@ -1,4 +1,4 @@
-"""A fork server as the runner sees it: started in the background, waited for at its first use.
+"""The runner's client of a fork server: started in the background, awaited at its first use.
 
 `interpreter`, `path` and `environment` are for the sides of a gate: another Python, folders in front
 of its import path, further variables. Without `tracing` its cases start sooner, and have no figures from
@@ -25,8 +25,8 @@ FORK_SECONDS = 60.0
 END_SECONDS = 10.0
 
 ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",  # else libtpu is mapped and chatters
-    "OMP_WAIT_POLICY": "PASSIVE",  # a spinning neighbour doubles a torch sample
+    "JAX_PLATFORMS": "cpu",  # otherwise libtpu is mapped and prints
+    "OMP_WAIT_POLICY": "PASSIVE",  # another process's spinning threads double a torch sample
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "PYTHONUNBUFFERED": "1",
@@ -116,13 +116,13 @@ class Server:
         return pid
 
     def drain(self) -> None:
-        """Take what the server has said about ended workers."""
+        """Read the server's messages about ended workers."""
         while self.end.fileno() >= 0 and select.select([self.end], [], [], 0)[0]:
             if self._take() is None:
                 return
 
     def _take(self) -> int | None:
-        """One message: the id of a new worker, 0 after the end of one, None when the server is gone."""
+        """Read one message: the id of a new worker, 0 for the end of one, None when the server is gone."""
         message, _ = protocol.receive(self.end)
         if message is None:
             return None

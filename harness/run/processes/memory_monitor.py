@@ -17,10 +17,10 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class MemoryMonitor:
-    """What the living processes have taken since their fork.
+    """Memory that the living processes have taken since their fork.
 
-    Resident bytes count for all of them together; of its address space a process is allowed so many
-    bytes beyond what its backend mapped at start, which is what its RLIMIT_AS says.
+    One limit bounds the resident bytes of all of them together. Another, RLIMIT_AS, bounds the address
+    space that each process may map beyond what its backend mapped at start.
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class MemoryMonitor:
             table.pop(pid, None)
 
     def look(self, turn: int) -> str | None:
-        """Note the sizes; a sentence when all processes together pass the limit.
+        """Update the sizes; a sentence when all processes together exceed the limit.
 
-        What is parked does not grow: it is looked at once a turn, so that looking stays cheap.
+        Parked processes cannot grow, so they are read once a turn only, which keeps this cheap.
         """
         if turn != self.turn:
             self.turn, others = turn, [(pid, size) for pid, size in list(self.before.items()) if pid != turn]
@@ -64,36 +64,36 @@ class MemoryMonitor:
 
     def near_limit(self, pid: int) -> str | None:
         """How close a process came to its limit, when that is close enough to explain its death."""
-        taken, allowed = self.taken.get(pid, 0), self.allowed.get(pid, 0)
-        if not allowed or taken < NEAR * allowed:
+        peak, allowed = self.taken.get(pid, 0), self.allowed.get(pid, 0)
+        if not allowed or peak < NEAR * allowed:
             return None
-        return f"with {format_bytes(taken)} taken of the {format_bytes(allowed)} allowed"
+        return f"with {format_bytes(peak)} taken of the {format_bytes(allowed)} allowed"
 
     def kernel_killed(self) -> bool:
-        """Whether the kernel has killed for want of memory since this was last asked."""
-        before, self.kills = self.kills, _oom_kills()
-        return self.kills > before
+        """Whether the kernel's OOM killer has killed any process since the last call."""
+        earlier, self.kills = self.kills, _oom_kills()
+        return self.kills > earlier
 
     def growing(self, pid: int) -> str | None:
-        """A sentence when a process that ran out of time was on its way out of memory.
+        """A sentence when a process that ran out of time was about to run out of memory.
 
-        It was, when it never stopped growing over the last looks, and as much again would not fit.
+        That is assumed when it grew at every one of the last looks, and twice its size would not fit.
         """
-        seen, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
-        rising = len(seen) == LOOKS and all(a < b for a, b in itertools.pairwise(seen))
-        if not rising or 2 * seen[-1] < allowed:
+        sizes, allowed = list(self.seen.get(pid, ())), self.allowed.get(pid, 0)
+        rising = len(sizes) == LOOKS and all(a < b for a, b in itertools.pairwise(sizes))
+        if not rising or 2 * sizes[-1] < allowed:
             return None
-        return f"still growing, with {format_bytes(seen[-1])} taken of the {format_bytes(allowed)} allowed"
+        return f"still growing, with {format_bytes(sizes[-1])} taken of the {format_bytes(allowed)} allowed"
 
 
 def _private_bytes(pid: int) -> int:
-    """Resident bytes that no file backs, of a process and what it has started."""
+    """Resident bytes that are not shared or file-backed, of a process and its descendants."""
     sizes = [_sizes(state) for state in _family(pid)]
     return sum(resident - shared for _, resident, shared in sizes)
 
 
 def _family(pid: int) -> list[int]:
-    """A process and all below it; the kernel's lists of children cost a hundredth of a scan of /proc."""
+    """A process and its descendants; the kernel's lists of children cost a hundredth of a scan of /proc."""
     family = [pid]
     for state in family:  # grows on the way
         with suppress(OSError):  # it has ended
@@ -122,7 +122,7 @@ def _sizes(pid: int) -> tuple[int, int, int]:
 
 
 def _oom_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it started."""
+    """How many processes the kernel's OOM killer has killed since boot."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:

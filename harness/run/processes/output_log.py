@@ -1,4 +1,4 @@
-"""What a worker prints: kept for its last words, and cut before it fills the disk."""
+"""A worker's output: kept for its last lines, and truncated before it fills the disk."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Log:
         self.path = path
 
     def open(self) -> BinaryIO:
-        """For appending: after a cut, what is printed next lands at the beginning."""
+        """Open for appending, so that output after a truncation lands at the beginning of the file."""
         return self.path.open("ab")
 
     def cut(self) -> None:
-        """Forget everything once it is too much."""
+        """Truncate the file once it is larger than LIMIT_BYTES."""
         with suppress(OSError):  # the worker may have removed it
             if self.path.stat().st_size > LIMIT_BYTES:
                 os.truncate(self.path, 0)
 
     def tail(self) -> str:
-        """The last words."""
+        """The last TAIL_BYTES of the output."""
         try:
             with self.path.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))

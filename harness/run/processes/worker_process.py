@@ -25,7 +25,7 @@ from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
 
 POLL_SECONDS = 0.05
-DEATH_SECONDS = 1.0  # how long a server may take to say how a worker died
+DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
 
 
 class Process:
@@ -68,7 +68,7 @@ class Process:
         return answer["ok"]
 
     def _spoke(self) -> bool:
-        """Whether something lies there that nobody asked for; its end is not such a thing."""
+        """Whether an unsolicited message is waiting; the end of the stream does not count."""
         with suppress(OSError):
             return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         return False
@@ -77,20 +77,20 @@ class Process:
         """The next message; None when the process is gone. Ended when it must be killed first."""
         while not select.select([self.end], [], [], POLL_SECONDS)[0]:
             self.log.cut()
-            over = self.monitor.look(self.pid)
-            if over:
+            over_limit = self.monitor.look(self.pid)
+            if over_limit:
                 self.close()
-                raise Ended("oom", over)
+                raise Ended("oom", over_limit)
             if time.monotonic() > deadline:
-                near = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
+                oom_evidence = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
                 self.close()
-                if near:
-                    raise Ended("oom", f"no answer within {seconds:.0f} s, {near}; raise --memory")
+                if oom_evidence:
+                    raise Ended("oom", f"no answer within {seconds:.0f} s, {oom_evidence}; raise --memory")
                 raise Ended("timeout", f"no answer within {seconds:.0f} s of its own turn; raise --timeout")
         return protocol.receive(self.end)[0]
 
     def _death(self) -> Ended:
-        near = self.monitor.near_limit(self.pid)
+        oom_evidence = self.monitor.near_limit(self.pid)
         deadline = time.monotonic() + DEATH_SECONDS
         while self.server.alive() and time.monotonic() < deadline:
             self.server.drain()
@@ -99,18 +99,20 @@ class Process:
             time.sleep(0.005)
         self.server.drain()
         killed = self.monitor.kernel_killed()
-        status, reason = explain(self.server.exits.get(self.pid), self.log.tail(), near, killed=killed)
+        status, reason = explain(
+            self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed
+        )
         self.close()
         return Ended(status, reason)
 
     def _signal(self, number: int) -> None:
-        """To the worker's group, and to the worker itself, which may have left its group."""
+        """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
         for send in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)
 
     def kill(self) -> None:
-        """From any thread: the process ends, and whoever waits for its answer is told so."""
+        """Kill the process, from any thread; the thread that waits for its answer sees it end."""
         self._signal(signal.SIGKILL)
 
     def close(self) -> None:
@@ -159,9 +161,9 @@ class Processes:
             ) from None
 
     def _start(self, framework: str) -> Server:
-        before = self.servers.pop(framework, None)
-        if before is not None:
-            before.close()
+        previous = self.servers.pop(framework, None)
+        if previous is not None:
+            previous.close()
         server = self.servers[framework] = Server(
             [framework], self.folder, self.device, interpreter=self.interpreter, path=self.path
         )

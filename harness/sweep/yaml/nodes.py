@@ -1,7 +1,7 @@
-"""Values as someone wrote them, each with the place it stands at.
+"""YAML and flag values as written, each with its place.
 
 A place is `bench.yaml:12` or a flag such as `--seq`: both go through the same parsing, and every
-error begins with the place of what is wrong.
+error begins with the place of its cause.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Node = Scalar | Listing | YamlMapping
 
 @contextmanager
 def at(where: str) -> Generator[None]:
-    """Put the place in front of what is wrong with a value."""
+    """Prefix errors raised within by the place of the value."""
     try:
         yield
     except (ValueError, UsageError) as error:
@@ -80,28 +80,28 @@ def scalar(node: Node, what: str) -> Scalar:
 
 def items(node: Node, what: str) -> tuple[Node, ...]:
     """The members of a list, or a single value as a list of one."""
-    found = node.items if isinstance(node, Listing) else (node,)
-    if not found:
+    members = node.items if isinstance(node, Listing) else (node,)
+    if not members:
         raise UsageError(f"{node.where}: {what} is an empty list; name at least one value or leave it out")
-    return found
+    return members
 
 
 def scalars(node: Node, what: str) -> tuple[Scalar, ...]:
-    found: list[Scalar] = []
+    values: list[Scalar] = []
     for item in items(node, what):
         if not isinstance(item, Scalar):
             raise UsageError(f"{item.where}: {what} takes a value or a list of values, nothing nested")
-        found.append(item)
-    return tuple(found)
+        values.append(item)
+    return tuple(values)
 
 
 def words(node: Node, what: str, known: Sequence[str]) -> tuple[str, ...]:
-    """A value or a list of values out of a closed set, each once."""
-    found: list[str] = []
+    """A value or a list of values from a closed set; UsageError for a duplicate."""
+    chosen: list[str] = []
     for item in scalars(node, what):
         if item.text not in known:
             raise UsageError(f'{item.where}: unknown {what} "{item.text}"{nearest(item.text, known)}')
-        if item.text in found:
+        if item.text in chosen:
             raise UsageError(f"{item.where}: {what} lists {item.text} twice; name it once")
-        found.append(item.text)
-    return tuple(found)
+        chosen.append(item.text)
+    return tuple(chosen)

@@ -24,7 +24,7 @@ _PLAIN = {_NULL, _BOOL, _TEXT} | {
 
 def read(path: Path) -> Node:
     """The file as nodes. UsageError names file and line of anything that is not YAML."""
-    file = displayed(path)
+    file = display_path(path)
     text = _text(path, file)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -40,7 +40,7 @@ def read(path: Path) -> Node:
     return _Reader(file).node(root)
 
 
-def displayed(path: Path) -> str:
+def display_path(path: Path) -> str:
     """The path as errors show it: relative where that is shorter."""
     return min(os.path.relpath(path), str(path.absolute()), key=len)
 
@@ -62,8 +62,8 @@ def _text(path: Path, file: str) -> str:
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
-    begun = error.context_mark
-    context = f" {error.context} begun in line {begun.line + 1}" if begun and error.context else ""
+    start_mark = error.context_mark
+    context = f" {error.context} begun in line {start_mark.line + 1}" if start_mark and error.context else ""
     return (
         f"{file}:{line}: not YAML{context}: {error.problem or 'unreadable'}; "
         "ids with brackets and values with colons need quotes"
@@ -71,7 +71,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:
 
 
 class _Reader:
-    """Turns composed nodes into ours. What an alias names is read once, however often it is used."""
+    """Converts composed YAML nodes. The node that an alias names is converted once, however often used."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -109,7 +109,7 @@ class _Reader:
 
     def _table(self, node: MappingNode) -> YamlMapping:
         inherited: dict[str, Entry] = {}
-        own: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for key, value in node.value:
             where = self._where(key)
             if key.tag == _MERGE:
@@ -119,20 +119,20 @@ class _Reader:
             if key.tag != _TEXT:
                 written = f" {key.value}" if isinstance(key, ScalarNode) else ""
                 raise UsageError(f"{where}: the key{written} is not text; write it in quotes")
-            if key.value in own:
+            if key.value in entries:
                 raise UsageError(
-                    f'{where}: duplicate key "{key.value}"; it stands in {own[key.value].where} too'
+                    f'{where}: duplicate key "{key.value}"; it stands in {entries[key.value].where} too'
                 )
-            own[key.value] = Entry(where, self.node(value))
-        return YamlMapping(self._where(node), {**inherited, **own})
+            entries[key.value] = Entry(where, self.node(value))
+        return YamlMapping(self._where(node), {**inherited, **entries})
 
     def _merge_anchors(self, value: YamlNode) -> dict[str, Entry]:
         """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for part in value.value if isinstance(value, SequenceNode) else [value]:
             table = self.node(part)
             if not isinstance(table, YamlMapping):
                 raise UsageError(f"{self._where(value)}: << needs a mapping, named by an alias such as *mask")
             for name, entry in table.entries.items():
-                found.setdefault(name, entry)
-        return found
+                entries.setdefault(name, entry)
+        return entries

@@ -1,4 +1,4 @@
-"""The frameworks, each behind the same few verbs; only the one a process serves is imported."""
+"""The frameworks behind one interface; a process imports only the one that it serves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Patience:
-    """When a trace is abandoned: after so many seconds (0: none is begun), or at so many live bytes."""
+    """Limits at which a trace is abandoned: seconds (0: no trace at all), and live bytes."""
 
     seconds: float
     live_bytes: int
@@ -91,10 +91,14 @@ class Framework(Protocol):
 
 def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
     """TypeError when a cotangent was made for a result of another form."""
-    made, found = [tuple(seed.shape) for seed in seeds], [tuple(output.shape) for output in outputs]
-    if made != found:
+    seed_shapes, output_shapes = (
+        [tuple(seed.shape) for seed in seeds],
+        [tuple(output.shape) for output in outputs],
+    )
+    if seed_shapes != output_shapes:
         raise TypeError(
-            f"the floating parts of the result have the shapes {found}; the reference's have {made}"
+            f"the floating parts of the result have the shapes {output_shapes}; "
+            f"the reference's have {seed_shapes}"
         )
 
 

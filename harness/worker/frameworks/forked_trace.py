@@ -1,7 +1,7 @@
-"""Tracing in a copy of the process, so that the timed calls meet nothing that the trace left behind.
+"""Tracing in a fork of the process, so that timed calls see nothing that the trace left behind.
 
-Many a callable keeps what its first call made, such as a mask: kept from a trace, it would be a fake
-tensor. A trace that hangs or dies takes its figures with it, and no more.
+Many callables cache what their first call makes, such as a mask; cached in a trace, it would be a fake
+tensor. A trace that hangs or dies loses its figures only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.worker import resource_limits
 GRACE_SECONDS = 1.0  # a trace ends itself at its deadline, if it is in torch's hands then
 
 
-def traced(trace: Callable[[], Static], seconds: float) -> Static:
+def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
     """The figures of `trace`, run in a fork of this process; none, with the reason, if that fails."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -54,7 +54,7 @@ def _answer(trace: Callable[[], Static], writer: int) -> None:
         try:
             figures = trace()
         except BaseException as error:
-            what = f"{type(error).__name__}: {resource_limits.said(error)}"
+            what = f"{type(error).__name__}: {resource_limits.message_of(error)}"
             figures = Static.none(f"fake tensors cannot trace it: {what}")
         with open(writer, "wb") as answer:
             answer.write(msgspec.json.encode(figures))

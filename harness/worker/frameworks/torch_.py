@@ -17,7 +17,7 @@ from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
 from harness.worker.frameworks.base import Patience, Prepared, match
 
-GRAIN = 1 << 16  # elements for which torch takes one more thread, amply
+GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
 DTYPES = {
     "f64": torch.float64,
     "f32": torch.float32,
@@ -33,7 +33,7 @@ Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def preload(*, tracing: bool) -> None:
-    """Load what the first trace loads; fake tensors compute nothing and start no thread."""
+    """Import what the first trace imports; fake tensors compute nothing and start no thread."""
     if tracing:
         torch_trace.warm()
 
@@ -89,8 +89,8 @@ class Torch:
             torch.set_num_threads(1)
 
             def at(length: int) -> tuple[Static, torch_extrapolation.Survey]:
-                survey, own = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
-                return torch_trace.figures(bind, lambda: fake(own), patience, survey), survey
+                survey, shortened = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
+                return torch_trace.figures(bind, lambda: fake(shortened), patience, survey), survey
 
             return torch_extrapolation.figures(at, torch_extrapolation.longest(used))
 
@@ -100,10 +100,10 @@ class Torch:
             return Prepared(bind, trace())
         used = {name: shapes[name] for name in names}
         if torch_extrapolation.longest(used) > torch_extrapolation.LONG:
-            static = forked_trace.traced(trace_shorter, patience.seconds)
+            static = forked_trace.trace_in_fork(trace_shorter, patience.seconds)
             if static.flops is not None:
                 return Prepared(bind, static)
-        return Prepared(bind, forked_trace.traced(trace_alone, patience.seconds))
+        return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
 
     def bind(
         self,
@@ -121,16 +121,16 @@ class Torch:
         leaves = [leaf for leaf in array_files.leaves(arguments) if leaf.requires_grad]
 
         def gradients(ties: Ties, *, keep: bool) -> Any:
-            found = torch.autograd.grad(
+            gradients_found = torch.autograd.grad(
                 [output for output, _ in ties],
                 leaves,
                 [seed for _, seed in ties],
                 retain_graph=keep,
                 allow_unused=True,
             )
-            pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", found), strict=True)
-            named = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
-            return prune(array_files.map_leaves(arguments, lambda leaf: named.get(id(leaf))))
+            pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", gradients_found), strict=True)
+            by_leaf = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
+            return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
 
         if mode == "bwd":
             result = function(**arguments)
@@ -225,7 +225,7 @@ def _ones(result: Any) -> list[torch.Tensor]:
 
 
 def _tensor(leaf: Any) -> torch.Tensor:
-    """A copy in storage that torch has aligned as its kernels like it."""
+    """A copy in storage that torch allocates, with the alignment that its kernels prefer."""
     brain = leaf.dtype == ml_dtypes.bfloat16  # torch does not know numpy's
     dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
     tensor = torch.empty(leaf.shape, dtype=dtype)

@@ -1,11 +1,10 @@
-"""Figures of a call too long to trace: one that loops thousands of times, over the whole of its inputs.
+"""Figures of a call that is too long to trace, because it loops thousands of times over its inputs.
 
-The same callable is traced over shorter inputs, five lengths at equal steps. What is a polynomial of the
-length of degree two at most, as totals over a loop's steps and the widths of a step are, has third
-differences of zero, all exactly; it is continued to the whole length in integers. Anything else has no
-figures from here.
-A peak is the highest of many places in the program, and which one it is changes with the length: each
-is continued by itself, at its first and last pass and at its highest.
+The same callable is traced over shorter inputs, at five equally spaced lengths. A polynomial of the length
+of degree two at most, such as a total over a loop's steps, has third differences of exactly zero; it is
+extrapolated to the whole length in integers. Any other growth gets no figures here.
+A peak is the highest of many places in the program, and which place that is changes with the length, so
+each place is extrapolated by itself: at its first and last pass and at its highest.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
 PLANS = (
     (1024, 2),
     (4096, 4),
-)  # (step between lengths, which a callable's own must divide, first length in steps)
+)  # (step between lengths, a multiple of the callable's own block size; first length in steps)
 LENGTHS = 5
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
 
 
 @dataclass
 class Survey:
-    """What a trace saw: operators, and at each place the live bytes of its first, last and highest pass."""
+    """A trace's operator count, and at each place the live bytes of its first, last and highest pass."""
 
     operators: int = 0
     places: dict[Any, list[int]] = field(default_factory=dict[Any, list[int]])
@@ -43,7 +42,7 @@ class Survey:
 
 
 def longest(shapes: Shapes) -> int:
-    """The longest axis of all inputs, which is taken for their length."""
+    """The longest axis of all inputs, assumed to be their length."""
     return max((max(array.shape, default=0) for array in _arrays(shapes)), default=0)
 
 
@@ -51,15 +50,15 @@ def cut(shapes: Shapes, length: int) -> Shapes:
     """Inputs of another length."""
     whole = longest(shapes)
 
-    def one(branch: Array | Shapes) -> Array | Shapes:
+    def resize(branch: Array | Shapes) -> Array | Shapes:
         if isinstance(branch, Array):
             return Array(tuple(length if size == whole else size for size in branch.shape), branch.dtype)
-        return {name: one(part) for name, part in branch.items()}
+        return {name: resize(part) for name, part in branch.items()}
 
-    return cast("Shapes", one(shapes))
+    return cast("Shapes", resize(shapes))
 
 
-def continued(values: Sequence[int], steps: int) -> int | None:
+def extrapolate(values: Sequence[int], steps: int) -> int | None:
     """`steps` beyond the first of equally spaced values; None unless all third differences are 0."""
     first = [b - a for a, b in pairwise(values)]
     second = [b - a for a, b in pairwise(first)]
@@ -69,9 +68,9 @@ def continued(values: Sequence[int], steps: int) -> int | None:
 
 
 def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static:
-    """Figures at length `whole` from `trace(length)`; none where a whole trace is short, or nothing fits."""
+    """Figures at length `whole` from `trace(length)`; none if a whole trace is short or nothing fits."""
     start = time.perf_counter()
-    said = ""
+    description = ""
     for step, begin in PLANS:
         lengths = [step * k + whole % step for k in range(begin, begin + LENGTHS)]
         traces = [trace(length) for length in lengths[:2]]
@@ -81,31 +80,31 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
         if traces[0][0].planned_bytes is None or expected <= MOST_OPERATORS:
             return Static.none("traced whole")
         traces += [trace(length) for length in lengths[2:]]
-        found = _extrapolate(traces, beyond)
-        said = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
-        if found:
+        extrapolated = _extrapolate(traces, beyond)
+        description = f"extrapolated from {LENGTHS} traces over {lengths[0]} to {lengths[-1]} tokens"
+        if extrapolated:
             return Static(
-                **found,
+                **extrapolated,
                 flops_source="matmul_only",
                 lower_s=time.perf_counter() - start,
-                unavailable={**traces[0][0].unavailable, "program": f"figures are {said}"},
-                warnings=(f"FLOPs and bytes {said}: a whole trace has some {expected} operators",),
+                unavailable={**traces[0][0].unavailable, "program": f"figures are {description}"},
+                warnings=(f"FLOPs and bytes {description}: a whole trace has some {expected} operators",),
             )
-    return Static.none(f"cannot be {said}")
+    return Static.none(f"cannot be {description}")
 
 
 def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[str, Any]:
-    """The figures so far beyond the first of the traces; none unless all of them can be told."""
+    """The figures `beyond` steps after the first trace; empty unless all can be extrapolated."""
     statics = [static for static, _ in traces]
     if any(static.flops is None for static in statics):
         return {}
     rows = {name: [getattr(static, name) for static in statics] for name in BYTES}
     rows["flops"] = [int(static.flops or 0) for static in statics]
-    made = {name: continued(values, beyond) for name, values in rows.items()}
+    extrapolated = {name: extrapolate(values, beyond) for name, values in rows.items()}
     peak = _peak([survey.places for _, survey in traces], beyond)
-    if peak is None or any(value is None for value in made.values()):
+    if peak is None or any(value is None for value in extrapolated.values()):
         return {}
-    sizes = {name: value or 0 for name, value in made.items()}
+    sizes = {name: value or 0 for name, value in extrapolated.items()}
     new = sizes["output_bytes"] - sizes["alias_bytes"]
     return {**sizes, "peak_bytes": peak, "temp_bytes": max(0, peak - sizes["argument_bytes"] - new)}
 
@@ -119,9 +118,9 @@ def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:
         rows += [[*first], [*last]]
         if list(highest) != [max(ends) for ends in zip(first, last, strict=True)]:
             rows.append([*highest])
-    found = [continued(row, beyond) for row in rows]
-    known = [value for value in found if value is not None]
-    return max(known) if len(known) == len(found) else None
+    extrapolated = [extrapolate(row, beyond) for row in rows]
+    integers = [value for value in extrapolated if value is not None]
+    return max(integers) if len(integers) == len(extrapolated) else None
 
 
 def _arrays(shapes: Array | Shapes) -> list[Array]:

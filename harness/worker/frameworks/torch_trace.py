@@ -60,11 +60,11 @@ class TraceTotals(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """False: to enter and leave dynamo takes as long as the rest, and nothing compiles under a trace."""
+        """False: entering and leaving dynamo takes as long as the rest, and nothing compiles in a trace."""
         return False
 
     def begin(self) -> int:
-        """The timed part begins: peak, program and FLOPs count from here. Bytes live now."""
+        """Begin the timed part: peak, program and FLOPs count from here. Returns the bytes live now."""
         self.peak = self.now
         self.digest = sha256()
         self.counter = FlopCounterMode(display=False, custom_mapping=torch_sdpa_flops.FORMULAS)
@@ -94,7 +94,7 @@ class TraceTotals(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         if func is DEVICE and type(args[0]) is FakeTensor:
-            return args[0].device  # asked more often than all else together
+            return args[0].device  # the most frequent operator by far
         kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
         self._endure()
         if self.counter and func not in self.counter.flop_registry and _composite(func):
@@ -124,25 +124,25 @@ class TraceTotals(TorchDispatchMode):
 
 
 def _place(func: Any) -> Any:
-    """Where in the program an operator is called, the same in every pass of a loop."""
-    frame, found = sys._getframe(2), [func]
-    while frame is not None and frame.f_code is not figures.__code__ and len(found) < FRAMES:
-        found.append((frame.f_code, frame.f_lasti))
+    """The call site of an operator, equal in every pass of a loop."""
+    frame, place = sys._getframe(2), [func]
+    while frame is not None and frame.f_code is not figures.__code__ and len(place) < FRAMES:
+        place.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     node = torch._C._current_autograd_node()
-    return *found, node and node.name()
+    return *place, node and node.name()
 
 
 @cache
 def _composite(func: Any) -> bool:
-    """Whether an operator is made of others, which are counted instead."""
+    """Whether an operator decomposes into others, which are counted instead."""
     return isinstance(func, torch._ops.OpOverload) and func.has_kernel_for_dispatch_key(COMPOSITE)
 
 
 def spell(value: Any, numbers: Mapping[int, int]) -> Any:
-    """A tree with words for its leaves.
+    """A tree with strings for its leaves.
 
-    A tensor is that of the storage it lies in, so that which result goes where is part of a program.
+    A tensor is named by its storage's number, so that the data flow between operators is part of the hash.
     """
     if isinstance(value, torch.Tensor):
         number = numbers.get(value.untyped_storage()._cdata, 0)
@@ -187,9 +187,9 @@ def figures(
         lines = str(error).strip().splitlines()
         what = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
         return Static.none(f"fake tensors cannot trace it: {what}")
-    given = {key for key, _ in storages(inputs)}
+    input_keys = {key for key, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage in storages(result)}
-    alias = sum(size for key, size in returned.items() if key in given)
+    alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
     flops = totals.flops

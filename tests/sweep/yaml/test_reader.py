@@ -4,7 +4,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.sweep.yaml.nodes import Listing, Scalar, YamlMapping
-from harness.sweep.yaml.reader import displayed, read
+from harness.sweep.yaml.reader import display_path, read
 
 
 @pytest.fixture
@@ -107,5 +107,5 @@ def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
 def test_paths_are_shown_the_shorter_way(tmp_path, monkeypatch):
     (tmp_path / "deep").mkdir()
     monkeypatch.chdir(tmp_path / "deep")
-    assert displayed(tmp_path / "bench.yaml") == "../bench.yaml"
-    assert displayed(Path("/b.yaml")) == "/b.yaml"
+    assert display_path(tmp_path / "bench.yaml") == "../bench.yaml"
+    assert display_path(Path("/b.yaml")) == "/b.yaml"
