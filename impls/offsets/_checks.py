@@ -1,7 +1,7 @@
-"""What was objected to TransformerEngine's lengths and offsets (#2522), as checks that a variant can fail.
+"""Objections to TransformerEngine's lengths and offsets (#2522), as checks that a variant can fail.
 
-A contract holds a variant to the definition on the seeded inputs of one layout; here it meets rows that
-they never are: more segments than places, ids beyond them, none at all, two rows of unlike shape.
+A contract compares a variant with the definition on the seeded inputs of one layout; here it gets rows
+that seeded ones never are: more segments than places, ids beyond them, none at all, unlike shapes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import Judgement, Trial, Unsupported
 
-from ._checks_recall import selected
+from ._checks_recall import selected_and_best
 from ._contracts import found_shares
 
 NAN = "nan"
@@ -67,7 +67,7 @@ def edge_rows(trial: Trial) -> Judgement:
 def _largest_alone(trial: Trial) -> float | None:
     """Share of the drawn rows whose largest is what topk 1 gives; None where that is refused."""
     try:
-        pairs = selected(trial, trial.inputs["scores"], replace(trial.workload, topk=1))
+        pairs = selected_and_best(trial, trial.inputs["scores"], replace(trial.workload, topk=1))
     except Unsupported:
         return None
     return float(found_shares(*pairs).mean())
@@ -75,7 +75,7 @@ def _largest_alone(trial: Trial) -> float | None:
 
 def _settled(trial: Trial, scores: Any, kind: str) -> str:
     try:
-        values, want = selected(trial, scores)
+        values, want = selected_and_best(trial, scores)
     except ValueError as error:
         return str(error)
     if (values[:, -1] != want[:, -1]).any():
