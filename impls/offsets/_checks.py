@@ -76,8 +76,8 @@ def _intra_segment_padding(trial: Trial) -> Judgement:
 
 def _empty_length_spelling(trial: Trial) -> Judgement:
     """0 or −1 in the places of a row without segments; a mixture would be neither."""
-    found = sorted({int(n) for part in solve(trial, tuple(VECTORS))["G9"][:2] for n in part})
-    return Judgement(True, {"empty": found[0] if len(found) == 1 else " and ".join(map(str, found))})
+    lengths = sorted({int(n) for part in solve(trial, tuple(VECTORS))["G9"][:2] for n in part})
+    return Judgement(True, {"empty": lengths[0] if len(lengths) == 1 else " and ".join(map(str, lengths))})
 
 
 def _cu_seqlens_round_trip(trial: Trial) -> Judgement:

@@ -35,8 +35,8 @@ def _selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
     wrong = ~(away <= error)
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        said = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
-        return None, None, figures, f"values{list(at)} {said}, and rounding moves it by {error[at]:.2g}"
+        mismatch = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
+        return None, None, figures, f"values{list(at)} {mismatch}, and rounding moves it by {error[at]:.2g}"
     want = np.asarray(evidence.expected[0], np.float64)
     band = 2 * np.maximum(error.max(-1, keepdims=True), _missed(evidence, indices))
     cutoff = want.min(-1, keepdims=True)
