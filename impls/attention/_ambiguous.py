@@ -76,8 +76,8 @@ def _deviation(w: AttentionWorkload, q: Any, k: Any, tiles: Any) -> Any:
     # errors of the factors, and of the sum over the head dimension, add in quadrature
     variance = products(error_q**2, mean_k**2) + products(mean_q**2, error_k**2)
     terms = products(mean_q**2, mean_k**2).sqrt() + products(mean_q, mean_k).abs()
-    own = (w.head_dim**0.5 + OTHER_ROUNDINGS) * terms
-    return _unit(w) * (variance + own**2).sqrt() / w.head_dim**0.5
+    rounding = (w.head_dim**0.5 + OTHER_ROUNDINGS) * terms
+    return _unit(w) * (variance + rounding**2).sqrt() / w.head_dim**0.5
 
 
 def _sum_error(x: Any, axis: int) -> Any:

@@ -1,9 +1,9 @@
 """The three branches of native sparse attention, each for a step: consecutive tiles of queries.
 
 Queries are [b, span, heads, d], as are results; `first` is the first query's position. Masks are
-added to scores in the queries' dtype: from a boolean one the kernel would make just that, but for
-every key, where most keys need none. What a backward would keep of gathered keys, values and masks,
-it makes again.
+added to scores in the queries' dtype: from a boolean mask the kernel would make the same, but for
+every key, where most keys need none. Gathered keys, values and masks are not saved for the backward,
+which makes them again.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from .workload import AttentionWorkload
 
-WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many keys in vain
+WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many masked keys
 
 
-def compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
+def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
     """Query t reads the mean of block j iff j·block ≤ t: also that of its own, unfinished block.
 
     `means` are keys and values [b, heads, blocks, d].
@@ -34,14 +34,14 @@ def compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
     def draw() -> Any:
         positions = torch.arange(first, first + span, device=empty.device)
         starts = torch.arange(0, blocks * w.block, w.block, device=empty.device)
-        return _closed(empty, starts > positions[:, None])
+        return _hidden_mask(empty, starts > positions[:, None])
 
     mask = draw()
-    with _again({id(mask): draw}):
+    with _recompute_in_backward({id(mask): draw}):
         return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
 
 
-def gathered(
+def attend_selected(
     w: AttentionWorkload,
     query: Any,
     first: int,
@@ -78,8 +78,8 @@ def gathered(
     def fetch(table: Any) -> Any:
         return table.index_select(0, rows).view(*shape[:2], shape[3], w.head_dim)
 
-    # Sorted, whatever a query may not see comes last: its tile's own blocks, and behind them missing ones.
-    late = _overlapped(w.tile, width) if distinct and first + w.tile >= chosen * width else chosen
+    # After sorting, keys that a query may not see come last: its tile's own blocks, then missing ones.
+    late = _overlap_count(w.tile, width) if distinct and first + w.tile >= chosen * width else chosen
     late = min(late, chosen) * size
     offset = torch.arange(size, device=query.device)
     at = ((picks[..., None] * size + offset) * stride).flatten(2)
@@ -92,19 +92,19 @@ def gathered(
             mask = canvas[:, : shape[1]]
         else:
             mask = empty.new_zeros(shape)
-        mask[..., -late:] = _closed(empty, hidden)
+        mask[..., -late:] = _hidden_mask(empty, hidden)
         return mask
 
     k, v = (fetch(table) for table in tables)
     mask = draw()
-    made = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
-    with _again(made):
+    factories = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
+    with _recompute_in_backward(factories):
         result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
     result = result.masked_fill((positions < earliest)[..., None], 0)
     return result.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2)
 
 
-def window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
+def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
     """Query t reads keys t − window + 1 … t.
 
     `near` are pieces of keys and of values [b, tokens, kv_heads, d] that end with the last query's.
@@ -122,7 +122,7 @@ def window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
         last = pad(joined, (0, 0, 0, 0, tokens - joined.shape[1], 0))
         stretches.append(last.unfold(1, rows + back, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
     parts = query.unflatten(1, (-1, rows)).unflatten(3, (w.kv_heads, group))
-    together = parts.permute(0, 1, 3, 4, 2, 5).flatten(3, 4).flatten(0, 1)
+    grouped = parts.permute(0, 1, 3, 4, 2, 5).flatten(3, 4).flatten(0, 1)
 
     key = torch.arange(-back, rows, device=query.device)
     row = torch.arange(rows, device=query.device)[:, None]
@@ -131,8 +131,8 @@ def window(w: AttentionWorkload, query: Any, first: int, near: Any) -> Any:
         begin = torch.arange(first, first + query.shape[1], rows, device=query.device)
         hidden = hidden | (begin[:, None, None] + key < 0)
         hidden = hidden.repeat(query.shape[0], 1, 1)[:, None]
-    mask = _closed(query, hidden).tile(group, 1)
-    result = scaled_dot_product_attention(together, *stretches, attn_mask=mask)
+    mask = _hidden_mask(query, hidden).tile(group, 1)
+    result = scaled_dot_product_attention(grouped, *stretches, attn_mask=mask)
     result = result.unflatten(0, parts.shape[:2]).unflatten(3, (group, rows))
     return result.permute(0, 1, 4, 2, 3, 5).flatten(3, 4).flatten(1, 2)
 
@@ -142,7 +142,7 @@ def table(x: Any, size: int) -> Any:
     return x.unflatten(1, (-1, size)).permute(0, 3, 1, 2, 4).flatten(3, 4).flatten(0, 2)
 
 
-def filled(x: Any, size: int) -> Any:
+def pad_to_multiple(x: Any, size: int) -> Any:
     """[b, n, …] with zeros behind it, up to a multiple of `size`; no query may read them."""
     import torch
 
@@ -162,28 +162,28 @@ def block_means(x: Any, size: int, dtype: Any = None) -> Any:
     return torch.cat([whole.unflatten(1, (blocks, size)).mean(2, dtype=dtype), last], 1)
 
 
-def _again(made: Mapping[int, Callable[[], Any]]) -> Any:
-    """A context in which a backward keeps, for tensors of these ids, only how they are made.
+def _recompute_in_backward(factories: Mapping[int, Callable[[], Any]]) -> Any:
+    """A context in which a backward saves, for tensors of these ids, only the functions that make them.
 
-    The CPU's kernel keeps the very tensors it is given; others may keep copies in another layout, which
-    this does not know.
+    The CPU's kernel saves the very tensors it is given; other kernels may save copies in another layout,
+    which are not recognised here.
     """
     from torch.autograd.graph import saved_tensors_hooks
 
-    def unpack(kept: Any) -> Any:
-        return kept() if callable(kept) else kept
+    def unpack(saved: Any) -> Any:
+        return saved() if callable(saved) else saved
 
-    return saved_tensors_hooks(lambda kept: made.get(id(kept), kept), unpack)
+    return saved_tensors_hooks(lambda saved: factories.get(id(saved), saved), unpack)
 
 
-def _overlapped(tile: int, width: int) -> int:
+def _overlap_count(tile: int, width: int) -> int:
     """How many blocks of `width` tokens a tile can hold tokens of."""
     if width % tile == 0:
         return 1
     return tile // width if tile % width == 0 else (tile - 1) // width + 2
 
 
-def _closed(query: Any, hidden: Any) -> Any:
+def _hidden_mask(query: Any, hidden: Any) -> Any:
     """−inf where something is hidden, in the queries' dtype."""
     import torch
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import Judgement, Trial
 
-from ._checks_probe import COMPRESSED, SELECTED, WINDOW, given, only, weights, wide
+from ._checks_probe import COMPRESSED, SELECTED, WINDOW, branch_gates, make_inputs, to_f64, weights
 
 BRANCHES = {"compressed": COMPRESSED, "selected": SELECTED, "window": WINDOW}
 UNLIKE = 1.01  # weights of different keys, drawn at random, differ by more
@@ -15,8 +15,8 @@ UNLIKE = 1.01  # weights of different keys, drawn at random, differ by more
 
 def _pulled(trial: Trial, branch: int) -> dict[str, Any]:
     """The gradients where one branch is shown, as float64."""
-    gates = given(trial.workload, gates=only(branch))["gates"]
-    return {name: wide(x) for name, x in trial.call({"gates": gates})["gradients"].items()}
+    gates = make_inputs(trial.workload, gates=branch_gates(branch))["gates"]
+    return {name: to_f64(x) for name, x in trial.call({"gates": gates})["gradients"].items()}
 
 
 def branch_grad_nonzero(trial: Trial) -> Judgement:
@@ -47,7 +47,7 @@ def gradient_reaches(trial: Trial) -> Judgement:
     import numpy as np
 
     w = trial.workload
-    first = {name: wide(trial.inputs[name][:1]) for name in ("q", "k")}
+    first = {name: to_f64(trial.inputs[name][:1]) for name in ("q", "k")}
     figures: dict[str, float | int | str | None] = {}
     bad = []
     for name, branch in BRANCHES.items():
@@ -73,6 +73,6 @@ def gradient_reaches_dense(trial: Trial) -> Judgement:
     import numpy as np
 
     pulled = trial.result["gradients"]
-    lost = {name: int((~np.any(wide(pulled[name]) != 0, axis=-1)).sum()) for name in ("k", "v")}
+    lost = {name: int((~np.any(to_f64(pulled[name]) != 0, axis=-1)).sum()) for name in ("k", "v")}
     bad = [f"{count} keys have no gradient of {name}" for name, count in lost.items() if count]
     return Judgement(not bad, {f"lost_{name}": count for name, count in lost.items()}, "; ".join(bad))

@@ -1,4 +1,4 @@
-"""What the checks try an implementation with: small workloads, and values that tell which keys were read.
+"""Probes for the checks: small workloads, and values that reveal which keys were read.
 
 A value that is 1 at one key and 0 elsewhere comes back as that key's weight, and a gate of 1 for one
 branch shows that branch alone. Where logits are nearly equal, so are the weights of all keys read.
@@ -16,10 +16,10 @@ from ._bounds import FORWARD
 from ._inputs import shapes
 from .workload import AttentionWorkload
 
-LONGEST = 4096  # of a case that checks call; longer ones show nothing more and cost seconds a call
+LONGEST = 4096  # length up to which checks call the case; longer ones show nothing more at seconds a call
 BLOCK = 128  # the largest block of a probe: that of the kernels under MSLK's
 BLOCKS = 12  # of a probe: three tiles of four
-READ = 128  # weights that one copy tells, at least
+READ = 128  # the least number of weights that one copy reveals
 SPREAD = 0.3  # of logits that are nearly equal: weights then differ by a factor of 1.35
 ONCE = 1.5  # a key read once weighs less than this times the lightest in its row, one read twice more
 SLACK = 0.05  # of a sum of weights in half precision
@@ -39,7 +39,7 @@ def single(w: AttentionWorkload) -> bool:
 def probe(w: AttentionWorkload, *, blocks: int = BLOCKS, **fields: Any) -> AttentionWorkload:
     """A small workload with the case's dtype, head width and, up to `BLOCK`, blocks."""
     block = min(w.block, BLOCK)
-    plain = replace(
+    base = replace(
         w,
         batch=1,
         seq=blocks * block,
@@ -53,34 +53,36 @@ def probe(w: AttentionWorkload, *, blocks: int = BLOCKS, **fields: Any) -> Atten
         varlen=False,
         tile=4 * block,
     )
-    return replace(plain, **fields)
+    return replace(base, **fields)
 
 
 def reading(w: AttentionWorkload, **fields: Any) -> AttentionWorkload:
-    """A probe of heads so wide that few copies tell all weights."""
+    """A probe with heads so wide that few copies reveal all weights."""
     return probe(w, head_dim=max(w.head_dim, READ), **fields)
 
 
-def wide(x: Any) -> Any:
+def to_f64(x: Any) -> Any:
     import numpy as np
 
     return np.asarray(x).astype(np.float64)
 
 
-def given(w: AttentionWorkload, **arrays: Any) -> dict[str, Any]:
+def make_inputs(w: AttentionWorkload, **arrays: Any) -> dict[str, Any]:
     """Inputs of a workload: each array stretched to its shape and rounded to its dtype."""
     import numpy as np
 
     forms: Any = shapes(w)
-    made = {name: np.ascontiguousarray(np.broadcast_to(x, forms[name].shape)) for name, x in arrays.items()}
-    return {name: x if forms[name].dtype == "i32" else cast(x, w.dtype) for name, x in made.items()}
+    stretched = {
+        name: np.ascontiguousarray(np.broadcast_to(x, forms[name].shape)) for name, x in arrays.items()
+    }
+    return {name: x if forms[name].dtype == "i32" else cast(x, w.dtype) for name, x in stretched.items()}
 
 
-def solved(trial: Trial, w: AttentionWorkload, **arrays: Any) -> Any:
-    return wide(trial.solve(w, given(w, **arrays)))
+def solve(trial: Trial, w: AttentionWorkload, **arrays: Any) -> Any:
+    return to_f64(trial.solve(w, make_inputs(w, **arrays)))
 
 
-def drawn(w: AttentionWorkload) -> dict[str, Any]:
+def draw_inputs(w: AttentionWorkload) -> dict[str, Any]:
     """Normal queries, keys and values; gates between 0 and 1."""
     import numpy as np
 
@@ -90,14 +92,14 @@ def drawn(w: AttentionWorkload) -> dict[str, Any]:
     return {**arrays, "gates": random.random((*query[:3], 3))}
 
 
-def only(branch: int) -> Any:
+def branch_gates(branch: int) -> Any:
     """Gates that show one branch."""
     import numpy as np
 
     return np.eye(3)[branch]
 
 
-def ranked(w: AttentionWorkload, best_first: Iterable[int]) -> dict[str, Any]:
+def ranked_inputs(w: AttentionWorkload, best_first: Iterable[int]) -> dict[str, Any]:
     """Queries and keys of nearly equal logits, with blocks that score in this order.
 
     Steps are a power of two: means, products and thus the order are exact in every dtype.
@@ -121,29 +123,29 @@ def weights(trial: Trial, w: AttentionWorkload, branch: int, **arrays: Any) -> A
     many = replace(w, batch=copies)
     ones = np.eye(copies * w.head_dim)[: w.seq].reshape(w.seq, copies, w.head_dim)
     values = ones.swapaxes(0, 1)[:, :, None]
-    result = solved(trial, many, v=values, gates=only(branch), **arrays)
+    result = solve(trial, many, v=values, gates=branch_gates(branch), **arrays)
     return result.transpose(1, 2, 0, 3).reshape(w.seq, w.heads, -1)[..., : w.seq]
 
 
-def past(w: AttentionWorkload) -> Any:
+def causal_mask(w: AttentionWorkload) -> Any:
     """Keys up to the query's own, [rows, 1, keys]."""
     import numpy as np
 
     return np.tri(w.seq, dtype=bool)[:, None]
 
 
-def apart(one: Any, other: Any) -> float:
+def relative_rms(first: Any, second: Any) -> float:
     """Relative RMS distance; infinite where either holds no number."""
     import numpy as np
 
     with np.errstate(invalid="ignore"):
-        distance = float(np.sqrt(np.mean(np.square(one - other))))
-    size = float(np.sqrt(np.mean(np.square(other))))
+        distance = float(np.sqrt(np.mean(np.square(first - second))))
+    size = float(np.sqrt(np.mean(np.square(second))))
     if not np.isfinite(distance):
         return float("inf")
     return distance / size if size else distance
 
 
-def allowed(w: AttentionWorkload) -> float:
-    """How far two forward results may lie apart: each is as far as the contract allows from one answer."""
+def rms_bound(w: AttentionWorkload) -> float:
+    """The allowed distance of two forward results, each of which the contract bounds against one answer."""
     return 2 * FORWARD[w.dtype]

@@ -1,4 +1,4 @@
-"""Which keys a sparse branch reads, and how often each: seen through its weights."""
+"""Checks of the keys that a sparse branch reads, and how often each, from its weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ._checks_probe import (
     SELECTED,
     SLACK,
     WINDOW,
-    allowed,
-    apart,
-    drawn,
-    past,
+    causal_mask,
+    draw_inputs,
     probe,
-    ranked,
+    ranked_inputs,
     reading,
-    solved,
+    relative_rms,
+    rms_bound,
+    solve,
     weights,
 )
 from .workload import AttentionWorkload
@@ -39,8 +39,8 @@ def no_nan_rows(trial: Trial) -> Judgement:
     import numpy as np
 
     w = probe(trial.workload, batch=3)
-    keys = ranked(w, (3, 2, 1, 7, 6, 5, 11, 10, 9, 0, 4, 8))
-    got = solved(trial, w, **keys, v=1.0, gates=np.eye(3)[:, None, None])
+    keys = ranked_inputs(w, (3, 2, 1, 7, 6, 5, 11, 10, 9, 0, 4, 8))
+    got = solve(trial, w, **keys, v=1.0, gates=np.eye(3)[:, None, None])
     seeded = sum(int((~np.isfinite(x.astype(np.float64))).sum()) for _, x in leaves(trial.result))
     bad = int((~((got == 0) | (np.abs(got - 1) < SLACK))).any(axis=(2, 3)).sum())
     figures = {
@@ -52,52 +52,52 @@ def no_nan_rows(trial: Trial) -> Judgement:
     return Judgement(not seeded + bad, figures, text if seeded + bad else "")
 
 
-def _counted(trial: Trial, branches: tuple[int, ...]) -> tuple[float, int]:
-    """How much more the heaviest key weighs than the lightest in a row, and rows where that is too much."""
+def _count_reads(trial: Trial, branches: tuple[int, ...]) -> tuple[float, int]:
+    """(largest ratio of the heaviest to the lightest key in a row, rows where it is too large)."""
     import numpy as np
 
     w = reading(trial.workload, selected=6, **GROUPED)
     most, rows = 1.0, 0
     for branch in branches:
-        got = weights(trial, w, branch, **ranked(w, BEST_FIRST))
+        got = weights(trial, w, branch, **ranked_inputs(w, BEST_FIRST))
         least = np.where(got > 0, got, np.inf).min(axis=-1)
-        times = np.where(np.isfinite(least), got.max(axis=-1) / least, 1)
-        most, rows = max(most, float(times.max())), rows + int((~(times < ONCE)).any(axis=-1).sum())
+        ratio = np.where(np.isfinite(least), got.max(axis=-1) / least, 1)
+        most, rows = max(most, float(ratio.max())), rows + int((~(ratio < ONCE)).any(axis=-1).sum())
     return most, rows
 
 
 def unique_selected(trial: Trial, *, branches: tuple[int, ...] = (COMPRESSED, SELECTED)) -> Judgement:
     """Logits are nearly equal, and more blocks are asked for than the first tile sees."""
-    most, rows = _counted(trial, branches)
+    most, rows = _count_reads(trial, branches)
     text = f"in {rows} rows a key counts {most:.1f} times as much as another of equal score"
     return Judgement(not rows, {"most": round(most, 3), "rows": rows}, text if rows else "")
 
 
 def duplicates_report(trial: Trial) -> Judgement:
-    most, rows = _counted(trial, (SELECTED,))
+    most, rows = _count_reads(trial, (SELECTED,))
     return Judgement(True, {"most": round(most, 3), "rows": rows})
 
 
-def _beside(trial: Trial) -> tuple[Any, Any]:
+def _misread_keys(trial: Trial) -> tuple[Any, Any]:
     """Keys read that the tile did not select, and selected ones that were not read: [rows, heads, keys]."""
     import numpy as np
 
     w = reading(trial.workload)
     tile_of = np.arange(w.seq) // w.tile
     block_of = np.arange(w.seq) // w.block
-    wanted = np.zeros((w.seq, BLOCKS), bool)
+    selected = np.zeros((w.seq, BLOCKS), bool)
     for tile in range(w.seq // w.tile):
-        seen = [block for block in BEST_FIRST if block * w.block < (tile + 1) * w.tile]
-        wanted[np.ix_(tile_of == tile, seen[: w.selected])] = True
-    keys = wanted[:, None, block_of] & past(w)
-    read = weights(trial, w, SELECTED, **ranked(w, BEST_FIRST)) != 0
+        visible = [block for block in BEST_FIRST if block * w.block < (tile + 1) * w.tile]
+        selected[np.ix_(tile_of == tile, visible[: w.selected])] = True
+    keys = selected[:, None, block_of] & causal_mask(w)
+    read = weights(trial, w, SELECTED, **ranked_inputs(w, BEST_FIRST)) != 0
     return read & ~keys, keys & ~read
 
 
 def superset(trial: Trial, *, decides: bool = True) -> Judgement:
     """Blocks score in a known order, without neighbours: what else is read was not selected."""
-    beside, missing = _beside(trial)
-    extra = beside.sum(axis=-1)
+    unselected, missing = _misread_keys(trial)
+    extra = unselected.sum(axis=-1)
     figures = {
         "extra_mean": round(float(extra.mean()), 3),
         "extra_most": int(extra.max()),
@@ -113,12 +113,14 @@ def forced_blocks(trial: Trial) -> Judgement:
     import numpy as np
 
     w = reading(trial.workload, selected=5)
-    read = weights(trial, w, SELECTED, **ranked(w, BEST_FIRST)) != 0
+    read = weights(trial, w, SELECTED, **ranked_inputs(w, BEST_FIRST)) != 0
     blocks = read.reshape(w.seq, w.heads, BLOCKS, w.block).any(axis=-1)
-    own = np.arange(w.seq) // w.block
-    forced = np.stack([blocks[np.arange(w.seq), :, at] for at in (0 * own, own, np.maximum(own - 1, 0))])
-    count = np.minimum(w.selected, own + 1)[:, None]
-    whole = np.repeat(blocks, w.block, axis=-1) & past(w)
+    own_block = np.arange(w.seq) // w.block
+    forced = np.stack(
+        [blocks[np.arange(w.seq), :, at] for at in (0 * own_block, own_block, np.maximum(own_block - 1, 0))]
+    )
+    count = np.minimum(w.selected, own_block + 1)[:, None]
+    whole = np.repeat(blocks, w.block, axis=-1) & causal_mask(w)
     wrong = {
         "not_forced": int((~forced).any(axis=(0, 2)).sum()),
         "other_count": int((blocks.sum(axis=-1) != count).any(axis=-1).sum()),
@@ -157,7 +159,7 @@ def odd_blocks(trial: Trial) -> Judgement:
     best = (np.arange(w.seq) >= BLOCKS * w.block)[:, None, None]
     values = np.where(np.arange(w.head_dim) % 2, 1.0, best)
     gates = np.eye(3)[:2, None, None]
-    got = solved(trial, w, **ranked(w, range(BLOCKS, -1, -1)), v=values, gates=gates)[:, -1]
+    got = solve(trial, w, **ranked_inputs(w, range(BLOCKS, -1, -1)), v=values, gates=gates)[:, -1]
     unread = int((got[..., ::2] <= 0).any(axis=-1).sum())
     off = int((~(np.abs(got[..., 1::2] - 1) < SLACK)).any(axis=-1).sum())
     text = f"the last block of 13 is not read by {unread} heads of branches, weights of {off} do not sum to 1"
@@ -173,26 +175,26 @@ def gqa(trial: Trial, *, alone: bool = True) -> Judgement:
     for heads, kv_heads in ((8, 2), (16, 1)):
         fields = {"heads": heads, "kv_heads": kv_heads, "selected": 3 if alone else FEW}
         w = probe(trial.workload, blocks=FEW, **fields)
-        inputs = drawn(w)
+        inputs = draw_inputs(w)
         apiece = {name: inputs[name].repeat(heads // kv_heads, axis=2) for name in ("k", "v")}
-        one = solved(trial, w, **inputs)
-        other = solved(trial, replace(w, kv_heads=heads), **{**inputs, **apiece})
-        worst = max(worst, apart(one, other))
+        grouped = solve(trial, w, **inputs)
+        ungrouped = solve(trial, replace(w, kv_heads=heads), **{**inputs, **apiece})
+        worst = max(worst, relative_rms(grouped, ungrouped))
     return _near(trial.workload, worst, "with its key head's copies")
 
 
 def uniform_gates(trial: Trial) -> Judgement:
     """Gates of 1/3 give what no gates do: the mean of the branches."""
     w = probe(trial.workload)
-    inputs = drawn(w)
-    one = solved(trial, w, **{**inputs, "gates": 1 / 3})
+    inputs = draw_inputs(w)
+    one = solve(trial, w, **{**inputs, "gates": 1 / 3})
     bare = {name: array for name, array in inputs.items() if name != "gates"}
-    other = solved(trial, replace(w, gated=False), **bare)
-    return _near(trial.workload, apart(one, other), "without gates")
+    other = solve(trial, replace(w, gated=False), **bare)
+    return _near(trial.workload, relative_rms(one, other), "without gates")
 
 
 def _near(w: AttentionWorkload, distance: float, against: str) -> Judgement:
-    bound = allowed(w)
+    bound = rms_bound(w)
     text = f"off by {distance:.2e} relative RMS from the answer {against}; {bound:.0e} is allowed"
     held = distance <= bound
     return Judgement(held, {"relative_rms": distance, "relative_rms_bound": bound}, "" if held else text)

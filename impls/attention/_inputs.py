@@ -83,8 +83,8 @@ def draw_picks(w: AttentionWorkload, rng: Any) -> Any:
     for i in range(w.selected):
         last = np.maximum(seen - w.selected + i, -1)
         drawn = np.floor(rng.random(shape.shape[:3]) * (last + 1)).astype(np.int32)
-        taken = (picks[..., :i] == drawn[..., None]).any(-1)
-        picks[..., i] = np.where(taken, last, drawn)
+        duplicate = (picks[..., :i] == drawn[..., None]).any(-1)
+        picks[..., i] = np.where(duplicate, last, drawn)
     few = np.arange(w.selected)
     picks = np.where(seen[:, None] < w.selected, np.where(few < seen[:, None], few, 0), picks)
     return np.sort(picks, -1).astype(np.int32)

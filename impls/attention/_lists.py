@@ -1,7 +1,7 @@
-"""What all ways to the kernel's lists of blocks share: from picks to the kernel's blocks.
+"""From picks to the kernel's blocks, the step that all makers of block lists share.
 
-A repeated pick of a large block is expanded to 0 1 0 1, no longer sorted: whoever drops repetitions
-by their neighbours drops them before.
+A repeated pick of a large block is split to 0 1 0 1, which is no longer sorted, so repetitions that are
+found by comparing neighbours must be dropped before.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ._inputs import KERNEL_BLOCK
 from .workload import AttentionWorkload
 
 
-def merged(w: AttentionWorkload, picks: Any) -> Any:
+def merge_small_blocks(w: AttentionWorkload, picks: Any) -> Any:
     """Blocks of at least 128 tokens that hold the picks, sorted as these are; they repeat."""
     return picks // max(1, KERNEL_BLOCK // w.block)
 
 
-def expanded(w: AttentionWorkload, blocks: Any) -> Any:
+def split_large_blocks(w: AttentionWorkload, blocks: Any) -> Any:
     """Blocks of at least 128 tokens cut into the kernel's."""
     import torch
 
@@ -28,4 +28,4 @@ def expanded(w: AttentionWorkload, blocks: Any) -> Any:
 
 def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
     """Blocks of 128 tokens of every pick, [b, heads, tiles, n]; they repeat."""
-    return expanded(w, merged(w, picks))
+    return split_large_blocks(w, merge_small_blocks(w, picks))

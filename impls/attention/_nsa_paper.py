@@ -35,7 +35,7 @@ def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
 
     def select(p, now, end):
         """Blocks of every query and key head, [b, kv_heads, queries, count]; −1 for none."""
-        own = now // w.block
+        own_block = now // w.block
         blocks = -(-end // w.block)
         if fla:
             mass = pad(p.sum(2), (0, blocks - p.shape[-1]))
@@ -44,8 +44,8 @@ def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
             touching = pad(p.sum(2), (1, 4 * blocks - p.shape[-1])).unfold(-1, 5, 4)
             mass = touching @ torch.tensor([1.0, 2.0, 2.0, 2.0, 1.0], dtype=p.dtype, device=p.device)
         block = torch.arange(blocks, device=p.device)
-        forced = (block == 0) | (block == own) | (block == own - 1)
-        ranked = mass.masked_fill(forced, torch.inf).masked_fill(block > own, -torch.inf)
+        forced = (block == 0) | (block == own_block) | (block == own_block - 1)
+        ranked = mass.masked_fill(forced, torch.inf).masked_fill(block > own_block, -torch.inf)
         top, picks = ranked.topk(min(w.selected, blocks), -1)
         return picks.masked_fill(top == -torch.inf, -1)
 

@@ -21,7 +21,7 @@ from typing import Any
 from harness import Unsupported
 
 from ._bounds import BYTES
-from ._branches import block_means, compressed, filled, gathered, table, window
+from ._branches import attend_compressed, attend_selected, attend_window, block_means, pad_to_multiple, table
 from ._packed import packed
 from ._stage import in_stage
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
@@ -45,8 +45,8 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool =
         return _alone(w, sparse_compressed=sparse_compressed, upstream=upstream)
 
     def each(q: Any, *others: Any) -> Any:
-        own = replace(w, varlen=False, seq=q.shape[1])
-        return _alone(own, sparse_compressed=sparse_compressed, upstream=upstream)(q, *others)
+        sequence = replace(w, varlen=False, seq=q.shape[1])
+        return _alone(sequence, sparse_compressed=sparse_compressed, upstream=upstream)(q, *others)
 
     return packed(each, gated=w.gated)
 
@@ -77,8 +77,8 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         scoring = block_means(k.detach(), w.block, wide)
         means = [block_means(x, w.block) for x in (k, v)]
         shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
-        blocks = [table(filled(x, max(w.block, size)), size) for x in (k, v)]
-        groups = [table(filled(x, group), group) for x in means if group]
+        blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
+        groups = [table(pad_to_multiple(x, group), group) for x in means if group]
         keys, values = (whole(x).split(span, 1) for x in (k, v))
         canvas = None
         if w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
@@ -89,11 +89,13 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         def step(first, query, shares, near, picks):
             selected, selected_groups = picks
             if group:
-                coarse = gathered(w, query, first, groups, selected_groups, stride=w.block)
+                coarse = attend_selected(w, query, first, groups, selected_groups, stride=w.block)
             else:
-                coarse = compressed(w, query, first, shared)
-            fine = gathered(w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas)
-            recent = window(local, query, first, near)
+                coarse = attend_compressed(w, query, first, shared)
+            fine = attend_selected(
+                w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas
+            )
+            recent = attend_window(local, query, first, near)
             a, b, c = (x.to(wide) for x in (coarse, fine, recent))
             if shares is None:
                 return ((a + b + c) / 3).to(q.dtype)

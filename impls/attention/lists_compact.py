@@ -6,7 +6,7 @@ waits for the device (`trim` false keeps the widest possible: no wait, and a gra
 
 from harness import implementation
 
-from ._lists import expanded, merged
+from ._lists import merge_small_blocks, split_large_blocks
 from ._stage import in_stage
 from .reference_lists import KERNEL_BLOCK, width
 from .workload import AttentionWorkload
@@ -21,7 +21,7 @@ def lists_compact(w: AttentionWorkload, *, trim: bool = True):
     parts = max(1, w.block // KERNEL_BLOCK)
 
     def lists(picks):
-        read = merged(w, picks)
+        read = merge_small_blocks(w, picks)
         new = torch.nn.functional.pad(read[..., 1:] != read[..., :-1], (1, 0), value=True)
         place = new.cumsum(-1)
         counts = place[..., -1].int()
@@ -29,6 +29,6 @@ def lists_compact(w: AttentionWorkload, *, trim: bool = True):
         blocks = torch.full((*picks.shape[:-1], longest), -1, dtype=torch.int32, device=picks.device)
         # repetitions write what stands there already
         blocks.scatter_(-1, place - 1, read)
-        return {"blocks": expanded(w, blocks), "counts": counts * parts}
+        return {"blocks": split_large_blocks(w, blocks), "counts": counts * parts}
 
     return lists

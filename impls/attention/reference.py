@@ -94,9 +94,9 @@ def per_sequence(w: AttentionWorkload, rows: Any, alone: Any) -> Callable[..., A
             return alone(w, rows, q, k, v, gates)
 
         def each(t, part):
-            own = replace(w, varlen=False, seq=part.stop - part.start)
+            sequence = replace(w, varlen=False, seq=part.stop - part.start)
             shares = None if gates is None else gates[:, part]
-            return alone(own, t, q[:, part], k[:, part], v[:, part], shares)
+            return alone(sequence, t, q[:, part], k[:, part], v[:, part], shares)
 
         return by_sequence(w, rows, q, cu_seqlens, each)
 

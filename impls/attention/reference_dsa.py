@@ -109,9 +109,9 @@ def _deviations(w: AttentionWorkload, t: Any, index_q: Any, index_k: Any, index_
     products = torch.einsum("brhd,brnd->brnh", index_q[:, t], keys)
     sizes = torch.einsum("brhd,brnd->brnh", index_q[:, t] ** 2, keys**2).sqrt()
     weights = index_w[:, t, None]
-    own = w.indexer_dim**0.5 * (products.abs() + sizes)
+    rounding = w.indexer_dim**0.5 * (products.abs() + sizes)
     terms = weights * products.relu()
-    variance = ((weights * own) ** 2 + (OTHER_ROUNDINGS * terms) ** 2).sum(-1)
+    variance = ((weights * rounding) ** 2 + (OTHER_ROUNDINGS * terms) ** 2).sum(-1)
     total = w.indexer_heads**0.5 * (terms.sum(-1).abs() + terms.norm(dim=-1))
     unit = 2.0**-53 if w.dtype == "f64" else 2.0**-24
     return unit * (variance + total**2).sqrt() / (w.indexer_heads * w.indexer_dim) ** 0.5

@@ -89,11 +89,11 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Ca
     def marks(q, k, cu_seqlens=None):
         def each(t, part):
             size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
-            found = []
+            selected_scores = []
             for some in t.split(size):
                 near = _near(w, some, q[:, some + part.start], k[:, part], sizes)
-                found.append(near.repeat_interleave(w.heads // w.kv_heads, 1).transpose(1, 2))
-            return torch.cat(found, 1)
+                selected_scores.append(near.repeat_interleave(w.heads // w.kv_heads, 1).transpose(1, 2))
+            return torch.cat(selected_scores, 1)
 
         return by_sequence(w, rows, q, cu_seqlens, each)
 
@@ -162,9 +162,9 @@ def _ranked(masses: Any, w: AttentionWorkload, t: Any) -> Any:
     import torch
 
     block = torch.arange(masses.shape[-1], device=masses.device)
-    own = (t // w.block)[:, None]
-    forced = (block == 0) | (block == own) | (block == own - 1)
-    return masses.masked_fill(forced, torch.inf).masked_fill(block > own, -torch.inf)
+    own_block = (t // w.block)[:, None]
+    forced = (block == 0) | (block == own_block) | (block == own_block - 1)
+    return masses.masked_fill(forced, torch.inf).masked_fill(block > own_block, -torch.inf)
 
 
 def lengths(w: AttentionWorkload, *, fla: bool) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""What was objected to MaxText's two masks (#4261, #4437), as checks that a variant can fail.
+"""Objections to MaxText's two masks (#4261, #4437), as checks that a variant can fail.
 
-The contracts hold a variant to its reference on the seeded inputs; here it meets selections of other
-kinds: none tied, in another order, with duplicates, approximate, of rows that see almost nothing.
+The contracts compare a variant with its reference on the seeded inputs; here it gets selections of
+other kinds: none tied, in another order, with duplicates, approximate, of rows that see almost nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from harness import Check, Judgement, Trial, leaves
 
-from .reference import WORD, closed, last_visible, top, visible
+from .reference import WORD, closed_value, last_visible, top, visible
 
 FORMS = ("exact", "packed", "blocks")  # those whose open columns are the indices, however written
 STEPS = 128  # bfloat16 holds that many values from 1 to 2
@@ -29,7 +29,7 @@ def is_open(result: Any) -> Any:
     return result == 0
 
 
-def among(columns: Any, indices: Any) -> Any:
+def mark_indices(columns: Any, indices: Any) -> Any:
     """True at the indices, in the shape of `columns`."""
     import numpy as np
 
@@ -43,7 +43,7 @@ def call(trial: Trial, **changed: Any) -> Any:
     return trial.call({name: array for name, array in changed.items() if name in trial.inputs})
 
 
-def chosen(scores: Any, k: int) -> dict[str, Any]:
+def select_top(scores: Any, k: int) -> dict[str, Any]:
     """These scores and what `lax.top_k` selects from them; NaN is the largest."""
     import numpy as np
 
@@ -55,7 +55,7 @@ def chosen(scores: Any, k: int) -> dict[str, Any]:
     return {"scores": scores, "topk_indices": indices, "topk_values": values}
 
 
-def untied(w: Any) -> dict[str, Any]:
+def untied_scores(w: Any) -> dict[str, Any]:
     """Scores of which none ties with the cutoff, 1: what is selected lies above, the others below −1.
 
     In bfloat16 longer rows cannot be free of ties; elsewhere they change nothing.
@@ -66,7 +66,7 @@ def untied(w: Any) -> dict[str, Any]:
     above = 1 + (1 + (STEPS - 2) * (w.topk - 2 - rank) // max(w.topk - 1, 1)) / STEPS
     below = -1 - (STEPS - 1) * (rank - w.topk) // (w.seq - w.topk) / STEPS - 1 / STEPS
     ranked = np.where(rank < w.topk - 1, above, np.where(rank == w.topk - 1, 1.0, below))
-    scores = np.empty((w.batch, w.rows, w.seq), closed(w.dtype).dtype)
+    scores = np.empty((w.batch, w.rows, w.seq), closed_value(w.dtype).dtype)
     indices = np.empty((w.batch, w.rows, w.topk), np.int32)
     for row in np.ndindex(w.batch, w.rows):
         order = random.permutation(w.seq)
@@ -76,7 +76,7 @@ def untied(w: Any) -> dict[str, Any]:
     return {"scores": scores, "topk_indices": indices, "topk_values": values}
 
 
-def counted(opened: Any, w: Any) -> dict[str, float | int | str | None]:
+def count_open(opened: Any, w: Any) -> dict[str, float | int | str | None]:
     count = opened.sum(axis=-1)
     return {
         "least": int(count.min()),
@@ -88,7 +88,7 @@ def counted(opened: Any, w: Any) -> dict[str, float | int | str | None]:
 
 def _kept_count(trial: Trial) -> Judgement:
     w = trial.workload
-    figures = counted(is_open(call(trial, **untied(w))), w)
+    figures = count_open(is_open(call(trial, **untied_scores(w))), w)
     right = figures["least"] == figures["most"] == w.topk
     text = f"{figures['least']} to {figures['most']} columns are open of topk {w.topk}, though none ties"
     return Judgement(right, figures, "" if right else text)
@@ -96,7 +96,7 @@ def _kept_count(trial: Trial) -> Judgement:
 
 def _kept_ties(trial: Trial) -> Judgement:
     """On the seeded scores: in bf16 they tie, in f32 hardly ever."""
-    return Judgement(True, counted(is_open(trial.result), trial.workload))
+    return Judgement(True, count_open(is_open(trial.result), trial.workload))
 
 
 def _no_nan(trial: Trial) -> Judgement:
@@ -107,7 +107,7 @@ def _no_nan(trial: Trial) -> Judgement:
     if "scores" in trial.inputs:
         scores = np.array(trial.inputs["scores"])
         scores[..., 0] = np.nan  # a column that every row sees
-        results[" where each row has one NaN score"] = call(trial, **chosen(scores, trial.workload.topk))
+        results[" where each row has one NaN score"] = call(trial, **select_top(scores, trial.workload.topk))
     if "queries" in trial.inputs:
         queries = trial.inputs["queries"]
         results[" where logits are in the thousands"] = call(
@@ -127,12 +127,12 @@ def _all_masked_row(trial: Trial) -> Judgement:
 
     w = trial.workload
     last = last_visible(w) if w.causal else np.minimum(np.arange(w.rows), w.seq - 1)
-    seen = np.arange(w.seq) <= last[:, None]
-    value = closed(w.dtype)
-    drawn = untied(w)["scores"]
-    mask = call(trial, **chosen(np.where(seen, drawn, value), w.topk))
+    visible_columns = np.arange(w.seq) <= last[:, None]
+    value = closed_value(w.dtype)
+    scores = untied_scores(w)["scores"]
+    mask = call(trial, **select_top(np.where(visible_columns, scores, value), w.topk))
     with np.errstate(over="ignore"):
-        again = mask + np.where(seen, np.zeros((), value.dtype), value)
+        again = mask + np.where(visible_columns, np.zeros((), value.dtype), value)
     shut = ~(again == 0).any(axis=-1)
     figures = {"rows_all_masked": int(shut.sum()), "overflowed": int(np.isneginf(again).sum())}
     reason = ""
@@ -148,11 +148,11 @@ def _opens(trial: Trial, indices: Any) -> Judgement:
 
     w = trial.workload
     opened = is_open(call(trial, topk_indices=indices))
-    wanted = among(opened, indices)
-    missing = wanted & ~opened
+    expected = mark_indices(opened, indices)
+    missing = expected & ~opened
     if w.causal:
         missing[..., : w.seq] &= visible(w, np.arange(w.rows))
-    figures = {"missing": int(missing.sum()), "beside": int((opened & ~wanted).sum())}
+    figures = {"missing": int(missing.sum()), "beside": int((opened & ~expected).sum())}
     text = f"{figures['missing']} of the indices are closed, {figures['beside']} other columns are open"
     return Judgement(not any(figures.values()), figures, text if any(figures.values()) else "")
 
@@ -183,15 +183,17 @@ def _order_of_indices(trial: Trial) -> Judgement:
     """By column, as no selection by score hands them over, and shuffled."""
     import numpy as np
 
-    given = trial.inputs["topk_indices"]
-    kept = is_open(trial.result)
+    indices = trial.inputs["topk_indices"]
+    open_columns = is_open(trial.result)
     orders = {
-        "ascending": np.sort(given, axis=-1),
-        "shuffled": np.random.default_rng(0).permuted(given, axis=-1),
+        "ascending": np.sort(indices, axis=-1),
+        "shuffled": np.random.default_rng(0).permuted(indices, axis=-1),
     }
-    found = {how: int((is_open(call(trial, topk_indices=i)) != kept).sum()) for how, i in orders.items()}
-    bad = [f"{count} columns change when the indices are {how}" for how, count in found.items() if count]
-    return Judgement(not bad, dict(found), "; ".join(bad))
+    changes = {
+        how: int((is_open(call(trial, topk_indices=i)) != open_columns).sum()) for how, i in orders.items()
+    }
+    bad = [f"{count} columns change when the indices are {how}" for how, count in changes.items() if count]
+    return Judgement(not bad, dict(changes), "; ".join(bad))
 
 
 def _positional_bias(trial: Trial) -> Judgement:
@@ -205,23 +207,23 @@ def _positional_bias(trial: Trial) -> Judgement:
 
     w, random = trial.workload, np.random.default_rng(0)
     missed = min(max(2, w.topk // 20), w.seq - w.topk, w.topk)
-    more = chosen(trial.inputs["scores"], w.topk + missed)["topk_indices"]
-    indices = np.empty((*more.shape[:2], w.topk), np.int32)
-    for row in np.ndindex(*more.shape[:2]):
-        indices[row] = np.delete(more[row], random.choice(w.topk, missed, replace=False))
+    candidates = select_top(trial.inputs["scores"], w.topk + missed)["topk_indices"]
+    indices = np.empty((*candidates.shape[:2], w.topk), np.int32)
+    for row in np.ndindex(*candidates.shape[:2]):
+        indices[row] = np.delete(candidates[row], random.choice(w.topk, missed, replace=False))
     values = np.take_along_axis(trial.inputs["scores"], indices, axis=-1)
     opened = is_open(call(trial, topk_indices=indices, topk_values=values))
-    wanted, best = among(opened, indices), among(opened, more[..., : w.topk])
-    dropped = np.nonzero(wanted & ~opened)[-1]
+    expected, best = mark_indices(opened, indices), mark_indices(opened, candidates[..., : w.topk])
+    dropped = np.nonzero(expected & ~opened)[-1]
     rows = w.batch * w.rows
     return Judgement(
         True,
         {
             "dropped_a_row": round(len(dropped) / rows, 3),
             "dropped_at": round(float(dropped.mean()) / max(w.seq - 1, 1), 4) if len(dropped) else None,
-            "beside_a_row": round(int((opened & ~wanted).sum()) / rows, 3),
+            "beside_a_row": round(int((opened & ~expected).sum()) / rows, 3),
             "recall": round(int((opened & best).sum()) / (rows * w.topk), 5),
-            "recall_of_indices": round(int((wanted & best).sum()) / (rows * w.topk), 5),
+            "recall_of_indices": round(int((expected & best).sum()) / (rows * w.topk), 5),
         },
     )
 

@@ -17,14 +17,14 @@ def opened() -> Contract:
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
 
-        from .reference import closed
+        from .reference import closed_value
 
         w, roles = evidence.workload, evidence.expected
         got = np.asarray(evidence.result)
         if got.shape != roles.shape:
             text = f"the result has shape {got.shape}; the reference has {roles.shape}"
             return Judgement(False, {"mismatches": None}, text)
-        is_open, is_closed = got == 0, got <= closed(w.dtype)
+        is_open, is_closed = got == 0, got <= closed_value(w.dtype)
         wrong = ((roles == 1) & ~is_open) | ((roles == 0) & ~is_closed) | ~(is_open | is_closed)
         tied = (roles == 2).any(axis=-1)
         count = is_open.sum(axis=-1)

@@ -7,7 +7,7 @@ the row equals no column and opens nothing.
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -15,7 +15,7 @@ from .workload import MaskWorkload
 def broadcast(w: MaskWorkload):
     import jax.numpy as jnp
 
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(topk_indices):
         columns = jnp.arange(w.seq, dtype=jnp.int32)

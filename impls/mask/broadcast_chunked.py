@@ -8,7 +8,7 @@ opens nothing.
 
 from harness import Unsupported, implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -19,7 +19,7 @@ def broadcast_chunked(w: MaskWorkload, *, chunk: int = 16):
 
     if not 1 <= chunk <= w.topk:
         raise Unsupported(f"chunk {chunk} is no part of topk {w.topk}; use 1 to {w.topk}")
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
     chunks = -(-w.topk // chunk)
 
     def mask(topk_indices):

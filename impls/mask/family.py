@@ -28,7 +28,7 @@ from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast, e
 
 from ._checks import CHECKS
 from ._contracts import opened
-from .reference import attended, blocks, closed, masked_again, packed, selected, threshold, top, visible
+from .reference import attended, blocks, closed_value, masked_again, packed, selected, threshold, top, visible
 from .workload import MaskWorkload
 
 BYTES = {"f64": 8, "f32": 4, "bf16": 2}
@@ -72,7 +72,7 @@ def inputs(w: MaskWorkload, rng: Any) -> Mapping[str, Any]:
     drawn = np.float64 if w.dtype == "f64" else np.float32
     scores = cast(rng.standard_normal((w.batch, w.rows, w.seq), dtype=drawn), w.dtype)
     if w.causal:
-        scores = np.where(visible(w, np.arange(w.rows)), scores, closed(w.dtype))
+        scores = np.where(visible(w, np.arange(w.rows)), scores, closed_value(w.dtype))
     indices = np.empty((w.batch, w.rows, w.topk), np.int32)
     values = np.empty(indices.shape, scores.dtype)
     for row in np.ndindex(w.batch, w.rows):

@@ -12,7 +12,7 @@ from typing import Literal
 from harness import Unsupported, implementation
 
 from .broadcast import broadcast
-from .reference import closed, last_visible
+from .reference import closed_value, last_visible
 from .scatter import scatter
 from .scatter_flat import scatter_flat
 from .threshold_exactk import threshold_exactk
@@ -33,7 +33,7 @@ def masked_again(
 
     if not w.causal:
         raise Unsupported("without causal no column is hidden; set causal=true")
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
     make = {**INDEXED, **SCORED}[of](w)
 
     def again(mask):

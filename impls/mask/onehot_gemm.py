@@ -10,7 +10,7 @@ index outside the row opens nothing. The trick is that of one-hot embedding look
 
 from harness import Unsupported, implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -20,7 +20,7 @@ def onehot_gemm(w: MaskWorkload, *, width: int = 256):
 
     if width < 1:
         raise Unsupported(f"width {width} holds no column; use at least 1")
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
     inner = min(width, w.seq)
     outer = -(-w.seq // inner)
 

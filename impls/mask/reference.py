@@ -16,8 +16,8 @@ WORD = 32  # columns in a word of `packed`
 BLOCK = 128  # columns in a block of `blocks`
 
 
-def closed(dtype: str) -> Any:
-    """What is added to a logit to close it: −0.7 times float32's largest, rounded to `dtype`."""
+def closed_value(dtype: str) -> Any:
+    """The value added to a logit to close it: −0.7 times float32's largest, rounded to `dtype`."""
     import numpy as np
 
     return cast(np.asarray(-0.7 * FLOAT32_MAX), dtype)
@@ -39,7 +39,7 @@ def selected(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
     def mask(topk_indices: Any) -> Any:
         picked = topk_indices if rows is None else topk_indices[:, rows]
-        out = np.full((*picked.shape[:2], w.seq), closed(w.dtype))
+        out = np.full((*picked.shape[:2], w.seq), closed_value(w.dtype))
         np.put_along_axis(out, picked, np.zeros((), out.dtype), axis=-1)
         return out
 
@@ -53,13 +53,13 @@ def threshold(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     def mask(scores: Any, topk_values: Any) -> Any:
         if rows is not None:
             scores, topk_values = scores[:, rows], topk_values[:, rows]
-        value = closed(w.dtype)
+        value = closed_value(w.dtype)
         return np.where(scores >= topk_values[..., -1:], np.zeros((), value.dtype), value)
 
     return mask
 
 
-def kept(w: MaskWorkload, rows: Any, multiple: int) -> Callable[..., Any]:
+def open_columns(w: MaskWorkload, rows: Any, multiple: int) -> Callable[..., Any]:
     """True at the columns in `topk_indices`: [batch, rows, seq rounded up to a multiple]."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def packed(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
     """Words of 32 columns, the first in the lowest bit, 1 for open: [batch, rows, words]."""
     import numpy as np
 
-    columns = kept(w, rows, WORD)
+    columns = open_columns(w, rows, WORD)
 
     def mask(topk_indices: Any) -> Any:
         bits = columns(topk_indices)
@@ -94,7 +94,7 @@ def blocks(w: MaskWorkload, rows: Any) -> Callable[..., Any]:
 
     [batch, rows, blocks] and [batch, rows, blocks, 128]; past seq nothing is open.
     """
-    columns = kept(w, rows, BLOCK)
+    columns = open_columns(w, rows, BLOCK)
 
     def mask(topk_indices: Any) -> Any:
         bits = columns(topk_indices)

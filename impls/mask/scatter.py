@@ -7,7 +7,7 @@ from seq on are dropped.
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -15,7 +15,7 @@ from .workload import MaskWorkload
 def scatter(w: MaskWorkload):
     import jax.numpy as jnp
 
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(topk_indices):
         shut = jnp.full((w.batch, w.rows, w.seq), value)

@@ -7,7 +7,7 @@ what points past the last row is dropped.
 
 from harness import Unsupported, implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -18,7 +18,7 @@ def scatter_flat(w: MaskWorkload):
     size = w.batch * w.rows * w.seq
     if size > 2**31 - 1:
         raise Unsupported(f"{size} offsets do not fit an int32 index; use fewer rows, or scatter")
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(topk_indices):
         first = w.seq * jnp.arange(w.batch * w.rows, dtype=jnp.int32).reshape(w.batch, w.rows, 1)

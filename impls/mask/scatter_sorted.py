@@ -9,7 +9,7 @@ does, XLA promises no result. The form is MaxText #4261's with the hints of `jax
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -17,7 +17,7 @@ from .workload import MaskWorkload
 def scatter_sorted(w: MaskWorkload, *, unique: bool = False):
     import jax.numpy as jnp
 
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(topk_indices):
         shut = jnp.full((w.batch, w.rows, w.seq), value)

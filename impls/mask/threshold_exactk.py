@@ -8,7 +8,7 @@ keeps one column fewer.
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -16,7 +16,7 @@ from .workload import MaskWorkload
 def threshold_exactk(w: MaskWorkload):
     import jax.numpy as jnp
 
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(scores, topk_values):
         cutoff = topk_values[..., -1:]

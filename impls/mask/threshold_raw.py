@@ -7,7 +7,7 @@ cutoff is itself a masked score, until the causal mask is added again. Hence a s
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -15,7 +15,7 @@ from .workload import MaskWorkload
 def threshold_raw(w: MaskWorkload):
     import jax.numpy as jnp
 
-    value = closed(w.dtype)
+    value = closed_value(w.dtype)
 
     def mask(scores, topk_values):
         keep = scores >= topk_values[..., -1:]

@@ -8,7 +8,7 @@ on a GPU it ends the process.
 
 from harness import implementation
 
-from .reference import closed
+from .reference import closed_value
 from .workload import MaskWorkload
 
 
@@ -17,7 +17,7 @@ def torch_scatter(w: MaskWorkload):
     import torch
 
     dtype = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16}[w.dtype]
-    value = float(closed(w.dtype))
+    value = float(closed_value(w.dtype))
 
     def mask(topk_indices):
         shut = torch.full((w.batch, w.rows, w.seq), value, dtype=dtype, device=topk_indices.device)

@@ -1,4 +1,4 @@
-"""What the checks try: other tokens under the same weights, and what the reference says of them."""
+"""Probes for the checks: other tokens under the same weights, and the reference's answers to them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 from harness import Judgement, Trial, cast
 
 from ._inputs import cache, frequencies
-from .reference import dense, dequantised
+from .reference import dense, dequantise
 from .workload import MlaWorkload
 
 SWITCH = 256  # new tokens up to which #684 takes another path
 ROWS = 12
 
 
-def asked(trial: Trial, given: Mapping[str, Any]) -> Any:
-    """The answer to those of the arrays that the implementation takes."""
-    return trial.call({name: array for name, array in given.items() if name in trial.inputs})
+def answer_to(trial: Trial, arrays: Mapping[str, Any]) -> Any:
+    """The answer to these arrays, without those that the implementation does not take."""
+    return trial.call({name: array for name, array in arrays.items() if name in trial.inputs})
 
 
 def tokens(w: MlaWorkload, seed: int, scale: float) -> Any:
     import numpy as np
 
-    drawn = np.random.default_rng(seed).standard_normal((w.batch, w.new, w.widths.dim))
-    return cast(drawn * scale, w.dtype)
+    values = np.random.default_rng(seed).standard_normal((w.batch, w.new, w.widths.dim))
+    return cast(values * scale, w.dtype)
 
 
-def given(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[str, Any]:
+def make_inputs(w: MlaWorkload, weights: Any, seed: int, scale: float) -> dict[str, Any]:
     """Other tokens, and in a decode another cache, under the same weights."""
     import numpy as np
 
@@ -46,13 +46,13 @@ def rows_of(count: int) -> Any:
     return np.unique([*spread, *edges])
 
 
-def wide(tree: Any) -> Any:
+def to_f64(tree: Any) -> Any:
     """Floating arrays as tensors in double precision, on the host."""
     import numpy as np
     import torch
 
     if isinstance(tree, Mapping):
-        return {name: wide(part) for name, part in tree.items()}
+        return {name: to_f64(part) for name, part in tree.items()}
     if tree.dtype.kind in "iu":
         return torch.from_numpy(np.array(tree))
     return torch.from_numpy(tree.astype(np.complex128 if tree.dtype.kind == "c" else np.float64))
@@ -62,18 +62,20 @@ def referee(weights: Mapping[str, Any]) -> Callable[..., Any]:
     """The reference's answers under these weights: keys and values made plainly, in f64."""
     import torch
 
-    known = dequantised(wide(weights))
+    weights_f64 = dequantise(to_f64(weights))
 
     def expected(w: MlaWorkload, arrays: Mapping[str, Any], rows: Any = None) -> Any:
         names = ("x", "freqs", *(("cache_ckv", "cache_kpe") if w.phase == "decode" else ()))
         with torch.no_grad():
-            return dense(w, rows)(weights=known, **{name: wide(arrays[name]) for name in names}).numpy()
+            return dense(w, rows)(
+                weights=weights_f64, **{name: to_f64(arrays[name]) for name in names}
+            ).numpy()
 
     return expected
 
 
-def together(parts: Mapping[str, Judgement], **more: float | str | None) -> Judgement:
-    """All must pass; each tells its relative error."""
+def combine(parts: Mapping[str, Judgement], **more: float | str | None) -> Judgement:
+    """One judgement of all parts: all must pass, and each reports its relative error."""
     figures = {f"relative_rms{name}": part.figures.get("relative_rms") for name, part in parts.items()}
     bad = [
         f"{name.strip('_').replace('_', ' ')}: {part.reason}".removeprefix(": ")

@@ -92,7 +92,7 @@ def inputs(w: MlaWorkload, rng: Any) -> Mapping[str, Any]:
         if w.weights == "plain" or len(shape) == 1:
             weights[name] = cast(made, w.dtype)
         else:
-            weights[name], weights[f"{name}_scale"] = quantised(made)
+            weights[name], weights[f"{name}_scale"] = quantise(made)
     arrays = {"x": x, "weights": weights, "freqs": frequencies(w)}
     return {**arrays, **cache(w, weights, rng)} if w.phase == "decode" else arrays
 
@@ -129,7 +129,7 @@ def both_forms(w: MlaWorkload, weights: Mapping[str, Any], latents: Any, positio
     return {"cache_k": k, "cache_v": made[..., c.nope :].copy(), "cache_ckv": ckv, "cache_kpe": kpe}
 
 
-def quantised(weight: Any) -> tuple[Any, Any]:
+def quantise(weight: Any) -> tuple[Any, Any]:
     """(words of four float8_e4m3 numbers, f32 scales): each block's largest number becomes 448."""
     import ml_dtypes
     import numpy as np

@@ -17,23 +17,25 @@ EPSILON = 1e-6
 OF_DECODE = "phase=decode has no backward; use phase=prefill or mode fwd"
 
 
-def dequantised(w: MlaWorkload, weights: Any) -> Any:
+def dequantise(w: MlaWorkload, weights: Any) -> Any:
     """Weights in the model's dtype: quantised numbers times their blocks' scales."""
     import jax
     import jax.numpy as jnp
 
     if w.weights == "plain":
         return weights
-    made = dict(weights)
+    plain_weights = dict(weights)
     for name in [name for name in weights if name.endswith("_scale")]:
         scales = forward_only(
-            made.pop(name), "weights=fp8_block has no backward; use weights=plain or mode fwd"
+            plain_weights.pop(name), "weights=fp8_block has no backward; use weights=plain or mode fwd"
         )
         words, dtype = weights[name.removesuffix("_scale")], weights["kv_norm"].dtype
         numbers = jax.lax.bitcast_convert_type(words, jnp.float8_e4m3fn).reshape(len(words), -1)
         spread = scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: numbers.shape[0], : numbers.shape[1]]
-        made[name.removesuffix("_scale")] = (numbers.astype(_wide(weights["kv_norm"])) * spread).astype(dtype)
-    return made
+        plain_weights[name.removesuffix("_scale")] = (
+            numbers.astype(_wide(weights["kv_norm"])) * spread
+        ).astype(dtype)
+    return plain_weights
 
 
 def product(form: str, *arrays: Any) -> Any:

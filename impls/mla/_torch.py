@@ -16,7 +16,7 @@ from .workload import MlaWorkload
 EPSILON = 1e-6
 
 
-def dequantised(w: MlaWorkload, weights: Any) -> Any:
+def dequantise(w: MlaWorkload, weights: Any) -> Any:
     """Weights in the model's dtype: quantised numbers times their blocks' scales (`weight_dequant`).
 
     This belongs to every call, as upstream's absorbed path does it; who would keep what it makes
@@ -26,17 +26,17 @@ def dequantised(w: MlaWorkload, weights: Any) -> Any:
 
     if w.weights == "plain":
         return weights
-    made = dict(weights)
+    plain_weights = dict(weights)
     for name in [name for name in weights if name.endswith("_scale")]:
-        scales = made.pop(name)
+        scales = plain_weights.pop(name)
         if scales.requires_grad:
             raise Unsupported("weights=fp8_block has no backward; use weights=plain or mode fwd")
         numbers = weights[name.removesuffix("_scale")].view(torch.float8_e4m3fn)
         numbers = numbers.to(torch.promote_types(weights["kv_norm"].dtype, torch.float32))
         spread = scales.repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
         numbers *= spread[: numbers.shape[0], : numbers.shape[1]]
-        made[name.removesuffix("_scale")] = numbers.to(weights["kv_norm"].dtype)
-    return made
+        plain_weights[name.removesuffix("_scale")] = numbers.to(weights["kv_norm"].dtype)
+    return plain_weights
 
 
 def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from operator import add
 from harness import implementation
 
 from ._cost import keeps_latents
-from ._torch import dequantised, forward_only, future, latents, probabilities, queries
+from ._torch import dequantise, forward_only, future, latents, probabilities, queries
 from .workload import MlaWorkload
 
 
@@ -22,7 +22,7 @@ def absorb(w: MlaWorkload):
     c = w.widths
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
         content = torch.einsum("bshd,hdc->bshc", content, of_keys)

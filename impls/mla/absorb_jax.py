@@ -10,7 +10,7 @@ from operator import add
 from harness import implementation
 
 from ._cost import keeps_latents
-from ._jax import OF_DECODE, dequantised, forward_only, latents, linear, probabilities, product, queries
+from ._jax import OF_DECODE, dequantise, forward_only, latents, linear, probabilities, product, queries
 from .workload import MlaWorkload
 
 
@@ -19,7 +19,7 @@ def absorb_jax(w: MlaWorkload):
     c = w.widths
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         up = weights["wkv_b"].reshape(c.heads, c.nope + c.v, c.kv_lora)
         content, position = queries(w, x, weights, freqs)
         content = product("bshd,hdc->bshc", content, up[:, : c.nope])

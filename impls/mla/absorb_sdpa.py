@@ -12,7 +12,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 from harness import implementation
 
 from ._cost import keeps_latents
-from ._torch import dequantised, forward_only, latents, queries
+from ._torch import dequantise, forward_only, latents, queries
 from .workload import MlaWorkload
 
 
@@ -25,7 +25,7 @@ def absorb_sdpa(w: MlaWorkload):
     hidden = w.causal and w.phase == "prefill"
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
         q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)

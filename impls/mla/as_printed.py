@@ -13,7 +13,7 @@ from typing import Any, Literal
 from harness import Unsupported, implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantised, keys_values, queries
+from ._torch import dequantise, keys_values, queries
 from .workload import MlaWorkload
 
 
@@ -49,7 +49,7 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
     attend = before if lines == "before" else after
 
     def prefill(x, weights, freqs):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         heads = attend(*(part.transpose(1, 2) for part in (q, *keys_values(w, x, weights, freqs))))
         return linear(heads.transpose(1, 2).flatten(2), weights["wo"])

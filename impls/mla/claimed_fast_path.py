@@ -14,12 +14,12 @@ from harness import Unsupported, implementation
 
 from . import naive as standard
 from ._cost import BYTES, keeps_heads
-from ._torch import dequantised, keys_values, probabilities, queries
+from ._torch import dequantise, keys_values, probabilities, queries
 from .fast_path import LONGEST
 from .workload import MlaWorkload
 
 
-def taken(w: MlaWorkload) -> bool:
+def takes_fast_path(w: MlaWorkload) -> bool:
     """Whether a prefill is answered by the fast path: short, and without a mask."""
     return w.phase == "prefill" and w.new <= LONGEST and (w.seq == 1 or not w.causal)
 
@@ -28,14 +28,17 @@ def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
     """Where it is taken, what is left of a key is its rotated part, though for every head."""
     c = w.widths
     of_part = {"cache_bytes_per_token": c.heads * (c.rope + c.v) * BYTES[w.dtype]}
-    return {**(of_part if taken(w) else keeps_heads(w)), "path": "claimed" if taken(w) else "naive"}
+    return {
+        **(of_part if takes_fast_path(w) else keeps_heads(w)),
+        "path": "claimed" if takes_fast_path(w) else "naive",
+    }
 
 
 def fails(w: MlaWorkload, _: Any) -> dict[str, str]:
     """Those that look at single sequences or zeros are held: it is wrong, but of one token alone."""
     order, content = "projections are split in another order (#684)", "scores lose content (#684)"
-    known = {"equivalence": order, "input_scales": order} if taken(w) else {}
-    if taken(w) and w.seq > 1:
+    known = {"equivalence": order, "input_scales": order} if takes_fast_path(w) else {}
+    if takes_fast_path(w) and w.seq > 1:
         known["content_matters"] = content
     return known if w.causal else {**known, "boundary": f"up to {LONGEST} open tokens {order}"}
 
@@ -47,7 +50,7 @@ def fails(w: MlaWorkload, _: Any) -> dict[str, str]:
     fails=fails,
     expect={
         "incorrect": "it splits projections in another order and scores without content (#684)",
-        "when": taken,
+        "when": takes_fast_path,
     },
 )
 def claimed_fast_path(w: MlaWorkload):
@@ -57,7 +60,7 @@ def claimed_fast_path(w: MlaWorkload):
     c = w.widths
     if w.phase == "decode":
         raise Unsupported("keys without content do not fit a cache of nope + rope values; use fast_path")
-    if not taken(w):
+    if not takes_fast_path(w):
         return standard.naive(w)
 
     def misread(weights):
@@ -73,7 +76,7 @@ def claimed_fast_path(w: MlaWorkload):
         }
 
     def prefill(x, weights, freqs):
-        weights = misread(dequantised(w, weights))
+        weights = misread(dequantise(w, weights))
         _, q = queries(w, x, weights, freqs)
         k, v = keys_values(w, x, weights, freqs)
         q, k, v = (part.transpose(1, 2) for part in (q, k[..., c.nope :], v))

@@ -13,7 +13,7 @@ from harness import implementation
 
 from . import naive as standard
 from ._cost import keeps_heads
-from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantise, forward_only, future, keys_values, probabilities, queries
 from .workload import MlaWorkload
 
 LONGEST = 256
@@ -32,7 +32,7 @@ def fast_path(w: MlaWorkload):
         return standard.naive(w)
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1).transpose(1, 2)
         parts = [
             (k.transpose(1, 2), v.transpose(1, 2)) for k, v in [*cached, keys_values(w, x, weights, freqs)]

@@ -12,7 +12,7 @@ from typing import Any
 from harness import Unsupported, implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantised, forward_only, keys_values, queries
+from ._torch import dequantise, forward_only, keys_values, queries
 from .workload import MlaWorkload
 
 BLOCK = 128
@@ -57,7 +57,7 @@ def flex(w: MlaWorkload):
     kernel = torch.compile(flex_attention, dynamic=False)
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         supported(x)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         new = keys_values(w, x, weights, freqs)

@@ -9,7 +9,7 @@ from operator import add
 from harness import implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantised, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantise, forward_only, future, keys_values, probabilities, queries
 from .workload import MlaWorkload
 
 
@@ -19,7 +19,7 @@ def naive(w: MlaWorkload):
     from torch.nn.functional import linear
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         mask = future(w, x)

@@ -10,7 +10,7 @@ Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never 
 from harness import Unsupported, implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantised, keys_values, probabilities, queries
+from ._torch import dequantise, keys_values, probabilities, queries
 from .workload import MlaWorkload
 
 
@@ -35,7 +35,7 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
         return torch.einsum("bsht,bthd->bshd", shares, v)
 
     def prefill(x, weights, freqs):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         k, v = keys_values(w, x, weights, freqs)
         heads, start = [], 0

@@ -11,7 +11,7 @@ from operator import add
 from harness import implementation
 
 from ._cost import keeps_heads
-from ._jax import OF_DECODE, dequantised, forward_only, keys_values, linear, probabilities, product, queries
+from ._jax import OF_DECODE, dequantise, forward_only, keys_values, linear, probabilities, product, queries
 from .workload import MlaWorkload
 
 
@@ -20,7 +20,7 @@ def naive_jax(w: MlaWorkload):
     import jax.numpy as jnp
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = jnp.concatenate(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         shares = probabilities(w, [product("bshd,bthd->bsht", q, k) for k, _ in parts])

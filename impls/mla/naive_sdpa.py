@@ -13,7 +13,7 @@ from typing import Literal
 from harness import Unsupported, implementation
 
 from ._cost import keeps_heads
-from ._torch import dequantised, forward_only, keys_values, queries
+from ._torch import dequantise, forward_only, keys_values, queries
 from .workload import MlaWorkload
 
 
@@ -51,7 +51,7 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         return mixed[..., : c.v]
 
     def attend(x, weights, freqs, cached):
-        weights = dequantised(w, weights)
+        weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1)
         new = keys_values(w, x, weights, freqs)
         k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new

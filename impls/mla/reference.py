@@ -24,7 +24,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
     from torch.nn.functional import linear
 
     def prefill(x, weights, freqs):
-        weights = dequantised(weights)
+        weights = dequantise(weights)
         ckv, kpe = latents(w, x, weights, freqs)
         chosen = torch.arange(w.seq) if rows is None else torch.as_tensor(rows)
         chosen = chosen.to(x.device, torch.long)
@@ -34,7 +34,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
         if x.requires_grad:
             raise Unsupported("phase=decode has no backward; use phase=prefill or mode fwd")
-        weights = dequantised(weights)
+        weights = dequantise(weights)
         new = latents(w, x, weights, freqs)
         ckv, kpe = (torch.cat(pair, 1) for pair in zip((cache_ckv, cache_kpe), new, strict=True))
         q = _queries(w, x, weights, freqs)
@@ -43,7 +43,7 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
     return decode if w.phase == "decode" else prefill
 
 
-def dequantised(weights: Any) -> Any:
+def dequantise(weights: Any) -> Any:
     """Weights as they are, or made of float8_e4m3 bits: sign, 4 bits of exponent, 3 of mantissa."""
     import torch
 

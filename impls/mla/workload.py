@@ -54,10 +54,10 @@ class MlaWorkload:
 
     @property
     def widths(self) -> Config:
-        own = CONFIGS[self.config]
-        lora = {"config": own.q_lora, "on": own.q_lora or CONFIGS["v3"].q_lora, "off": 0}[self.q_lora]
-        heads = {"nope": self.nope or own.nope, "rope": self.rope or own.rope, "v": self.v or own.v}
-        return replace(own, q_lora=lora, **heads)
+        config = CONFIGS[self.config]
+        lora = {"config": config.q_lora, "on": config.q_lora or CONFIGS["v3"].q_lora, "off": 0}[self.q_lora]
+        heads = {"nope": self.nope or config.nope, "rope": self.rope or config.rope, "v": self.v or config.v}
+        return replace(config, q_lora=lora, **heads)
 
     @property
     def new(self) -> int:

@@ -1,7 +1,7 @@
-"""What was objected to TransformerEngine's lengths and offsets (#2522), as checks that a variant can fail.
+"""Objections to TransformerEngine's lengths and offsets (#2522), as checks that a variant can fail.
 
-A contract holds a variant to the definition on the seeded inputs of one layout; here it meets rows that
-they never are: more segments than places, ids beyond them, none at all, two rows of unlike shape.
+A contract compares a variant with the definition on the seeded inputs of one layout; here it gets rows
+that seeded ones never are: more segments than places, ids beyond them, none at all, unlike shapes.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _intra_segment_padding(trial: Trial) -> Judgement:
 
 def _empty_length_spelling(trial: Trial) -> Judgement:
     """0 or −1 in the places of a row without segments; a mixture would be neither."""
-    found = sorted({int(n) for part in solve(trial, tuple(VECTORS))["G9"][:2] for n in part})
-    return Judgement(True, {"empty": found[0] if len(found) == 1 else " and ".join(map(str, found))})
+    lengths = sorted({int(n) for part in solve(trial, tuple(VECTORS))["G9"][:2] for n in part})
+    return Judgement(True, {"empty": lengths[0] if len(lengths) == 1 else " and ".join(map(str, lengths))})
 
 
 def _cu_seqlens_round_trip(trial: Trial) -> Judgement:

@@ -33,17 +33,17 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
 
     least = 2 if w.layout == "absent" else 1
     count = int(rng.integers(max(least, -(-3 * w.max_segments // 4)), w.max_segments, endpoint=True))
-    known = np.arange(1, count + 1)
+    segments = np.arange(1, count + 1)
     if w.layout == "striped":
-        ids, positions = _place(known, *_lengths(count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
+        ids, positions = _place(segments, *_lengths(count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
         return ids[0::2], positions[0::2], ids[1::2], positions[1::2]
     tokens, padding = _lengths(count, w.seq, LEAST_TOKENS, rng)
-    ids, positions = _place(known, tokens, padding, w.seq)
+    ids, positions = _place(segments, tokens, padding, w.seq)
     if w.layout == "cross":
-        return (*_place(known, rng.integers(1, tokens), padding, w.seq), ids, positions)
+        return (*_place(segments, rng.integers(1, tokens), padding, w.seq), ids, positions)
     if w.layout == "absent":
         kept = np.sort(rng.permutation(count)[: rng.integers(1, count)])
-        return (ids, positions, *_place(known[kept], tokens[kept], padding[kept], w.seq))
+        return (ids, positions, *_place(segments[kept], tokens[kept], padding[kept], w.seq))
     if w.layout == "intra_padding":
         starts = np.cumsum(tokens + padding) - tokens - padding
         for start, length in zip(starts, tokens, strict=True):
@@ -62,13 +62,13 @@ def _lengths(count: int, total: int, least: int, rng: Any) -> tuple[Any, Any]:
     return spans - padding, padding
 
 
-def _place(known: Any, tokens: Any, padding: Any, total: int) -> tuple[Any, Any]:
+def _place(segments: Any, tokens: Any, padding: Any, total: int) -> tuple[Any, Any]:
     """(ids, positions), int32 [total]: segments one behind the other, the rest padding of the last."""
     import numpy as np
 
     ids, positions = np.zeros(total, np.int32), np.zeros(total, np.int32)
     start = 0
-    for segment, length, gap in zip(known, tokens, padding, strict=True):
+    for segment, length, gap in zip(segments, tokens, padding, strict=True):
         ids[start : start + length] = segment
         positions[start:] = np.arange(total - start)
         start += length + gap

@@ -66,13 +66,15 @@ def _any(mine: Any, others: Any, allowed: Callable[[Any, Any], Any]) -> Any:
     """For each of `mine` whether any of `others` is allowed; pairs already decided are left out."""
     import numpy as np
 
-    found = np.zeros(mine.shape, bool)
+    has_partner = np.zeros(mine.shape, bool)
     for start in range(0, len(others), BLOCK):
-        undecided = np.flatnonzero(~found)
+        undecided = np.flatnonzero(~has_partner)
         if not undecided.size:
             break
-        found[undecided] = allowed(mine[undecided, None], others[None, start : start + BLOCK]).any(axis=1)
-    return found
+        has_partner[undecided] = allowed(mine[undecided, None], others[None, start : start + BLOCK]).any(
+            axis=1
+        )
+    return has_partner
 
 
 def run_lengths(ids: Any) -> Any:

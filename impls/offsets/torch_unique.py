@@ -31,15 +31,15 @@ def torch_unique(w: OffsetsWorkload):
         return ids.long() * step + positions
 
     def tail(ids):
-        found, lengths = torch.unique_consecutive(ids, return_counts=True)
+        runs, lengths = torch.unique_consecutive(ids, return_counts=True)
         starts = torch.cumsum(lengths, 0) - lengths
-        tokens = found != 0
+        tokens = runs != 0
         counts = torch.zeros(w.max_segments + 1, dtype=torch.int64, device=ids.device)
-        inside = tokens & (found <= w.max_segments)
-        counts.index_add_(0, found[inside].long(), lengths[inside])
+        inside = tokens & (runs <= w.max_segments)
+        counts.index_add_(0, runs[inside].long(), lengths[inside])
         offsets = torch.full((w.max_segments + 1,), -1, dtype=torch.int64, device=ids.device)
-        kept = starts[tokens][: w.max_segments + 1]
-        offsets[: len(kept)] = kept
+        segment_starts = starts[tokens][: w.max_segments + 1]
+        offsets[: len(segment_starts)] = segment_starts
         return counts[1:].int(), offsets.int()
 
     def of_row(ids_q, ids_kv, positions_q, positions_kv):

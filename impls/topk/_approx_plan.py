@@ -1,4 +1,4 @@
-"""How XLA plans `approx_max_k` (its `approx_topk_shape.cc`), and what such a plan promises.
+"""XLA's plan of `approx_max_k` (its `approx_topk_shape.cc`), and the recall that it promises.
 
 On a TPU the first stage keeps the best of every group of 2^log2 scores, and a sort of these
 candidates gives the answer. Other backends plan alike, and then select from the whole row.
@@ -48,30 +48,30 @@ def plan(seq: int, topk: int, recall: float, *, logical: int | None = None, rank
     return Plan(ceil(ceil(seq / tile) / 2**reduction) * tile, reduction)
 
 
-def planned(w: TopkWorkload, shards: int = 1) -> Plan:
+def plan_of(w: TopkWorkload, shards: int = 1) -> Plan:
     """A shard's plan, with the whole row as its logical length."""
     return plan(w.seq // shards, w.topk, w.recall, logical=w.seq)
 
 
-def told(w: TopkWorkload, static: Any, shards: int = 1) -> dict[str, float | int | str | None]:
-    """What the planner made of this case, and whether the compiled program follows it."""
-    made = planned(w, shards)
+def plan_facts(w: TopkWorkload, static: Any, shards: int = 1) -> dict[str, float | int | str | None]:
+    """The facts of this case's plan, and whether the compiled program follows it."""
+    planned = plan_of(w, shards)
     return {
-        "planned_log2_reduction": made.log2,
-        "candidates": made.candidates * shards,
-        "approximation": _followed(made, static),
+        "planned_log2_reduction": planned.log2,
+        "candidates": planned.candidates * shards,
+        "approximation": _plan_outcome(planned, static),
     }
 
 
-def _followed(made: Plan, static: Any) -> str | None:
-    if made.log2 == 0:
+def _plan_outcome(planned: Plan, static: Any) -> str | None:
+    if planned.log2 == 0:
         return "not planned: no group would hold two scores"
     if FIRST_STAGE in static.custom_calls:
         return "engaged"
     return EXACT_BY_FALLBACK if static.program else None
 
 
-def promised(w: TopkWorkload, static: Any, options: Any) -> float | None:
+def expected_recall_of(w: TopkWorkload, static: Any, options: Any) -> float | None:
     """The recall that random placement gives a plan of buckets; None where no such plan is known.
 
     The plan is an implementation's own options, or that of the operator, where the program holds it.
@@ -81,5 +81,5 @@ def promised(w: TopkWorkload, static: Any, options: Any) -> float | None:
     if FIRST_STAGE not in static.custom_calls:
         return None
     shards = options.get("shards", 1)
-    groups = planned(w, shards).candidates * shards
+    groups = plan_of(w, shards).candidates * shards
     return None if w.seq % groups else expected_recall(w.seq, w.topk, groups, 1)

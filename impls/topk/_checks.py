@@ -1,7 +1,7 @@
-"""What was objected to an approximate top-k in an indexer (MaxText #4243) and to its like, as checks.
+"""Objections to an approximate top-k in an indexer (MaxText #4243) and similar code, as checks.
 
 A contract judges the mean recall of the seeded rows; here the sample is larger and its error counts,
-and a variant meets placements, rows and weights that a mean over random scores does not show.
+and a variant gets placements, rows and weights that a mean over random scores does not show.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 from harness import Check, Judgement, Trial, Unsupported
 
-from ._approx_plan import EXACT_BY_FALLBACK, FIRST_STAGE, planned, promised
+from ._approx_plan import EXACT_BY_FALLBACK, FIRST_STAGE, expected_recall_of, plan_of
 from ._checks_edges import edge_rows, order
-from ._checks_recall import bounded, on_stride, placed, selected, shares
+from ._checks_recall import count_found, judge_bound, on_stride, sampled_shares, selected_and_best
 from ._contracts import found_shares
 
 STRIDES = (128, 1024, 2048, 4096, 16384)  # a TPU's lanes, and counts of buckets that are in use
 
 
 def _recall_target_strict(trial: Trial) -> Judgement:
-    return bounded(trial, "recall", shares(trial))
+    return judge_bound(trial, "recall", sampled_shares(trial))
 
 
 def _softmax(want: Any) -> Any:
@@ -36,7 +36,7 @@ def _attention_mass_recall(trial: Trial) -> Judgement:
     A larger score is at least as likely to stay as a smaller one, so the expected share of the mass
     is no less than the expected recall (Chebyshev's sum inequality).
     """
-    return bounded(trial, "mass", shares(trial, _softmax))
+    return judge_bound(trial, "mass", sampled_shares(trial, _softmax))
 
 
 def _positive(want: Any) -> Any:
@@ -50,48 +50,48 @@ def _positive(want: Any) -> Any:
 
 def _value_recall(trial: Trial) -> Judgement:
     """The share of the sum of the largest, by the same inequality, where all of them are positive."""
-    return bounded(trial, "value", shares(trial, _positive))
+    return judge_bound(trial, "value", sampled_shares(trial, _positive))
 
 
 def _worst_row(trial: Trial) -> Judgement:
     import numpy as np
 
-    found = shares(trial)
-    seeded = selected(trial, trial.inputs["scores"])
+    shares = sampled_shares(trial)
+    seeded = selected_and_best(trial, trial.inputs["scores"])
     return Judgement(
         True,
         {
-            "worst_row": float(found.min()),
-            "one_in_a_hundred": float(np.quantile(found, 0.01)),
-            "mean": float(found.mean()),
+            "worst_row": float(shares.min()),
+            "one_in_a_hundred": float(np.quantile(shares, 0.01)),
+            "mean": float(shares.mean()),
             "worst_as_drawn": float(found_shares(*seeded).min()),
-            "rows": found.size,
+            "rows": shares.size,
         },
     )
 
 
 def _approximation_engaged(trial: Trial) -> Judgement:
-    """What is planned, and whether the sample lost anything: a recall of 1 may mean nothing was tried."""
+    """The plan, and whether the sample lost anything: a recall of 1 may mean nothing was approximated."""
     w = trial.workload
-    found = shares(trial)
-    lost = round(float((1 - found).sum()) * w.topk)
-    theory = promised(w, trial.static, trial.options)
-    made = planned(w, trial.options.get("shards", 1))
+    shares = sampled_shares(trial)
+    lost = round(float((1 - shares).sum()) * w.topk)
+    theory = expected_recall_of(w, trial.static, trial.options)
+    plan = plan_of(w, trial.options.get("shards", 1))
     if lost or FIRST_STAGE in trial.static.custom_calls:
-        said = "engaged"
+        state = "engaged"
     elif theory is not None:
-        said = "planned; nothing lost" if theory < 1 else "not planned: no bucket can lose any"
+        state = "planned; nothing lost" if theory < 1 else "not planned: no bucket can lose any"
     elif not trial.static.program:
-        said = "nothing lost"
+        state = "nothing lost"
     else:
-        said = EXACT_BY_FALLBACK if made.log2 else "not planned: no group would hold two scores"
+        state = EXACT_BY_FALLBACK if plan.log2 else "not planned: no group would hold two scores"
     return Judgement(
         True,
         {
-            "approximation": said,
-            "planned_log2_reduction": made.log2,
+            "approximation": state,
+            "planned_log2_reduction": plan.log2,
             "lost": lost,
-            "of": found.size * w.topk,
+            "of": shares.size * w.topk,
             "expected_recall": theory,
             "calls": ", ".join(trial.static.custom_calls) or None,
         },
@@ -109,22 +109,22 @@ def _arm_executed(trial: Trial) -> Judgement:
     buckets, keep = options["buckets"], options["keep"]
     full, rest = divmod(w.topk, w.seq // buckets)
     want = full * keep + min(rest, keep)
-    found = placed(trial, on_stride(w, buckets))
-    wrong = found[found != want]
+    counts = count_found(trial, on_stride(w, buckets))
+    wrong = counts[counts != want]
     text = ""
     if len(wrong):
         text = f"{int(wrong[0])} of {w.topk} were found where {buckets} buckets of {keep} keep {want}"
-    return Judgement(not text, {"found": float(found.mean()), "plan": want}, text)
+    return Judgement(not text, {"found": float(counts.mean()), "plan": want}, text)
 
 
 def _placement(trial: Trial) -> Judgement:
     """Recall where the largest are neighbours, and where they are a stride apart; the worst row of each."""
     w = trial.workload
     first = (w.seq - w.topk) // 2
-    figures: dict[str, Any] = {"run": float(placed(trial, slice(first, first + w.topk)).min()) / w.topk}
+    figures: dict[str, Any] = {"run": float(count_found(trial, slice(first, first + w.topk)).min()) / w.topk}
     strides = sorted({*STRIDES, trial.options.get("buckets", STRIDES[0])})
-    found = {s: float(placed(trial, on_stride(w, s)).min()) / w.topk for s in strides if s < w.seq}
-    for stride, share in found.items():
+    shares = {s: float(count_found(trial, on_stride(w, s)).min()) / w.topk for s in strides if s < w.seq}
+    for stride, share in shares.items():
         figures[f"stride_{stride}"] = share
     return Judgement(True, {**figures, "worst": min(figures.values())})
 

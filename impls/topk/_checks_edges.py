@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import Judgement, Trial, Unsupported
 
-from ._checks_recall import selected
+from ._checks_recall import selected_and_best
 from ._contracts import found_shares
 
 NAN = "nan"
@@ -57,17 +57,17 @@ def edge_rows(trial: Trial) -> Judgement:
         else:
             text = _settled(trial, scores, kind)
         bad += [f"{kind}: {text}"] if text else []
-    found = _largest_alone(trial)
-    figures["largest_alone"] = found
-    if found is not None and found < w.recall:
-        bad.append(f"topk 1: the largest is found in {found:.4f} of the rows")
+    recall_of_one = _largest_alone(trial)
+    figures["largest_alone"] = recall_of_one
+    if recall_of_one is not None and recall_of_one < w.recall:
+        bad.append(f"topk 1: the largest is found in {recall_of_one:.4f} of the rows")
     return Judgement(not bad, figures, "; ".join(bad))
 
 
 def _largest_alone(trial: Trial) -> float | None:
     """Share of the drawn rows whose largest is what topk 1 gives; None where that is refused."""
     try:
-        pairs = selected(trial, trial.inputs["scores"], replace(trial.workload, topk=1))
+        pairs = selected_and_best(trial, trial.inputs["scores"], replace(trial.workload, topk=1))
     except Unsupported:
         return None
     return float(found_shares(*pairs).mean())
@@ -75,7 +75,7 @@ def _largest_alone(trial: Trial) -> float | None:
 
 def _settled(trial: Trial, scores: Any, kind: str) -> str:
     try:
-        values, want = selected(trial, scores)
+        values, want = selected_and_best(trial, scores)
     except ValueError as error:
         return str(error)
     if (values[:, -1] != want[:, -1]).any():
@@ -97,8 +97,8 @@ def _with_nan(trial: Trial, scores: Any) -> tuple[str, str]:
     held = np.take_along_axis(scores, indices, axis=-1).astype(np.float64)
     if not np.array_equal(held, values.astype(np.float64), equal_nan=True):
         return "values of other columns", "a value is not the score at its index"
-    taken = np.isnan(held).any(axis=-1)
-    return ("taken" if taken.all() else "left out" if not taken.any() else "in some rows"), ""
+    has_nan = np.isnan(held).any(axis=-1)
+    return ("taken" if has_nan.all() else "left out" if not has_nan.any() else "in some rows"), ""
 
 
 def order(trial: Trial) -> Judgement:

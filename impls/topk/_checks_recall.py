@@ -1,4 +1,4 @@
-"""A sample of rows with their scores at random places: what a promise of recall speaks of."""
+"""A sample of rows with their scores at random places, for which plans promise their recall."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import Evidence, Judgement, Trial
 
-from ._approx_plan import promised
+from ._approx_plan import expected_recall_of
 from ._contracts import found_shares, interval, selection
 
 ROWS = 256  # enough that the error of a mean recall of 0.95 is below 0.002 at topk 64
@@ -17,7 +17,7 @@ SIGMAS = 4.0
 ROUNDING = 1e-9  # theory is good to nine digits, and sums of weights to more
 
 
-def selected(trial: Trial, scores: Any, workload: Any = None) -> tuple[Any, Any]:
+def selected_and_best(trial: Trial, scores: Any, workload: Any = None) -> tuple[Any, Any]:
     """Sorted values of the answer to these scores and of the largest, f64 [rows, topk] each.
 
     ValueError where the answer is no selection. With a workload the implementation is built for that.
@@ -46,30 +46,30 @@ def draws(trial: Trial) -> Iterator[Any]:
         yield random.permuted(words, axis=-1).view(scores.dtype)
 
 
-def shares(trial: Trial, weigh: Callable[[Any], Callable[[Any], Any]] | None = None) -> Any:
+def sampled_shares(trial: Trial, weigh: Callable[[Any], Callable[[Any], Any]] | None = None) -> Any:
     """Per sampled row, the share of the largest that was found; `weigh(want)` gives what each counts."""
     import numpy as np
 
-    pairs = (selected(trial, scores) for scores in draws(trial))
+    pairs = (selected_and_best(trial, scores) for scores in draws(trial))
     return np.concatenate(
         [found_shares(values, want, weigh(want) if weigh else None) for values, want in pairs]
     )
 
 
-def bounded(trial: Trial, name: str, found: Any) -> Judgement:
-    """Whether a sample of shares keeps to theory, where a plan gives it, and to the target.
+def judge_bound(trial: Trial, name: str, shares: Any) -> Judgement:
+    """Whether a sample of shares agrees with theory, where a plan gives one, and with the target.
 
     With a plan that promises the target the sample must not contradict either; without one its 95 %
     interval has to lie at the target or above, since nothing else vouches for it.
     """
     target = trial.workload.recall
-    theory = promised(trial.workload, trial.static, trial.options)
-    mean, error = float(found.mean()), float(found.std(ddof=1)) / math.sqrt(found.size)
-    low, high = interval(found)
+    theory = expected_recall_of(trial.workload, trial.static, trial.options)
+    mean, error = float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(shares.size)
+    low, high = interval(shares)
     assert low is not None
     assert high is not None
     bound = None if theory is None else theory - SIGMAS * error - ROUNDING
-    figures = {name: mean, "low": low, "high": high, "theory": theory, "rows": found.size, "target": target}
+    figures = {name: mean, "low": low, "high": high, "theory": theory, "rows": shares.size, "target": target}
     reason = ""
     if bound is not None and mean < bound:
         reason = f"mean {mean:.4f} is over four errors below the {theory:.4f} of random placement"
@@ -78,13 +78,13 @@ def bounded(trial: Trial, name: str, found: Any) -> Judgement:
     return Judgement(not reason, figures, reason)
 
 
-def placed(trial: Trial, columns: Any) -> Any:
+def count_found(trial: Trial, columns: Any) -> Any:
     """Per row, how many of these columns were found (`topk` of them, all with the one largest score)."""
     import numpy as np
 
     scores = np.full_like(trial.inputs["scores"], -1)
     scores[..., columns] = 2
-    values, _ = selected(trial, scores)
+    values, _ = selected_and_best(trial, scores)
     return (values == 2).sum(axis=1)
 
 

@@ -66,10 +66,10 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     target = evidence.workload.recall
     if reason:
         return Judgement(False, {"recall": None, "target": target}, reason)
-    return recalled(values, want, target)
+    return judge_recall(values, want, target)
 
 
-def recalled(values: Any, want: Any, target: float) -> Judgement:
+def judge_recall(values: Any, want: Any, target: float) -> Judgement:
     """The verdict on sorted values [rows, topk] where `want` are the largest.
 
     `recall_low` and `recall_high` bound that mean at 95 % by Student's t over rows (None for one

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness import Contract, Evidence, Judgement
 
-from ._contracts import found_shares, pair, recalled
+from ._contracts import found_shares, judge_recall, pair
 from ._indexer import scores_at
 
 DEVIATIONS = 6
@@ -35,8 +35,8 @@ def _selected(evidence: Evidence) -> tuple[Any, Any, dict[str, Value], str]:
     wrong = ~(away <= error)
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        said = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
-        return None, None, figures, f"values{list(at)} {said}, and rounding moves it by {error[at]:.2g}"
+        mismatch = f"is {values[at]:.9g}; the score at its index is {scores[at]:.9g}"
+        return None, None, figures, f"values{list(at)} {mismatch}, and rounding moves it by {error[at]:.2g}"
     want = np.asarray(evidence.expected[0], np.float64)
     band = 2 * np.maximum(error.max(-1, keepdims=True), _missed(evidence, indices))
     cutoff = want.min(-1, keepdims=True)
@@ -49,13 +49,13 @@ def _missed(evidence: Evidence, indices: Any) -> Any:
     """The largest error, [b, rows, 1], of the scores that the reference selects; 0 where all are here."""
     import numpy as np
 
-    wanted = np.asarray(evidence.expected[1])
-    errors = np.zeros((*wanted.shape[:2], 1))
-    other = (np.sort(wanted, axis=-1) != np.sort(indices, axis=-1)).any(-1)
+    expected = np.asarray(evidence.expected[1])
+    errors = np.zeros((*expected.shape[:2], 1))
+    other = (np.sort(expected, axis=-1) != np.sort(indices, axis=-1)).any(-1)
     rows = np.arange(other.shape[1]) if evidence.rows is None else np.asarray(evidence.rows)
     for place in np.flatnonzero(other.any(0)):
         at = slice(place, place + 1)
-        _, deviations = scores_at(evidence.workload, evidence.inputs, rows[at], wanted[:, at])
+        _, deviations = scores_at(evidence.workload, evidence.inputs, rows[at], expected[:, at])
         errors[:, at] = DEVIATIONS * deviations.max(-1, keepdims=True)
     return errors
 
@@ -77,7 +77,7 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     target = evidence.workload.recall
     if reason:
         return Judgement(False, {"recall": None, "target": target, **figures}, reason)
-    verdict = recalled(scores, want, target)
+    verdict = judge_recall(scores, want, target)
     return Judgement(verdict.passed, {**verdict.figures, **figures}, verdict.reason)
 
 

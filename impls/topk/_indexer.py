@@ -104,9 +104,9 @@ def _score_and_deviation(w: TopkWorkload, query: Any, keys: Any, weight: Any) ->
     import numpy as np
 
     products = query @ keys.T
-    own = w.head_dim**0.5 * (np.abs(products) + np.sqrt(query**2 @ (keys**2).T))
+    rounding = w.head_dim**0.5 * (np.abs(products) + np.sqrt(query**2 @ (keys**2).T))
     terms = weight[:, None] * np.maximum(products, 0)
-    variance = np.square(weight[:, None] * own) + np.square(OTHER_ROUNDINGS * terms)
+    variance = np.square(weight[:, None] * rounding) + np.square(OTHER_ROUNDINGS * terms)
     total = w.heads**0.5 * (np.abs(terms.sum(0)) + np.sqrt(np.square(terms).sum(0)))
     unit = 2.0**-53 if w.dtype == "f64" else 2.0**-24
     scale = (w.heads * w.head_dim) ** -0.5

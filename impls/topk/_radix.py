@@ -23,17 +23,17 @@ def selection(w: TopkWorkload, key: str) -> Callable[..., tuple[Any, Any]]:
         # Adding zero makes −0 a +0; inverted negatives and raised positives order as the scores do.
         bits = (row.astype(KEYS[key]) + 0).view(word)
         keys = np.where(bits & sign, ~bits, bits | sign)
-        taken: list[Any] = []
+        selected: list[Any] = []
         left, room = np.arange(w.seq), w.topk
         for shift in digits:
             digit = (keys >> word.type(shift)).astype(np.uint8)
             reach = np.bincount(digit, minlength=256)[::-1].cumsum()[::-1]
             bin_ = int(np.flatnonzero(reach >= room)[-1])
             above, at = np.flatnonzero(digit > bin_), np.flatnonzero(digit == bin_)
-            taken.append(left[above])
+            selected.append(left[above])
             left = left[at]
             keys, room = keys[at], room - len(above)
-        return np.concatenate([*taken, left[:room]])
+        return np.concatenate([*selected, left[:room]])
 
     def select(scores: Any) -> tuple[Any, Any]:
         rows = scores.reshape(-1, w.seq)

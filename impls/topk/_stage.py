@@ -12,7 +12,7 @@ WHAT = {"select": "takes scores", "indexer": "takes an indexer's queries, keys a
 
 
 def only(stage: str) -> Callable[[TopkWorkload], None]:
-    """What refuses, for a meaning of one stage, the workloads of another."""
+    """A function that refuses workloads of another stage, for a semantics of this one."""
 
     def refuse(w: TopkWorkload) -> None:
         if w.stage != stage:

@@ -7,11 +7,11 @@ groups that meet the target would hold one score each, as at seq 65536, topk 204
 
 from harness import implementation
 
-from ._approx_plan import told
+from ._approx_plan import plan_facts
 from .workload import TopkWorkload
 
 
-@implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: told(w, static))
+@implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: plan_facts(w, static))
 def approx(w: TopkWorkload):
     from jax import lax
 

@@ -9,14 +9,14 @@ sorts, and the candidates are the shard's largest: the recall is 1 wherever a sh
 
 from harness import Unsupported, implementation
 
-from ._approx_plan import told
+from ._approx_plan import plan_facts
 from .workload import TopkWorkload
 
 
 @implementation(
     framework="jax",
     semantics="recall",
-    facts=lambda w, static, options: told(w, static, options["shards"]),
+    facts=lambda w, static, options: plan_facts(w, static, options["shards"]),
 )
 def approx_override(w: TopkWorkload, *, shards: int = 8):
     import jax.numpy as jnp
@@ -29,7 +29,7 @@ def approx_override(w: TopkWorkload, *, shards: int = 8):
         raise Unsupported(f"a shard has {size} scores, fewer than topk {w.topk}; use fewer shards")
 
     def select(scores):
-        best, columns = lax.approx_max_k(
+        candidates, columns = lax.approx_max_k(
             scores.reshape(w.batch, w.rows, shards, size),
             w.topk,
             recall_target=w.recall,
@@ -37,8 +37,8 @@ def approx_override(w: TopkWorkload, *, shards: int = 8):
             aggregate_to_topk=False,
         )
         columns += size * jnp.arange(shards, dtype=columns.dtype)[:, None]
-        best, columns = (part.reshape(w.batch, w.rows, -1) for part in (best, columns))
-        values, places = lax.top_k(best, w.topk)
+        candidates, columns = (part.reshape(w.batch, w.rows, -1) for part in (candidates, columns))
+        values, places = lax.top_k(candidates, w.topk)
         return values, jnp.take_along_axis(columns, places, axis=-1)
 
     return select

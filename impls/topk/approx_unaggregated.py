@@ -8,18 +8,20 @@ many, but the row's largest, by a sort or a top-k: the recall is 1 for any targe
 
 from harness import implementation
 
-from ._approx_plan import told
+from ._approx_plan import plan_facts
 from .workload import TopkWorkload
 
 
-@implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: told(w, static))
+@implementation(framework="jax", semantics="recall", facts=lambda w, static, _options: plan_facts(w, static))
 def approx_unaggregated(w: TopkWorkload):
     import jax.numpy as jnp
     from jax import lax
 
     def select(scores):
-        best, columns = lax.approx_max_k(scores, w.topk, recall_target=w.recall, aggregate_to_topk=False)
-        values, places = lax.top_k(best, w.topk)
+        candidates, columns = lax.approx_max_k(
+            scores, w.topk, recall_target=w.recall, aggregate_to_topk=False
+        )
+        values, places = lax.top_k(candidates, w.topk)
         return values, jnp.take_along_axis(columns, places, axis=-1)
 
     return select

@@ -7,13 +7,13 @@ the operator approximates nothing, and nor does it on one where no group would h
 
 from harness import implementation
 
-from ._approx_plan import told
+from ._approx_plan import plan_facts
 from ._indexer_jax import index_scores
 from .workload import TopkWorkload
 
 
 @implementation(
-    framework="jax", semantics="indexer_recall", facts=lambda w, static, _options: told(w, static)
+    framework="jax", semantics="indexer_recall", facts=lambda w, static, _options: plan_facts(w, static)
 )
 def indexer_approx(w: TopkWorkload):
     from jax import lax

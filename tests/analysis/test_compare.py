@@ -6,13 +6,13 @@ from harness.core.record import Correctness
 ROUNDS = [1.0, 1.5, 0.7, 2.0, 1.1, 0.9, 3.0]
 
 
-def compared(suite, *records, baseline="mask/base"):
+def compare_to(suite, *records, baseline="mask/base"):
     (only,) = comparisons(suite(records, baseline))
     return only
 
 
 def test_above_one_is_faster_than_the_baseline(record, suite):
-    found = compared(suite, record("base", 4096, [3 * r for r in ROUNDS]), record("x", 4096, ROUNDS))
+    found = compare_to(suite, record("base", 4096, [3 * r for r in ROUNDS]), record("x", 4096, ROUNDS))
     assert (found.speedup, found.low, found.high) == pytest.approx((3.0, 3.0, 3.0))
     assert (found.suite, found.baseline, found.implementation) == ("s", "mask/base", "mask/x")
     assert found.case == "mask/x@batch=1,dtype=f32,seq=4096:fwd:cpu"
@@ -20,54 +20,54 @@ def test_above_one_is_faster_than_the_baseline(record, suite):
 
 
 def test_too_few_rounds_leave_the_value_and_say_what_is_missing(record, suite):
-    found = compared(suite, record("base", 4096, [2.0] * 3), record("x", 4096, [1.0] * 3))
+    found = compare_to(suite, record("base", 4096, [2.0] * 3), record("x", 4096, [1.0] * 3))
     assert (found.speedup, found.low) == (2.0, None)
     assert found.reason == "needs ≥ 6 rounds; has 3"
 
 
 @pytest.mark.parametrize("status", ["oom", "timeout", "crashed", "skipped", "unsupported"])
 def test_a_side_without_a_time_gives_its_outcome_as_the_reason(record, suite, status):
-    base_failed = compared(suite, record("base", 4096, status=status), record("x", 4096, ROUNDS))
+    base_failed = compare_to(suite, record("base", 4096, status=status), record("x", 4096, ROUNDS))
     assert (base_failed.speedup, base_failed.reason) == (None, f"n/a (baseline {status})")
-    failed = compared(suite, record("base", 4096, ROUNDS), record("x", 4096, status=status))
+    failed = compare_to(suite, record("base", 4096, ROUNDS), record("x", 4096, status=status))
     assert (failed.speedup, failed.reason) == (None, f"n/a ({status})")
 
 
 def test_a_wrong_answer_has_no_speedup(record, suite):
     wrong = record("x", 4096, status="incorrect", correctness=Correctness("exact", False, "whole"))
-    assert compared(suite, record("base", 4096, ROUNDS), wrong).reason == "n/a (incorrect)"
+    assert compare_to(suite, record("base", 4096, ROUNDS), wrong).reason == "n/a (incorrect)"
 
 
 def test_only_the_same_workload_is_compared(record, suite):
-    assert compared(suite, record("base", 8192, ROUNDS), record("x", 4096, ROUNDS)).reason == (
+    assert compare_to(suite, record("base", 8192, ROUNDS), record("x", 4096, ROUNDS)).reason == (
         "n/a (no baseline at this workload)"
     )
 
 
 def test_clocks_of_two_kinds_are_not_compared(record, suite, timing):
     events = record("x", 4096, timing=timing(ROUNDS, method="cuda_events"))
-    found = compared(suite, record("base", 4096, ROUNDS), events)
+    found = compare_to(suite, record("base", 4096, ROUNDS), events)
     assert (found.speedup, found.reason) == (None, "n/a (timed by cuda_events, the baseline by wall)")
 
 
 def test_runs_are_not_mixed(record, suite):
-    found = compared(suite, record("base", 4096, ROUNDS, run="r0"), record("x", 4096, ROUNDS))
+    found = compare_to(suite, record("base", 4096, ROUNDS, run="r0"), record("x", 4096, ROUNDS))
     assert found.reason == "n/a (baseline in another run)"
 
 
 def test_records_that_were_only_checked_are_not_timed(record, suite):
-    assert compared(suite, record("base", 4096), record("x", 4096)).reason == "n/a (not timed)"
+    assert compare_to(suite, record("base", 4096), record("x", 4096)).reason == "n/a (not timed)"
 
 
 def test_a_suite_without_a_baseline_says_so(record, suite):
-    found = compared(suite, record("x", 4096, ROUNDS), baseline="")
+    found = compare_to(suite, record("x", 4096, ROUNDS), baseline="")
     assert (found.baseline, found.reason) == (None, "n/a (no baseline)")
 
 
 def test_other_semantics_and_equal_programs_are_noted(record, suite, static):
     same = {"host": static(program="sha256:0123456789abcdef")}
     base = record("base", 4096, ROUNDS, static=same)
-    found = compared(suite, base, record("x", 4096, ROUNDS, static=same, semantics="nsa_mslk"))
+    found = compare_to(suite, base, record("x", 4096, ROUNDS, static=same, semantics="nsa_mslk"))
     assert found.notes == (
         "semantics nsa_mslk, the baseline's is exact: another mathematics, not only another speed",
         "same program as the baseline (fwd hash 01234567): a difference in time is noise",
@@ -76,14 +76,16 @@ def test_other_semantics_and_equal_programs_are_noted(record, suite, static):
 
 def test_unknown_programs_are_not_the_same_program(record, suite, static):
     none = {"host": static(program=None)}
-    found = compared(suite, record("base", 4096, ROUNDS, static=none), record("x", 4096, ROUNDS, static=none))
+    found = compare_to(
+        suite, record("base", 4096, ROUNDS, static=none), record("x", 4096, ROUNDS, static=none)
+    )
     assert found.notes == ()
 
 
 def test_static_ratios_are_case_over_baseline_and_need_no_timing(record, suite, static):
     base = record("base", 4096, static={"host": static(temp_bytes=1000, flops=10.0, bytes_accessed=400.0)})
     oom = static(temp_bytes=250, flops=20.0, bytes_accessed=100.0)
-    found = compared(suite, base, record("x", 4096, status="oom", static={"host": oom}))
+    found = compare_to(suite, base, record("x", 4096, status="oom", static={"host": oom}))
     assert (found.temp_ratio, found.flops_ratio, found.bytes_ratio) == (0.25, 2.0, 0.25)
     assert found.unavailable == {}
 
@@ -91,7 +93,7 @@ def test_static_ratios_are_case_over_baseline_and_need_no_timing(record, suite, 
 def test_flops_counted_by_other_rules_are_not_divided(record, suite, static):
     base = record("base", 4096, static={"host": static(flops=10.0)})
     torch = record("x", 4096, static={"host": static(flops=10.0, flops_source="matmul_only")})
-    found = compared(suite, base, torch)
+    found = compare_to(suite, base, torch)
     assert found.flops_ratio is None
     assert found.unavailable["flops"] == "counted differently: matmul_only, the baseline's compiled"
 
@@ -101,7 +103,7 @@ def test_a_missing_ratio_says_which_side_lacks_the_figure(record, suite, static)
     mine = record(
         "x", 4096, static={"host": static(temp_bytes=5, unavailable={"flops": "top_k is not counted"})}
     )
-    found = compared(suite, base, mine)
+    found = compare_to(suite, base, mine)
     assert (found.flops_ratio, found.temp_ratio, found.bytes_ratio) == (None, None, None)
     assert found.unavailable == {
         "flops": "top_k is not counted",
@@ -123,5 +125,5 @@ def test_options_tell_cases_apart_and_the_baseline_is_not_compared_with_itself(r
         record("base", 4096, ROUNDS, options={"k": 1}),
         record("base", 4096, [r / 2 for r in ROUNDS], options={"k": 2}),
     ]
-    found = compared(suite, *records, baseline="mask/base[k=1]")
+    found = compare_to(suite, *records, baseline="mask/base[k=1]")
     assert (found.implementation, found.speedup) == ("mask/base[k=2]", pytest.approx(2.0))

@@ -7,7 +7,7 @@ from harness.analysis.scaling import crossovers
 SPREAD = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
 
 
-def found(record, suite, speedups, rounds=SPREAD, failed=()):
+def find_crossover(record, suite, speedups, rounds=SPREAD, failed=()):
     """The crossover of an implementation with these speedups by length; `failed` adds records."""
     records = list(failed)
     for seq, speedup in speedups.items():
@@ -18,32 +18,32 @@ def found(record, suite, speedups, rounds=SPREAD, failed=()):
 
 
 def test_the_crossing_lies_between_the_last_loss_and_the_first_win(record, suite):
-    only = found(record, suite, {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0})
+    only = find_crossover(record, suite, {4096: 0.5, 16384: 0.8, 65536: 1.25, 262144: 2.0})
     assert only.first_grid == 65536
     assert only.interpolated == pytest.approx(math.sqrt(16384 * 65536))
     assert only.reason is None
 
 
 def test_always_faster_is_said_and_not_extrapolated(record, suite):
-    only = found(record, suite, {4096: 1.5, 16384: 2.0})
+    only = find_crossover(record, suite, {4096: 1.5, 16384: 2.0})
     assert (only.first_grid, only.interpolated) == (4096, None)
     assert only.reason == "faster at every length"
 
 
 def test_none_in_range(record, suite):
-    only = found(record, suite, {4096: 0.5, 16384: 0.6})
+    only = find_crossover(record, suite, {4096: 0.5, 16384: 0.6})
     assert (only.first_grid, only.interpolated) == (None, None)
     assert only.reason == "none in range: not faster at any length"
 
 
 def test_a_lead_that_is_lost_again_is_no_crossover(record, suite):
-    only = found(record, suite, {4096: 0.5, 16384: 2.0, 65536: 0.5})
+    only = find_crossover(record, suite, {4096: 0.5, 16384: 2.0, 65536: 0.5})
     assert only.first_grid is None
     assert only.reason == ("none in range: slower again at the end; crosses 2 times: ≈ 8Ki, ≈ 32Ki")
 
 
 def test_several_crossings_are_reported_and_the_last_counts(record, suite):
-    only = found(record, suite, {4096: 2.0, 16384: 0.5, 65536: 2.0})
+    only = find_crossover(record, suite, {4096: 2.0, 16384: 0.5, 65536: 2.0})
     assert only.first_grid == 65536
     assert only.interpolated == pytest.approx(32768)
     assert only.reason == "crosses 2 times: ≈ 8Ki, ≈ 32Ki"
@@ -64,14 +64,14 @@ def test_an_interval_that_contains_one_is_no_win_yet(record, suite):
 
 
 def test_a_win_without_an_interval_is_flagged(record, suite):
-    only = found(record, suite, {4096: 0.5, 16384: 2.0}, rounds=(1.0, 1.0, 1.0))
+    only = find_crossover(record, suite, {4096: 0.5, 16384: 2.0}, rounds=(1.0, 1.0, 1.0))
     assert only.first_grid == 16384
     assert only.reason == "no interval at 16Ki: needs ≥ 6 rounds; has 3"
 
 
 def test_lengths_the_baseline_did_not_reach_are_named(record, suite):
     gone = [record("base", 65536, status="oom"), record("x", 65536, SPREAD)]
-    only = found(record, suite, {4096: 0.5, 16384: 0.6}, failed=gone)
+    only = find_crossover(record, suite, {4096: 0.5, 16384: 0.6}, failed=gone)
     assert only.reason == "none in range: not faster at any length; baseline absent from 64Ki (oom)"
 
 

@@ -30,7 +30,7 @@ def grid(*shape):
     return np.random.default_rng(7).standard_normal(shape)
 
 
-def changed(array, at, value):
+def with_value(array, at, value):
     array = array.copy()
     array[at] = value
     return array
@@ -44,14 +44,14 @@ class TestExact:
             assert (verdict.passed, verdict.figures, verdict.reason) == (True, {"mismatches": 0}, "")
 
     def test_one_wrong_element_is_found_and_named(self):
-        verdict = same(changed(np.zeros((2, 3)), (1, 2), 0.5), np.zeros((2, 3)))
+        verdict = same(with_value(np.zeros((2, 3)), (1, 2), 0.5), np.zeros((2, 3)))
         assert not verdict.passed
         assert verdict.figures == {"mismatches": 1}
         assert verdict.reason == "1 elements differ; result[1, 2] is 0.5; the reference has 0.0"
 
     def test_its_place_is_that_in_the_whole_result(self):
         want = np.zeros((1, 3, 2), int)
-        verdict = same(changed(want, (0, 1, 0), 9), want, rows=np.array([0, 40, 99]))
+        verdict = same(with_value(want, (0, 1, 0), 9), want, rows=np.array([0, 40, 99]))
         assert "result[0, 40, 0] is 9" in verdict.reason
 
     def test_no_number_equals_no_number_and_nothing_else(self):
@@ -66,7 +66,7 @@ class TestExact:
 
     def test_ambiguous_rows_are_not_judged(self):
         want = np.zeros((1, 3, 4))
-        got = changed(want, (0, 1), 1.0)
+        got = with_value(want, (0, 1), 1.0)
         marks = np.array([[False, True, False]])
         verdict = same(got, want, ambiguous=marks)
         assert (verdict.passed, verdict.figures) == (True, {"mismatches": 0, "ambiguous": 1})
@@ -130,59 +130,59 @@ class TestTolerance:
 
     def test_one_element_far_off_is_found_though_the_mean_is_fine(self):
         want = grid(64, 256)
-        verdict = close(changed(want, (5, 7), want[5, 7] + 0.05), want)
+        verdict = close(with_value(want, (5, 7), want[5, 7] + 0.05), want)
         assert verdict.figures["relative_rms"] < BOUND
         assert not verdict.passed
         assert verdict.reason.startswith("result[5, 7] is off by")
 
     def test_its_place_is_that_in_the_whole_result(self):
         want = grid(1, 3, 256)
-        got = changed(want, (0, 2, 9), want[0, 2, 9] + 0.01)
+        got = with_value(want, (0, 2, 9), want[0, 2, 9] + 0.01)
         assert close(got, want, rows=np.array([0, 40, 99])).reason.startswith("result[0, 99, 9] is off")
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_what_is_no_number_fails(self, value):
         want = grid(4, 4)
-        verdict = close(changed(want, (1, 2), value), want)
+        verdict = close(with_value(want, (1, 2), value), want)
         assert not verdict.passed
         assert verdict.reason.startswith(f"result[1, 2] is {value}; the reference has")
 
     def test_unless_the_reference_has_the_same(self):
-        want = changed(changed(grid(4, 4), (1, 2), -np.inf), (3, 3), np.nan)
+        want = with_value(with_value(grid(4, 4), (1, 2), -np.inf), (3, 3), np.nan)
         assert close(want, want).passed
-        assert not close(changed(want, (1, 2), np.inf), want).passed
-        assert not close(changed(want, (1, 2), 0.0), want).passed
-        assert not close(changed(want, (3, 3), 0.0), want).passed
+        assert not close(with_value(want, (1, 2), np.inf), want).passed
+        assert not close(with_value(want, (1, 2), 0.0), want).passed
+        assert not close(with_value(want, (3, 3), 0.0), want).passed
 
     def test_an_error_too_large_to_square_fails_quietly(self):
         want = grid(4, 4)
-        verdict = close(changed(want, (0, 0), 1e300), want)
+        verdict = close(with_value(want, (0, 0), 1e300), want)
         assert (verdict.passed, verdict.figures["relative_rms"]) == (False, np.inf)
 
     def test_a_row_of_zeros_must_be_zero(self):
-        want = changed(grid(8, 16), 3, 0.0)
+        want = with_value(grid(8, 16), 3, 0.0)
         assert close(want, want).passed
-        verdict = close(changed(want, (3, 0), 1e-12), want)
+        verdict = close(with_value(want, (3, 0), 1e-12), want)
         assert (verdict.passed, verdict.figures["largest_error_of_allowed"]) == (False, np.inf)
         assert not close(np.full((2, 2), 1e-9), np.zeros((2, 2))).passed
         assert close(np.zeros((2, 2)), np.zeros((2, 2))).passed
 
     def test_gradients_may_cancel(self):
-        want = changed(grid(8, 16), 3, 0.0)
-        got = changed(want, (3, 0), 1e-4)
+        want = with_value(grid(8, 16), 3, 0.0)
+        got = with_value(want, (3, 0), 1e-4)
         assert close(got, want, cancelling=True).passed
-        assert not close(changed(want, (3, 0), 1.0), want, cancelling=True).passed
+        assert not close(with_value(want, (3, 0), 1.0), want, cancelling=True).passed
 
     def test_ambiguous_rows_are_not_judged(self):
         want = grid(1, 8, 16)
         marks = np.zeros((1, 8), bool)
         marks[0, 2] = True
-        got = changed(want, (0, 2), 100.0)
+        got = with_value(want, (0, 2), 100.0)
         verdict = close(got, want, ambiguous=marks)
         assert verdict.passed
         assert (verdict.figures["relative_rms"], verdict.figures["ambiguous"]) == (0.0, 1)
-        assert close(changed(want, (0, 2), np.nan), want, ambiguous=marks).passed
-        assert not close(changed(got, (0, 3, 1), 5.0), want, ambiguous=marks).passed
+        assert close(with_value(want, (0, 2), np.nan), want, ambiguous=marks).passed
+        assert not close(with_value(got, (0, 3, 1), 5.0), want, ambiguous=marks).passed
 
     def test_complex_results_are_judged_by_their_modulus(self):
         want = grid(4, 8) + 1j * grid(4, 8)

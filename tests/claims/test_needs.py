@@ -11,7 +11,7 @@ TABLE = "t: {source: paper, columns: [n, dense, nsa], rows: [[64, 1, 2], [128, 2
 
 
 @pytest.fixture
-def wanted(read):
+def read_needs(read):
     """The needs of a claim whose figures find these."""
 
     def of(*found, each=False, more="shape: {rows: 16, seq: 64}", tables=""):
@@ -23,21 +23,21 @@ def wanted(read):
     return of
 
 
-def told(found):
+def describe(found):
     return [(one.kind, one.case.id, one.target) for one in found]
 
 
-def test_cases_at_the_claims_shape_each_once(wanted):
+def test_cases_at_the_claims_shape_each_once(read_needs):
     text = 'temp_bytes("mask/a", "tpu:v5p", topk=512) + temp_bytes("a", "host") + flops("mask/a", "host")'
-    assert sorted(told(wanted(text, 'temp_bytes("mask/a", "host")'))) == [
+    assert sorted(describe(read_needs(text, 'temp_bytes("mask/a", "host")'))) == [
         (Need.COMPILE, "mask/a@rows=16,seq=64,topk=2:fwd:cpu", "host"),
         (Need.COMPILE, "mask/a@rows=16,seq=64,topk=512:fwd:cpu", "tpu:v5p"),
     ]
 
 
-def test_modes_options_and_sizes(wanted):
-    found = wanted('program("mask/b[keep=1]", "host", mode="bwd", seq=2Ki)')
-    assert told(found) == [(Need.COMPILE, "mask/b[keep=1]@rows=16,seq=2048,topk=2:bwd:cpu", "host")]
+def test_modes_options_and_sizes(read_needs):
+    found = read_needs('program("mask/b[keep=1]", "host", mode="bwd", seq=2Ki)')
+    assert describe(found) == [(Need.COMPILE, "mask/b[keep=1]@rows=16,seq=2048,topk=2:bwd:cpu", "host")]
 
 
 @pytest.mark.parametrize(
@@ -52,47 +52,47 @@ def test_modes_options_and_sizes(wanted):
         ('status("mask/a")', Need.JUDGE, ""),
     ],
 )
-def test_each_function_asks_for_its_kind(wanted, text, kind, target):
-    (found,) = wanted(text)
+def test_each_function_asks_for_its_kind(read_needs, text, kind, target):
+    (found,) = read_needs(text)
     assert (found.kind, found.target, found.check) == (kind, target, "")
 
 
-def test_a_check_asks_for_its_case_beside_the_contracts(wanted):
-    contract, check = wanted('status("mask/a")', 'check("mask/order", "mask/a", seq=32)')
+def test_a_check_asks_for_its_case_beside_the_contracts(read_needs):
+    contract, check = read_needs('status("mask/a")', 'check("mask/order", "mask/a", seq=32)')
     assert (check.kind, check.check, check.case.seq) == (Need.JUDGE, "mask/order", 32)
     assert (contract.check, contract.case.seq) == ("", 64)
 
 
-def test_an_exponent_asks_for_both_lengths(wanted):
-    found = wanted('exponent("temp_bytes", "mask/a", "tpu:v5p", 1Ki, 2Ki, rows=2)')
-    assert told(found) == [
+def test_an_exponent_asks_for_both_lengths(read_needs):
+    found = read_needs('exponent("temp_bytes", "mask/a", "tpu:v5p", 1Ki, 2Ki, rows=2)')
+    assert describe(found) == [
         (Need.COMPILE, "mask/a@rows=2,seq=1024,topk=2:fwd:cpu", "tpu:v5p"),
         (Need.COMPILE, "mask/a@rows=2,seq=2048,topk=2:fwd:cpu", "tpu:v5p"),
     ]
-    found = wanted('exponent("cost_flops", "mask/a", 1Ki, 2Ki)')
+    found = read_needs('exponent("cost_flops", "mask/a", 1Ki, 2Ki)')
     assert [(one.kind, one.case.seq, one.target) for one in found] == [
         (Need.COST, 1024, ""),
         (Need.COST, 2048, ""),
     ]
 
 
-def test_every_row_of_the_table_asks_where_it_has_the_numbers(wanted):
+def test_every_row_of_the_table_asks_where_it_has_the_numbers(read_needs):
     one = 'flops("mask/a", "host", seq=n) / nsa'
-    assert [need.case.seq for need in wanted(one, each=True, more="table: t", tables=TABLE)] == [64, 256]
-    assert wanted("1 + dense", each=True, more="table: t", tables=TABLE) == ()
+    assert [need.case.seq for need in read_needs(one, each=True, more="table: t", tables=TABLE)] == [64, 256]
+    assert read_needs("1 + dense", each=True, more="table: t", tables=TABLE) == ()
 
 
-def test_a_column_of_what_is_compiled_asks_row_by_row(wanted):
+def test_a_column_of_what_is_compiled_asks_row_by_row(read_needs):
     one = """growth("temp_bytes(''mask/a'', ''host'', seq=n)", 128)"""
-    assert [need.case.seq for need in wanted(one, more="table: t", tables=TABLE)] == [64, 128, 256]
+    assert [need.case.seq for need in read_needs(one, more="table: t", tables=TABLE)] == [64, 128, 256]
 
 
 @pytest.mark.parametrize(
     "text", ["rows * seq", 'peak("cuda:b200") * memory("tpu:v5p")', 'growth("dense", 128)']
 )
-def test_arithmetic_devices_and_columns_ask_for_nothing(wanted, text):
+def test_arithmetic_devices_and_columns_ask_for_nothing(read_needs, text):
     more, tables = ("table: t", TABLE) if "growth" in text else ("shape: {seq: 64}", "")
-    assert wanted(text, more=more, tables=tables) == ()
+    assert read_needs(text, more=more, tables=tables) == ()
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_arithmetic_devices_and_columns_ask_for_nothing(wanted, text):
         ('growth("rows", 1)', r"growth\(…\) reads a table, and this claim has none"),
     ],
 )
-def test_what_does_not_exist_is_an_error_with_its_place(wanted, text, why):
+def test_what_does_not_exist_is_an_error_with_its_place(read_needs, text, why):
     with pytest.raises(UsageError, match=why):
-        wanted(text)
+        read_needs(text)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,6 @@ def test_what_does_not_exist_is_an_error_with_its_place(wanted, text, why):
         ('growth("tmp_bytes(1)", 128)', 'unknown function "tmp_bytes"'),
     ],
 )
-def test_slips_in_functions_of_columns(wanted, text, why):
+def test_slips_in_functions_of_columns(read_needs, text, why):
     with pytest.raises(UsageError, match=why):
-        wanted(text, more="table: t", tables=TABLE)
+        read_needs(text, more="table: t", tables=TABLE)

@@ -24,7 +24,7 @@ def test_every_word_has_a_style():
     assert STYLES.keys() == {*VERDICTS, CONTEXT}
 
 
-def shown(verdicts, width=140):
+def render(verdicts, width=140):
     console = Console(width=width, record=True, file=open("/dev/null", "w"), highlight=False)  # noqa: SIM115, PTH123
     with console.file:
         print_claims(console, verdicts)
@@ -32,7 +32,7 @@ def shown(verdicts, width=140):
 
 
 def test_what_was_published_stands_beside_what_follows_and_what_is_found():
-    text = shown(ALL, 260)
+    text = render(ALL, 260)
     heading = next(line for line in text.splitlines() if "follows from it" in line)
     assert heading.index("published") < heading.index("follows from it") < heading.index("found here")
     (line,) = [line for line in text.splitlines() if "mask/memory" in line]
@@ -47,17 +47,17 @@ def test_what_was_published_stands_beside_what_follows_and_what_is_found():
 
 
 def test_a_verdict_that_nobody_expected_is_shown_plainly():
-    assert "contradicted (expected reproduced): Size: 1 is" in " ".join(shown([SURPRISE]).split())
-    assert "expected" not in shown([LACKING])
+    assert "contradicted (expected reproduced): Size: 1 is" in " ".join(render([SURPRISE]).split())
+    assert "expected" not in render([LACKING])
 
 
 def test_context_is_called_so():
-    assert "context: It is more." in " ".join(shown([BESIDE]).split())
+    assert "context: It is more." in " ".join(render([BESIDE]).split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_it_fits_the_terminal(width):
-    assert max(len(line) for line in shown(ALL, width).splitlines()) <= width
+    assert max(len(line) for line in render(ALL, width).splitlines()) <= width
 
 
 def test_what_leaves_the_program_is_exact_and_plain():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from impls.attention._checks import FORMULA, PAPER
-from impls.attention._checks_probe import apart
+from impls.attention._checks_probe import relative_rms
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_paper import nsa_paper
 from tests.impls.test_attention_checks_model import MISTAKES, dense, sparse, trial
@@ -109,10 +109,10 @@ def test_the_right_sparse_one_holds(name):
 @pytest.mark.parametrize("mistake", ["sentinel", "selected sentinel"])
 def test_seeded_inputs_would_not_have_shown_it(mistake):
     made, plain = trial(SMALL, sparse(mistake)), trial(SMALL, sparse())
-    assert apart(made.result, plain.result) < 1e-12
+    assert relative_rms(made.result, plain.result) < 1e-12
 
 
 def test_distance_of_what_is_no_number_is_infinite():
-    assert apart(np.array([np.nan]), np.array([1.0])) == np.inf
-    assert apart(np.zeros(2), np.zeros(2)) == 0
-    assert apart(np.array([1.1]), np.array([1.0])) == pytest.approx(0.1)
+    assert relative_rms(np.array([np.nan]), np.array([1.0])) == np.inf
+    assert relative_rms(np.zeros(2), np.zeros(2)) == 0
+    assert relative_rms(np.array([1.1]), np.array([1.0])) == pytest.approx(0.1)

@@ -117,8 +117,8 @@ def future_means(monkeypatch):  # T11: block numbers compared with token numbers
         rest = w.seq - means[0].shape[2]
         return [torch.cat([x, x.new_zeros(*x.shape[:2], rest, x.shape[3])], 2) for x in means]
 
-    _nsa_compressed = _nsa_torch.compressed
-    monkeypatch.setattr(_nsa_torch, "compressed", broken)
+    _nsa_compressed = _nsa_torch.attend_compressed
+    monkeypatch.setattr(_nsa_torch, "attend_compressed", broken)
 
 
 def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not exist
@@ -127,8 +127,8 @@ def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not e
 
         return _gathered(w, query, first, tables, torch.where(picks < 0, 0, picks), **others)
 
-    _gathered = _nsa_torch.gathered
-    monkeypatch.setattr(_nsa_torch, "gathered", broken)
+    _gathered = _nsa_torch.attend_selected
+    monkeypatch.setattr(_nsa_torch, "attend_selected", broken)
 
 
 def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
@@ -183,7 +183,7 @@ def test_block_zero_for_no_pick_fails(monkeypatch):
     assert not judged(FAMILY, nsa_mslk, of(selected=30)).passed
 
 
-@pytest.mark.parametrize("name", ["compressed", "gathered", "window"])
+@pytest.mark.parametrize("name", ["attend_compressed", "attend_selected", "attend_window"])
 def test_a_branch_without_gradient_fails(name, monkeypatch):
     detached(name)(monkeypatch)
     assert judged(FAMILY, nsa_mslk, SMALL).passed

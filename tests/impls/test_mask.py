@@ -12,7 +12,7 @@ from harness import Array, Evidence, Unsupported, cast
 from harness.catalog.arrays import short_name
 from impls.mask.broadcast import broadcast
 from impls.mask.family import FAMILY, MaskWorkload
-from impls.mask.reference import closed
+from impls.mask.reference import closed_value
 from impls.mask.scatter import scatter
 from impls.mask.scatter_flat import scatter_flat
 from impls.mask.threshold_exactk import threshold_exactk
@@ -118,7 +118,7 @@ def test_reference_on_some_rows_is_part_of_the_whole(semantics):
     ("dtype", "value"), [("f32", -2.3819764e38), ("bf16", -2.37932e38), ("f64", -2.3819763e38)]
 )
 def test_closed_value(dtype, value):
-    assert float(closed(dtype)) == pytest.approx(value, rel=1e-6)
+    assert float(closed_value(dtype)) == pytest.approx(value, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_importing_loads_no_framework():
 
 
 def test_the_closed_value_is_what_cast_gives():
-    assert closed("bf16") == cast(np.float64(-0.7) * np.finfo(np.float32).max, "bf16")
+    assert closed_value("bf16") == cast(np.float64(-0.7) * np.finfo(np.float32).max, "bf16")

@@ -9,7 +9,7 @@ from harness import Evidence, Unsupported
 from harness.catalog.arrays import numpy_dtype
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
-from impls.mask.reference import closed, last_visible, visible
+from impls.mask.reference import closed_value, last_visible, visible
 
 MEANING = FAMILY.semantics["masked_again"]
 ALL = {**INDEXED, **SCORED}
@@ -34,7 +34,7 @@ def judged(w, inputs, result):
 
 def crafted(w, scores):
     """The family's inputs for given scores: hidden ones closed, and the selection of what is left."""
-    hidden = np.where(visible(w, np.arange(w.rows)), np.asarray([scores], np.float32), closed("f32"))
+    hidden = np.where(visible(w, np.arange(w.rows)), np.asarray([scores], np.float32), closed_value("f32"))
     order = np.argsort(-hidden, axis=-1, kind="stable")[..., : w.topk].astype(np.int32)
     values = np.take_along_axis(hidden, order, axis=-1)
     return {"scores": hidden, "topk_values": values, "topk_indices": order}
@@ -157,7 +157,7 @@ def test_causal_scores_are_the_others_with_the_hidden_ones_closed():
     drawn, hidden = (FAMILY.inputs(w, np.random.default_rng(0))["scores"] for w in (plain, causal))
     seen = visible(causal, np.arange(4))
     assert np.array_equal(hidden[:, seen], drawn[:, seen])
-    assert (hidden[:, ~seen] == closed("bf16")).all()
+    assert (hidden[:, ~seen] == closed_value("bf16")).all()
     assert drawn.dtype == hidden.dtype
 
 

@@ -9,11 +9,11 @@ import pytest
 from harness import Trial
 from harness.core.static_figures import STATIC_FIGURES, Static
 from impls.mask.family import FAMILY, MaskWorkload
-from impls.mask.reference import closed, selected, visible
+from impls.mask.reference import closed_value, selected, visible
 
 CHECKS = {check.name: check for check in FAMILY.checks}
 PLAIN = MaskWorkload(rows=6, seq=300, topk=40)
-NEG = closed("f32")
+NEG = closed_value("f32")
 
 
 def trial(w, function):
@@ -244,12 +244,12 @@ def test_a_threshold_drops_nothing_and_opens_more():
 
 
 def test_scores_of_the_count_tie_with_no_cutoff():
-    from impls.mask._checks import untied
+    from impls.mask._checks import untied_scores
 
     for dtype in ("f32", "bf16", "f64"):
         for topk in (1, 2, 40, 299):
             w = MaskWorkload(rows=2, seq=300, topk=topk, dtype=dtype)
-            made = untied(w)
+            made = untied_scores(w)
             assert {name: a.dtype for name, a in made.items()} == {
                 name: a.dtype for name, a in FAMILY.inputs(w, np.random.default_rng(0)).items()
             }

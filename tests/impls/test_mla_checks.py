@@ -16,7 +16,7 @@ RIGHT = {
     "keys_values": _torch.keys_values,
     "probabilities": _torch.probabilities,
     "future": _torch.future,
-    "dequantised": _torch.dequantised,
+    "dequantise": _torch.dequantise,
 }
 
 
@@ -94,7 +94,7 @@ def whole_blocks(w, weights):
 def unscaled(w, weights):
     """Numbers without their scales."""
     ones = {name: array * 0 + 1 for name, array in weights.items() if name.endswith("_scale")}
-    return RIGHT["dequantised"](w, {**weights, **ones})
+    return RIGHT["dequantise"](w, {**weights, **ones})
 
 
 HALF = MlaWorkload(seq=40, dtype="bf16")
@@ -113,8 +113,8 @@ BROKEN = [
     ("input_scales", PLAIN, "_norm", unnormed, "large first: result"),
     ("input_scales", PLAIN, "probabilities", unshifted, "not finite where tokens are 1024 times"),
     ("no_nan", PLAIN, "_norm", unguarded, "not finite zero"),
-    ("fp8_dequant", PACKED, "dequantised", whole_blocks, "relative RMS"),
-    ("fp8_dequant", PACKED, "dequantised", unscaled, "relative RMS"),
+    ("fp8_dequant", PACKED, "dequantise", whole_blocks, "relative RMS"),
+    ("fp8_dequant", PACKED, "dequantise", unscaled, "relative RMS"),
 ]
 
 

@@ -7,7 +7,7 @@ from harness import Unsupported
 from impls.mla import _torch
 from impls.mla import family as mla
 from impls.mla import reference as plainly
-from impls.mla._inputs import numbers, plain, quantised, weight_shapes
+from impls.mla._inputs import numbers, plain, quantise, weight_shapes
 from impls.mla.absorb import absorb
 from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
@@ -28,10 +28,10 @@ def uneven(monkeypatch):
 def decoded(words, scales, dtype):
     """Both decoders' numbers, [the variants', the reference's], in double precision."""
     weights = {"a": tensor(words), "a_scale": tensor(scales), "kv_norm": tensor(np.ones(1, dtype))}
-    shared = _torch.dequantised(MlaWorkload(seq=1, weights="fp8_block"), weights)
+    shared = _torch.dequantise(MlaWorkload(seq=1, weights="fp8_block"), weights)
     wide = {"a": tensor(words), "a_scale": tensor(scales, wide=True)}
     assert set(shared) == {"a", "kv_norm"}
-    return array(shared["a"]), array(plainly.dequantised(wide)["a"])
+    return array(shared["a"]), array(plainly.dequantise(wide)["a"])
 
 
 def test_all_finite_bit_patterns_are_read():
@@ -71,7 +71,7 @@ def test_quantising_loses_at_most_a_sixteenth_of_a_number():
     weight[:128, :128] *= 100
     weight[128:, 128:] = 0
     weight[130, 130] = 3
-    words, scales = quantised(weight)
+    words, scales = quantise(weight)
     assert words.shape == (144, 40)
     assert words.dtype == np.int32
     assert scales.shape == (2, 2)
@@ -84,7 +84,7 @@ def test_quantising_loses_at_most_a_sixteenth_of_a_number():
 
 
 def test_a_block_of_zeros_stays_zero():
-    words, scales = quantised(np.zeros((4, 8), np.float32))
+    words, scales = quantise(np.zeros((4, 8), np.float32))
     assert np.isfinite(scales).all()
     assert not numbers({"a": words, "a_scale": scales}, "a", np.float64).any()
 
@@ -93,8 +93,8 @@ def test_decoding_needs_no_more_than_the_dtype():
     """In f64 the product is exact; in bf16 it is the f32 product, rounded once."""
     w = MlaWorkload(seq=1, weights="fp8_block", dtype="bf16")
     weights = drawn(w)["weights"]
-    shared, before = _torch.dequantised(w, tensors(weights)), plain(w, weights)
-    exact = plainly.dequantised(tensors(weights, wide=True))
+    shared, before = _torch.dequantise(w, tensors(weights)), plain(w, weights)
+    exact = plainly.dequantise(tensors(weights, wide=True))
     for name in ("wq", "wkv_a", "wkv_b", "wo"):
         assert np.array_equal(array(shared[name]), before[name].astype(np.float64)), name
         error = np.abs(array(shared[name]) - array(exact[name]))
@@ -139,9 +139,9 @@ def test_jax_reads_the_same_numbers(dtype):
 
     w = MlaWorkload(seq=1, weights="fp8_block", dtype=dtype)
     weights = drawn(w)["weights"]
-    shared = _torch.dequantised(w, tensors(weights))
+    shared = _torch.dequantise(w, tensors(weights))
     with jax.enable_x64(dtype == "f64"):
-        twins = jax.jit(lambda weights: _jax.dequantised(w, weights))(weights)
+        twins = jax.jit(lambda weights: _jax.dequantise(w, weights))(weights)
     assert set(twins) == set(shared)
     for name, twin in twins.items():
         assert np.array_equal(np.asarray(twin), shared[name].numpy()), name

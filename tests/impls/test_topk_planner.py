@@ -7,7 +7,7 @@ import pytest
 
 from harness import Unsupported
 from harness.core.static_figures import Static
-from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, plan, promised
+from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, expected_recall_of, plan
 from impls.topk._expected_recall import expected_recall
 from impls.topk.approx import approx
 from impls.topk.approx_override import approx_override
@@ -90,12 +90,16 @@ def test_an_overridden_shard_tells_the_plan_of_the_whole_row():
 
 def test_what_a_plan_promises():
     w = TopkWorkload(seq=8192, topk=64)
-    assert promised(w, ON_CPU, {}) is None
-    assert promised(w, ON_CPU, {"shards": 8}) is None
-    assert promised(w, ON_CPU, {"buckets": 2048, "keep": 1}) == pytest.approx(0.9885, abs=5e-5)
-    assert promised(w, ON_TPU, {}) == pytest.approx(0.9885, abs=5e-5)
-    assert promised(TopkWorkload(seq=131072), ON_TPU, {"shards": 8}) == pytest.approx(0.9922, abs=5e-5)
-    assert promised(TopkWorkload(seq=8200, topk=64), ON_TPU, {}) is None, "its last group is shorter"
+    assert expected_recall_of(w, ON_CPU, {}) is None
+    assert expected_recall_of(w, ON_CPU, {"shards": 8}) is None
+    assert expected_recall_of(w, ON_CPU, {"buckets": 2048, "keep": 1}) == pytest.approx(0.9885, abs=5e-5)
+    assert expected_recall_of(w, ON_TPU, {}) == pytest.approx(0.9885, abs=5e-5)
+    assert expected_recall_of(TopkWorkload(seq=131072), ON_TPU, {"shards": 8}) == pytest.approx(
+        0.9922, abs=5e-5
+    )
+    assert expected_recall_of(TopkWorkload(seq=8200, topk=64), ON_TPU, {}) is None, (
+        "its last group is shorter"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ IN_A_GROUP = ASKS // 3
 FIRST_SAMPLE = 11  # the ask of a group that reads the clock first
 
 
-def sampled(executor: FakeExecutor) -> set[int]:
+def sampled_lengths(executor: FakeExecutor) -> set[int]:
     """The lengths at which a clock was read."""
     return {seq for _, seq, verb, _ in executor.asked if verb == "sample"}
 
@@ -37,7 +37,7 @@ def check_whole(conduct: Conductor, done: Done, first: FakeExecutor, second: Fak
     assert len(conduct.lines()) == len(CASES)
     assert {record.timing.stopped for record in records.records if record.timing} == {"interval"}
     assert {record.key for record in done.outcome.records} == {record.key for record in records.records}
-    assert first is second or len(sampled(first) & sampled(second)) <= 1
+    assert first is second or len(sampled_lengths(first) & sampled_lengths(second)) <= 1
     assert first.closed
     assert second.closed
     assert first.living == second.living == []
@@ -96,7 +96,7 @@ def test_sigkill_while_a_group_is_written_then_resume(conduct: Conductor, seed: 
     path.write_bytes(written[: dice.randrange(begins, len(written))])
     second = FakeExecutor()
     check_whole(conduct, conduct(second, resume=True), first, second)
-    assert len(sampled(first) & sampled(second)) == 1
+    assert len(sampled_lengths(first) & sampled_lengths(second)) == 1
 
 
 def test_the_records_of_an_interrupted_group_say_so(conduct: Conductor) -> None:
@@ -105,10 +105,10 @@ def test_the_records_of_an_interrupted_group_say_so(conduct: Conductor) -> None:
         {"broadcast": slow, "scatter": slow}, stop=(FIRST_SAMPLE + 1, KeyboardInterrupt())
     )
     one, other = conduct(executor).outcome.records
-    sampled, waiting = (one, other) if one.timing else (other, one)
-    assert sampled.timing
-    assert (sampled.status, sampled.timing.stopped) == ("ok", "interrupted")
-    assert sampled.timing.samples_s == (0.3,)
+    sampled_lengths, waiting = (one, other) if one.timing else (other, one)
+    assert sampled_lengths.timing
+    assert (sampled_lengths.status, sampled_lengths.timing.stopped) == ("ok", "interrupted")
+    assert sampled_lengths.timing.samples_s == (0.3,)
     assert waiting.status == "skipped"
     assert waiting.reason == "the run was interrupted before its first sample; go on with run --resume"
 

@@ -64,7 +64,7 @@ def test_where_the_kernel_forgets_no_peak_there_is_no_rise(monkeypatch):
     assert resource_limits.rise()() is None
 
 
-def chained():
+def chain_of_errors():
     error = ValueError("it failed")
     error.__cause__ = MemoryError()
     return error
@@ -83,7 +83,7 @@ def circular():
         (MemoryError(), True),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
         (ValueError("RESOURCE_EXHAUSTED: Out of memory"), True),
-        (chained(), True),
+        (chain_of_errors(), True),
         (circular(), False),
         (ValueError("shapes differ"), False),
         (None, False),

@@ -24,7 +24,7 @@ def asks(*wanted):
     return [CompileRequest(Case.of(name, {}, workload), target) for name, workload, target in wanted]
 
 
-def compiled(wanted, results):
+def compile_both(wanted, results):
     """{(implementation, target): figures}; every process has a limit of 4 GiB."""
     if version("jaxlib") != "0.10.2":
         pytest.skip("these figures are jaxlib 0.10.2's")
@@ -38,7 +38,7 @@ def compiled(wanted, results):
 
 
 def test_a_tpu_v5p(tmp_path):
-    figures = compiled(
+    figures = compile_both(
         asks(
             ("mask/broadcast", MASK, "tpu:v5p"),
             ("mask/scatter", MASK, "tpu:v5p"),
@@ -59,7 +59,7 @@ def test_a_tpu_v5p(tmp_path):
 
 
 def test_an_h200(tmp_path):
-    figures = compiled(
+    figures = compile_both(
         asks(
             ("offsets/mask_quadratic", OFFSETS, "cuda:h200"),
             ("offsets/segment_min", OFFSETS, "cuda:h200"),
@@ -77,7 +77,7 @@ def test_an_h200(tmp_path):
 def test_what_is_many_times_the_machine_is_planned_within_four_gibibytes(tmp_path):
     """Inputs and outputs of a terabyte and more: whoever allocated any of it would die."""
     huge = {**MASK, "rows": 1 << 18, "seq": 1 << 20}
-    figures = compiled(
+    figures = compile_both(
         asks(
             ("mask/threshold_raw", huge, "host"),
             ("mask/threshold_raw", huge, "cuda:h200"),
@@ -93,7 +93,7 @@ def test_what_is_many_times_the_machine_is_planned_within_four_gibibytes(tmp_pat
 
 def test_a_compile_time_out_of_memory_is_a_result_in_the_compilers_words(tmp_path):
     huge = {**MASK, "rows": 1 << 18, "seq": 1 << 20}
-    (figures,) = compiled(asks(("mask/threshold_raw", huge, "tpu:v5e")), tmp_path).values()
+    (figures,) = compile_both(asks(("mask/threshold_raw", huge, "tpu:v5e")), tmp_path).values()
     assert figures.fits is False
     assert "ran out of the device's memory" in figures.unavailable["temp_bytes"]
     assert "G" in figures.unavailable["temp_bytes"]

@@ -22,7 +22,7 @@ PRODUCT = 2 * N**3
 ONCE = "FLOPs and bytes count the body of a loop of unknown length once (body only)"
 
 
-def compiled(root, target, *names, seed="0"):
+def compile_for(root, target, *names, seed="0"):
     """The figures of the programs of these names, by name."""
     done = subprocess.run(
         [sys.executable, __file__, target, *names],
@@ -40,14 +40,14 @@ def compiled(root, target, *names, seed="0"):
 def tpu(pytestconfig):
     if reason := absent("tpu"):
         pytest.skip(reason)
-    return compiled(pytestconfig.rootpath, TPU, *COMMON, *SHARDED, *TPU_ONLY)
+    return compile_for(pytestconfig.rootpath, TPU, *COMMON, *SHARDED, *TPU_ONLY)
 
 
 @pytest.fixture(scope="module")
 def gpu(pytestconfig):
     if reason := absent("cuda"):
         pytest.skip(reason)
-    return compiled(pytestconfig.rootpath, GPU, *COMMON)
+    return compile_for(pytestconfig.rootpath, GPU, *COMMON)
 
 
 @pytest.fixture(params=["tpu", "gpu"])
@@ -182,7 +182,7 @@ def test_a_hash_has_no_names_and_no_devices(figures):
 @pytest.mark.parametrize(("kind", "target", "wider"), [("tpu", TPU, "tpu:v5p:4x4x4"), ("cuda", GPU, GPU)])
 def test_a_hash_is_the_same_in_every_process(request, pytestconfig, kind, target, wider):
     here = request.getfixturevalue({"tpu": "tpu", "cuda": "gpu"}[kind])
-    again = compiled(pytestconfig.rootpath, wider, "scanned", seed="7")
+    again = compile_for(pytestconfig.rootpath, wider, "scanned", seed="7")
     assert again["scanned"].program == here["scanned"].program
 
 

@@ -95,7 +95,7 @@ def test_the_module_is_that_with_a_configuration():
             libtpu_module.module_proto(in_blocks(*wrong))
 
 
-def compiled(root, target):
+def compile_for(root, target):
     done = subprocess.run(
         [sys.executable, __file__, target],
         env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(root)},
@@ -112,7 +112,7 @@ def compiled(root, target):
 def tpu(pytestconfig):
     if reason := absent("tpu"):
         pytest.skip(reason)
-    return compiled(pytestconfig.rootpath, TPU)
+    return compile_for(pytestconfig.rootpath, TPU)
 
 
 @pytest.mark.jax
@@ -149,7 +149,7 @@ def test_its_hash_is_the_same_in_every_process_and_under_every_name(tpu, pytestc
 
     here = hashes(tpu)
     assert here["renamed"] == here["looked_up"] != here["in_turns"]
-    assert hashes(compiled(pytestconfig.rootpath, "tpu:v5p:4x4x4")) == here
+    assert hashes(compile_for(pytestconfig.rootpath, "tpu:v5p:4x4x4")) == here
 
 
 def main(target):

@@ -51,12 +51,12 @@ def _formula(kernel: Any, flops: Callable[..., int]) -> Callable[..., int]:
 
 
 def _formulas() -> dict[Any, Callable[..., int]]:
-    found: dict[Any, Callable[..., int]] = {}
+    formulas: dict[Any, Callable[..., int]] = {}
     for name in KERNELS:
         for suffix, flops in (("", forward_flops), ("_backward", backward_flops)):
             kernel = getattr(torch.ops.aten, name + suffix)
-            found[kernel] = _formula(kernel, flops)
-    return found
+            formulas[kernel] = _formula(kernel, flops)
+    return formulas
 
 
 FORMULAS = _formulas()

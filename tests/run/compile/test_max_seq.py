@@ -3,7 +3,7 @@ import pytest
 from harness.run.compile.max_seq import LONGEST, Search
 
 
-def searched(limit, *grid):
+def run_search(limit, *grid):
     """(lengths tried, the search at its end) where what is at most `limit` long fits."""
     search, tried = Search(), []
     for length in grid:
@@ -18,7 +18,7 @@ def searched(limit, *grid):
 @pytest.mark.parametrize("limit", [1, 5, 1000, 1024, 1025, 30_000, 100_000, 3_000_001])
 @pytest.mark.parametrize("grid", [(1024,), (256, 4096), (1, 2), (65536,)], ids=str)
 def test_the_gap_closes_to_a_sixteenth_of_an_octave(limit, grid):
-    tried, search = searched(limit, *grid)
+    tried, search = run_search(limit, *grid)
     assert search.reason is None
     assert search.seq <= limit < search.beyond
     assert search.beyond - search.seq <= max(1, (1 << (search.seq.bit_length() - 1)) // 16)
@@ -26,12 +26,12 @@ def test_the_gap_closes_to_a_sixteenth_of_an_octave(limit, grid):
 
 
 def test_where_nothing_fits_it_says_so():
-    _, search = searched(0, 4096)
+    _, search = run_search(0, 4096)
     assert (search.seq, search.beyond, search.reason) == (None, 1, "no length fits")
 
 
 def test_where_everything_fits_it_stops_somewhere():
-    tried, search = searched(1 << 60, 1024)
+    tried, search = run_search(1 << 60, 1024)
     assert max(tried) == search.seq == LONGEST
     assert (search.beyond, search.reason) == (None, f"{LONGEST} tokens still fit")
 

@@ -12,7 +12,7 @@ from tests.run.plans import case
 NOTHING = KnownWork()
 
 
-def noted(points: dict[int, float], works: dict[int, KnownWork] | None = None) -> Prediction:
+def predict_from(points: dict[int, float], works: dict[int, KnownWork] | None = None) -> Prediction:
     prediction = Prediction()
     for seq, seconds in points.items():
         prediction.note(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
@@ -33,7 +33,7 @@ def noted(points: dict[int, float], works: dict[int, KnownWork] | None = None) -
     ],
 )
 def test_growth_from_measured_lengths(points: dict[int, float], seconds: float, exponent: float) -> None:
-    predicted = noted(points).call(case(seq=4096), NOTHING)
+    predicted = predict_from(points).call(case(seq=4096), NOTHING)
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)
@@ -41,9 +41,9 @@ def test_growth_from_measured_lengths(points: dict[int, float], seconds: float, 
 
 def test_nothing_to_go_on_is_no_prediction() -> None:
     assert Prediction().call(case(seq=4096), NOTHING) is None
-    assert noted({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
-    assert noted({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
-    assert noted({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
+    assert predict_from({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
+    assert predict_from({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
+    assert predict_from({1024: 9.0}).over_budget(case(seq=4096), NOTHING, 1.0) is None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_nothing_to_go_on_is_no_prediction() -> None:
 def test_growth_from_the_work_after_one_length(
     before: KnownWork, now: KnownWork, seconds: float, basis: str
 ) -> None:
-    predicted = noted({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
+    predicted = predict_from({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
     assert predicted.basis == basis
@@ -78,7 +78,7 @@ def test_work_is_read_from_static_figures_and_formula() -> None:
 
 
 def test_a_later_word_about_a_case_counts() -> None:
-    prediction = noted({1024: 1.0, 2048: 99.0})
+    prediction = predict_from({1024: 1.0, 2048: 99.0})
     prediction.note(case(seq=2048), 2.0, NOTHING)
     predicted = prediction.call(case(seq=4096), NOTHING)
     assert predicted
@@ -86,14 +86,14 @@ def test_a_later_word_about_a_case_counts() -> None:
 
 
 def test_other_series_say_nothing() -> None:
-    prediction = noted({1024: 1.0, 2048: 2.0})
+    prediction = predict_from({1024: 1.0, 2048: 2.0})
     assert prediction.call(case("broadcast", seq=4096), NOTHING) is None
     assert prediction.call(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
 
 
 @pytest.mark.parametrize(("budget", "skips"), [(3.9, True), (4.0, False), (4.1, False)])
 def test_a_call_that_just_fits_is_run(budget: float, skips: bool) -> None:
-    assert bool(noted({1024: 1.0, 2048: 2.0}).over_budget(case(seq=4096), NOTHING, budget)) is skips
+    assert bool(predict_from({1024: 1.0, 2048: 2.0}).over_budget(case(seq=4096), NOTHING, budget)) is skips
 
 
 def test_the_shortest_failure_counts() -> None:

@@ -8,7 +8,7 @@ from harness.run.group.stopping import MAX_ROUNDS, Stopping
 BOTH = {"slow": ("slow",), "fast": ("slow",)}
 
 
-def fed(stopping: Stopping, case: str, levels: list[float], seconds: float = 0.01) -> Stopping:
+def feed_rounds(stopping: Stopping, case: str, levels: list[float], seconds: float = 0.01) -> Stopping:
     for round_, level in enumerate(levels):
         stopping.feed(case, round_, [level], seconds)
     return stopping
@@ -16,7 +16,7 @@ def fed(stopping: Stopping, case: str, levels: list[float], seconds: float = 0.0
 
 def test_a_steady_case_is_narrow_after_six_rounds() -> None:
     stopping = Stopping({}, 0.05, 4.0)
-    fed(stopping, "one", [1.0] * (samples_needed() - 1))
+    feed_rounds(stopping, "one", [1.0] * (samples_needed() - 1))
     assert not stopping.narrow("one")
     assert stopping.active(["one"]) == ["one"]
     stopping.feed("one", 5, [1.0], 0.01)
@@ -34,23 +34,23 @@ def test_the_median_of_a_turn_counts() -> None:
 
 @pytest.mark.parametrize(("precision", "narrow"), [(0.11, True), (0.09, False)])
 def test_narrow_means_within_the_precision_on_either_side(precision: float, narrow: bool) -> None:
-    stopping = fed(Stopping({}, precision, 4.0), "one", [1.0, 1.1, 1.0, 1.0, 1.0, 1.0])
+    stopping = feed_rounds(Stopping({}, precision, 4.0), "one", [1.0, 1.1, 1.0, 1.0, 1.0, 1.0])
     assert stopping.narrow("one") is narrow
 
 
 def test_a_drift_that_both_share_does_not_widen_their_ratio() -> None:
     drift = [1.0, 1.5, 2.0, 1.2, 0.7, 1.9]
     stopping = Stopping(BOTH, 0.05, 4.0)
-    fed(stopping, "slow", [2 * d for d in drift])
-    fed(stopping, "fast", drift)
+    feed_rounds(stopping, "slow", [2 * d for d in drift])
+    feed_rounds(stopping, "fast", drift)
     assert stopping.narrow("fast")
     assert not stopping.narrow("slow")
 
 
 def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going() -> None:
     stopping = Stopping(BOTH, 0.05, 4.0)
-    fed(stopping, "slow", [1.0] * 6)
-    fed(stopping, "fast", [1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
+    feed_rounds(stopping, "slow", [1.0] * 6)
+    feed_rounds(stopping, "fast", [1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
     assert stopping.narrow("slow")
     assert stopping.active(["slow", "fast"]) == ["slow", "fast"]
 
@@ -64,14 +64,14 @@ def test_rounds_that_only_one_has_make_no_ratio() -> None:
 
 
 def test_an_absent_baseline_leaves_a_case_its_own_interval() -> None:
-    stopping = fed(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6)
+    stopping = feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6)
     assert stopping.narrow("fast")
 
 
 def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide() -> None:
     stopping = Stopping(BOTH, 0.05, 4.0)
-    fed(stopping, "slow", [3.0], seconds=3.0)
-    fed(stopping, "fast", [1.0] * 6)
+    feed_rounds(stopping, "slow", [3.0], seconds=3.0)
+    feed_rounds(stopping, "fast", [1.0] * 6)
     assert stopping.narrow("fast")
     assert stopping.active(["slow", "fast"]) == []
     assert (stopping.stopped("slow"), stopping.stopped("fast")) == ("budget", "interval")
@@ -80,8 +80,8 @@ def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide() -> None:
 @pytest.mark.parametrize("rounds", [3, 9])
 def test_a_dropped_baseline_does_not_decide(rounds: int) -> None:
     stopping = Stopping(BOTH, 0.05, 4.0)
-    fed(stopping, "slow", [1.0, 9.0, 0.1] * (rounds // 3))
-    fed(stopping, "fast", [1.0] * 9)
+    feed_rounds(stopping, "slow", [1.0, 9.0, 0.1] * (rounds // 3))
+    feed_rounds(stopping, "fast", [1.0] * 9)
     assert not stopping.narrow("fast")
     stopping.drop("slow")
     assert stopping.narrow("fast")
@@ -103,7 +103,7 @@ def test_the_first_turn_is_always_affordable() -> None:
 
 def test_rounds_are_a_budget_too() -> None:
     restless = [1.0, 3.0] * (MAX_ROUNDS // 2)
-    stopping = fed(Stopping({}, 0.01, 1e9), "one", restless, seconds=0.0)
+    stopping = feed_rounds(Stopping({}, 0.01, 1e9), "one", restless, seconds=0.0)
     assert not stopping.affordable("one")
     assert stopping.active(["one"]) == []
     assert stopping.stopped("one") == "budget"
@@ -112,8 +112,8 @@ def test_rounds_are_a_budget_too() -> None:
 def test_two_baselines_must_both_be_narrow() -> None:
     stopping = Stopping({"fast": ("slow", "odd")}, 0.05, 4.0)
     for case in ("slow", "fast"):
-        fed(stopping, case, [1.0] * 6)
-    fed(stopping, "odd", [1.0, 2.0, 4.0, 1.0, 2.0, 4.0])
+        feed_rounds(stopping, case, [1.0] * 6)
+    feed_rounds(stopping, "odd", [1.0, 2.0, 4.0, 1.0, 2.0, 4.0])
     assert not stopping.narrow("fast")
     stopping.drop("odd")
     assert stopping.narrow("fast")
