@@ -6,10 +6,10 @@ covers, and two means may be ranked only where they cover the same ones.
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.compare import Comparison
 from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, points
 from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_half_width, too_few
 from harness.core.record import Record
@@ -42,7 +42,7 @@ class Mean:
     notes: tuple[str, ...] = ()
 
 
-def means(suite: SuiteRecords) -> list[Mean]:
+def means(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Mean]:
     """A mean per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
@@ -53,7 +53,7 @@ def means(suite: SuiteRecords) -> list[Mean]:
         if label_of(records[0]) == suite.baseline
     }
     series: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in sorted(comparisons(suite), key=lambda comparison: comparison.seq):
+    for comparison in sorted(compared, key=lambda comparison: comparison.seq):
         series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     result: list[Mean] = []
     for panel in points(suite):

@@ -1,10 +1,10 @@
 """How a figure grows with the length, and from which length on an implementation wins."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.compare import Comparison
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import (
     COUNTED,
@@ -133,12 +133,12 @@ def _fit_power_law(blank: Scaling, values: Mapping[int, float | None], cause: st
     )
 
 
-def crossovers(suite: SuiteRecords) -> list[Crossover]:
+def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Crossover]:
     """A crossover per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
     series: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in sorted(comparisons(suite), key=lambda comparison: comparison.seq):
+    for comparison in sorted(compared, key=lambda comparison: comparison.seq):
         series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     return [
         _crossover(suite, label, panel, series[panel, label])

@@ -1,14 +1,14 @@
 """The suites of a run on a terminal: tables, what they rest on, and what to type next."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.compare_runs import Change
-from harness.analysis.results import HOST, SuiteRecords, by_suite, label_of, points, select, targets
+from harness.analysis.results import HOST, label_of
+from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.report import format as fmt
 from harness.report.memory_limit import limit_of
@@ -35,7 +35,7 @@ def print_run(
     problems: Sequence[str] = (),
 ) -> None:
     """Print every suite of a run, the overhead of the harness, the store's problems, the next commands."""
-    suites = by_suite(info, records)
+    suites = results_of(info, records)
     for suite in suites:
         _print_suite(console, info, suite)
     print_checks(console, records)
@@ -50,25 +50,24 @@ def print_run(
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteRecords) -> None:
+def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteResults) -> None:
     """The host's tables where something ran or only the host was compiled for; then targets side by side."""
-    compiled = targets(suite)
+    compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
     if not abroad or any(record.timing is not None for record in suite.records):
         for cases, growth in suite_tables(suite):
             print_tables(console, cases, growth)
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}
-        for panel in points(suite):
+        for panel in suite.panels.values():
             notes = Footnotes()
-            cases = targets_table(suite, panel, limits, notes)
-            print_tables(console, cases, growth_table(suite, panel, notes))
-            panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
-            lines = (*turning_lines(panel_suite), *collective_lines(panel_suite), *weight_lines(panel_suite))
+            cases = targets_table(panel, limits, notes)
+            print_tables(console, cases, growth_table(panel, notes))
+            lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
-        for panel in points(suite):
-            print_tables(console, detail_table(suite, panel, compiled[0]))
+        for panel in suite.panels.values():
+            print_tables(console, detail_table(panel, compiled[0]))
     largest = largest_table(suite.name, info.get("largest") or ())
     if largest is not None:
         print_tables(console, largest)
@@ -122,7 +121,7 @@ def print_sides(
         print_tables(console, table)
 
 
-def next_steps(suites: Sequence[SuiteRecords]) -> list[str]:
+def next_steps(suites: Sequence[SuiteResults]) -> list[str]:
     """One line per suggestion: a remedy for what went wrong first, then where the results are."""
     records = [record for suite in suites for record in suite.records]
     if not records:
@@ -142,7 +141,7 @@ def _incorrect_step(records: Sequence[Record]) -> list[str]:
     return [f"not as registered: seqsweep check {quoted}"]
 
 
-def _memory_step(suites: Sequence[SuiteRecords]) -> list[str]:
+def _memory_step(suites: Sequence[SuiteResults]) -> list[str]:
     failed = {suite.name: [r for r in suite.records if r.status == "oom"] for suite in suites}
     failed = {name: records for name, records in failed.items() if records}
     if not failed:

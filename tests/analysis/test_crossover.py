@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from harness.analysis.scaling import crossovers
+from harness.analysis.suite_results import SuiteResults
 
 SPREAD = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
 
@@ -13,7 +13,7 @@ def find_crossover(record, suite, speedups, rounds=SPREAD, failed=()):
     for seq, speedup in speedups.items():
         records.append(record("base", seq, [1.0] * len(rounds)))
         records.append(record("x", seq, [noise / speedup for noise in rounds]))
-    (only,) = crossovers(suite(records))
+    (only,) = SuiteResults.of(suite(records)).crossovers
     return only
 
 
@@ -57,7 +57,7 @@ def test_an_interval_that_contains_one_is_no_win_yet(record, suite):
         record("x", 16384, [noise / 1.2 for noise in wide]),
         record("x", 65536, [0.5] * 7),
     ]
-    (only,) = crossovers(suite(records))
+    (only,) = SuiteResults.of(suite(records)).crossovers
     assert only.first_grid == 65536
     assert 4096 < only.interpolated < 16384
     assert only.reason == "its interval leaves 1 from 64Ki on"
@@ -77,9 +77,9 @@ def test_lengths_the_baseline_did_not_reach_are_named(record, suite):
 
 def test_a_baseline_that_never_ran_leaves_no_crossover(record, suite):
     records = [record("base", 4096, status="timeout"), record("x", 4096, SPREAD)]
-    (only,) = crossovers(suite(records))
+    (only,) = SuiteResults.of(suite(records)).crossovers
     assert (only.first_grid, only.reason) == (None, "baseline absent from 4Ki (timeout)")
 
 
 def test_a_suite_without_a_baseline_has_no_crossovers(record, suite):
-    assert crossovers(suite([record("x", 4096, SPREAD)], baseline="")) == []
+    assert SuiteResults.of(suite([record("x", 4096, SPREAD)], baseline="")).crossovers == []

@@ -3,7 +3,7 @@ import statistics
 
 import pytest
 
-from harness.analysis.geomean import means
+from harness.analysis.suite_results import SuiteResults
 
 T_975_3 = 3.182446  # Student's t with 3 degrees of freedom, tabulated
 LENGTHS = (1024, 2048, 4096, 8192)
@@ -20,7 +20,7 @@ def sweep(record, speedups, *, name="x", base=True, **more):
 
 
 def test_the_mean_of_2_and_8_is_4_not_5(record, suite):
-    (found,) = means(suite(sweep(record, [2.0, 8.0])))
+    (found,) = SuiteResults.of(suite(sweep(record, [2.0, 8.0]))).means
     assert found.mean == pytest.approx(4.0)
     assert (found.suite, found.implementation, found.baseline) == ("s", "mask/x", "mask/base")
     assert found.panel == "batch=1,dtype=f32:fwd:cpu"
@@ -28,26 +28,26 @@ def test_the_mean_of_2_and_8_is_4_not_5(record, suite):
 
 
 def test_a_gain_and_an_equal_loss_cancel(record, suite):
-    (found,) = means(suite(sweep(record, [4.0, 0.25])))
+    (found,) = SuiteResults.of(suite(sweep(record, [4.0, 0.25]))).means
     assert found.mean == pytest.approx(1.0)
 
 
 def test_only_lengths_at_which_both_sides_were_timed_enter(record, suite):
     records = sweep(record, [2.0, None, 8.0])
     records += [record("base", 8192, status="oom"), record("x", 8192, [1.0] * 6)]
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     assert found.mean == pytest.approx(4.0)
     assert (found.n, found.of, found.lengths) == (2, 4, (1024, 4096))
 
 
 def test_a_length_that_only_others_have_counts_among_the_suites(record, suite):
     records = [*sweep(record, [2.0, 2.0, 2.0]), *sweep(record, [3.0, 3.0], name="y", base=False)]
-    assert [(found.n, found.of) for found in means(suite(records))] == [(3, 3), (2, 3)]
+    assert [(found.n, found.of) for found in SuiteResults.of(suite(records)).means] == [(3, 3), (2, 3)]
 
 
 @pytest.mark.parametrize(("speedups", "count"), [([2.0, None, None], 1), ([None, None], 0)])
 def test_one_point_has_no_mean(record, suite, speedups, count):
-    (found,) = means(suite(sweep(record, speedups)))
+    (found,) = SuiteResults.of(suite(sweep(record, speedups))).means
     assert (found.mean, found.low, found.high, found.n) == (None, None, None, count)
     assert found.reason == f"geometric mean needs ≥ 2 paired points; has {count}"
 
@@ -56,12 +56,12 @@ def test_clocks_of_two_kinds_make_no_point(record, suite, timing):
     records = sweep(record, [2.0, 8.0])
     records += [record("base", 4096, [1.0] * 6)]
     records += [record("x", 4096, timing=timing([0.1] * 6, method="cuda_events"))]
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     assert (found.mean, found.n, found.of) == (pytest.approx(4.0), 2, 3)
 
 
 def test_one_process_has_no_interval(record, suite):
-    (found,) = means(suite(sweep(record, [2.0, 8.0])))
+    (found,) = SuiteResults.of(suite(sweep(record, [2.0, 8.0]))).means
     assert (found.low, found.high, found.reason) == (None, None, "needs ≥ 4 processes; has 1")
 
 
@@ -71,7 +71,7 @@ def test_from_four_processes_on_the_interval_is_over_their_means(record, suite):
     records = []
     for replicate, speedups in enumerate(per_process):
         records += sweep(record, speedups, replicate=replicate)
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     logs = [(math.log(short) + math.log(long)) / 2 for short, long in per_process]
     half = T_975_3 * statistics.stdev(logs) / 2
     assert found.mean == pytest.approx(math.exp(statistics.fmean(logs)))
@@ -89,7 +89,7 @@ def test_the_effect_of_a_process_is_the_median_of_ratios_within_rounds(record, s
         for seq in LENGTHS[:2]:
             records += [record("base", seq, base, replicate=replicate)]
             records += [record("x", seq, mine, replicate=replicate)]
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
 
 
@@ -97,7 +97,7 @@ def test_a_point_with_three_processes_leaves_no_interval(record, suite):
     records = []
     for replicate in range(4):
         records += sweep(record, [2.0, 8.0 if replicate else None], replicate=replicate)
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     assert (found.mean, found.low) == (pytest.approx(4.0), None)
     assert found.reason == "needs ≥ 4 processes; has 3"
 
@@ -107,7 +107,7 @@ def test_processes_that_differ_between_lengths_leave_no_interval(record, suite):
     for replicate in range(5):
         short, long = (None if replicate == 0 else 2.0), (None if replicate == 4 else 8.0)
         records += sweep(record, [short, long], replicate=replicate)
-    (found,) = means(suite(records))
+    (found,) = SuiteResults.of(suite(records)).means
     assert (found.mean, found.low) == (pytest.approx(4.0), None)
     assert found.reason == "not every length was timed by the same processes"
 
@@ -118,7 +118,7 @@ def test_means_over_fewer_lengths_than_others_say_so(record, suite):
         *sweep(record, [3.0, None, 3.0], name="y", base=False),
         *sweep(record, [3.0, None, None], name="z", base=False),
     ]
-    notes = {found.implementation: found.notes for found in means(suite(records))}
+    notes = {found.implementation: found.notes for found in SuiteResults.of(suite(records)).means}
     assert notes == {
         "mask/x": (),
         "mask/y": ("over 1Ki, 4Ki: rank it only with means over the same lengths",),
@@ -131,20 +131,20 @@ def test_the_same_gap_in_all_of_them_can_be_ranked(record, suite):
         *sweep(record, [2.0, None, 2.0]),
         *sweep(record, [3.0, None, 3.0], name="y", base=False),
     ]
-    assert [found.notes for found in means(suite(records))] == [(), ()]
+    assert [found.notes for found in SuiteResults.of(suite(records)).means] == [(), ()]
 
 
 def test_panels_are_never_averaged_together(record, suite):
     records = [*sweep(record, [2.0, 8.0]), *sweep(record, [3.0, 27.0], mode="bwd")]
-    found = {one.panel.split(":")[1]: one.mean for one in means(suite(records))}
+    found = {one.panel.split(":")[1]: one.mean for one in SuiteResults.of(suite(records)).means}
     assert found == pytest.approx({"fwd": 4.0, "bwd": 9.0})
 
 
 def test_options_are_implementations_of_their_own(record, suite):
     records = sweep(record, [2.0, 8.0], options={"k": 1}) + sweep(record, [3.0, 3.0], options={"k": 2})
-    labels = {one.implementation: one.mean for one in means(suite(records, "mask/base[k=1]"))}
+    labels = {one.implementation: one.mean for one in SuiteResults.of(suite(records, "mask/base[k=1]")).means}
     assert labels["mask/x[k=1]"] == pytest.approx(4.0)
 
 
 def test_without_a_baseline_there_are_no_means(record, suite):
-    assert means(suite(sweep(record, [2.0, 8.0]), "")) == []
+    assert SuiteResults.of(suite(sweep(record, [2.0, 8.0]), "")).means == []

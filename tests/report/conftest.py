@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.results import SuiteRecords, by_suite, label_of
+from harness.analysis.results import label_of
+from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.case import Case
 from harness.core.median_interval import median_interval
 from harness.core.record import Correctness, Record, Timing
@@ -166,9 +167,9 @@ def describe() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def suite() -> Callable[..., SuiteRecords]:
-    def build(records: Sequence[Record], baseline: str | None = "mask/broadcast") -> SuiteRecords:
-        return by_suite(info_of(records, baseline), records)[0]
+def suite() -> Callable[..., SuiteResults]:
+    def build(records: Sequence[Record], baseline: str | None = "mask/broadcast") -> SuiteResults:
+        return results_of(info_of(records, baseline), records)[0]
 
     return build
 

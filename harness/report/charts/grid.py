@@ -2,66 +2,27 @@
 
 from dataclasses import dataclass
 
-from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, representative
-from harness.core.record import Record
-
-
-@dataclass(frozen=True)
-class GridCell:
-    """One case: the records of its replicates, where it stands and what became of it.
-
-    `status` is the first that is not ok, so that a failed replicate shows beside a timed one.
-    """
-
-    label: str
-    panel: str
-    seq: int
-    records: tuple[Record, ...]
-
-    @property
-    def case(self) -> str:
-        return self.records[0].case
-
-    @property
-    def record(self) -> Record:
-        return representative(self.records)
-
-    @property
-    def failed(self) -> Record | None:
-        return next((record for record in self.records if record.status != "ok"), None)
-
-    @property
-    def status(self) -> str:
-        return self.failed.status if self.failed else "ok"
-
-    @property
-    def timed(self) -> bool:
-        return self.record.timing is not None
+from harness.analysis.results import label_of
+from harness.analysis.suite_results import CaseResult, SuiteResults
 
 
 @dataclass(frozen=True)
 class CaseGrid:
-    """All cells of a suite and their comparisons; labels and panels in the order the suite has them."""
+    """The cases of a suite; labels and panels in the order the suite has them."""
 
-    suite: SuiteRecords
+    suite: SuiteResults
     labels: tuple[str, ...]
     panels: tuple[str, ...]
-    cells: tuple[GridCell, ...]
-    compared: tuple[Comparison, ...]
+    cells: tuple[CaseResult, ...]
 
     @classmethod
-    def of(cls, suite: SuiteRecords) -> "CaseGrid":
-        cells = [
-            GridCell(label_of(records[0]), panel_of(records[0]), records[0].seq, records)
-            for records in by_case(suite.records).values()
-        ]
-        labels = list(dict.fromkeys([*suite.implementations, *(cell.label for cell in cells)]))
-        panels = list(dict.fromkeys(cell.panel for cell in cells))
-        cells.sort(key=lambda cell: (panels.index(cell.panel), labels.index(cell.label), cell.seq))
-        return cls(suite, tuple(labels), tuple(panels), tuple(cells), tuple(comparisons(suite)))
+    def of(cls, suite: SuiteResults) -> "CaseGrid":
+        labels = list(dict.fromkeys([*suite.implementations, *map(label_of, suite.records)]))
+        panels = list(suite.panels)
+        cells = sorted(suite.cases, key=lambda c: (panels.index(c.panel), labels.index(c.label), c.seq))
+        return cls(suite, tuple(labels), tuple(panels), tuple(cells))
 
-    def at(self, panel: str, label: str | None = None) -> list[GridCell]:
+    def at(self, panel: str, label: str | None = None) -> list[CaseResult]:
         """The cells of a panel (and an implementation), shortest first."""
         return [c for c in self.cells if c.panel == panel and label in {None, c.label}]
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from harness.analysis.stats import Estimate, time_of
-from harness.report.charts.grid import CaseGrid, GridCell
+from harness.analysis.stats import Estimate
+from harness.analysis.suite_results import CaseResult
+from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import failure_marks, keys_of
 from harness.report.charts.model import NOT_TIMED, Chart, Mark, Panel, Point, Series
 from harness.report.charts.notes import interval_notes, record_notes
@@ -12,7 +13,7 @@ from harness.report.charts.notes import interval_notes, record_notes
 def latency(grid: CaseGrid) -> Chart:
     """Medians in seconds with their intervals; every case without a timing is in the strip."""
     titles = grid.titles()
-    times = {cell.case: time_of(cell.records) for cell in grid.cells}
+    times = {cell.case: cell.time for cell in grid.cells}
     panels = tuple(
         Panel(
             title=titles[panel],
@@ -33,7 +34,7 @@ def latency(grid: CaseGrid) -> Chart:
     )
 
 
-def _points(cells: list[GridCell], times: Mapping[str, Estimate]) -> tuple[Point, ...]:
+def _points(cells: list[CaseResult], times: Mapping[str, Estimate]) -> tuple[Point, ...]:
     return tuple(
         Point(cell.seq, estimate.value, estimate.low, estimate.high)
         for cell in cells
@@ -41,5 +42,5 @@ def _points(cells: list[GridCell], times: Mapping[str, Estimate]) -> tuple[Point
     )
 
 
-def _untimed_marks(cells: list[GridCell]) -> list[Mark]:
+def _untimed_marks(cells: list[CaseResult]) -> list[Mark]:
     return [Mark(cell.label, cell.seq, NOT_TIMED) for cell in cells if not cell.timed and not cell.failed]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from harness.analysis.results import HOST, static_of
+from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_bytes
-from harness.report.charts.grid import GridCell
 from harness.report.charts.model import (
     CROSSOVER,
     DEVICE,
@@ -43,7 +43,7 @@ MEANINGS = {
 }
 
 
-def failure_marks(cells: Iterable[GridCell]) -> list[Mark]:
+def failure_marks(cells: Iterable[CaseResult]) -> list[Mark]:
     """One mark per case that is not ok."""
     return [
         Mark(cell.label, cell.seq, cell.status, planned_texts(cell) if cell.status == "oom" else ())
@@ -52,7 +52,7 @@ def failure_marks(cells: Iterable[GridCell]) -> list[Mark]:
     ]
 
 
-def planned_texts(cell: GridCell) -> tuple[str, ...]:
+def planned_texts(cell: CaseResult) -> tuple[str, ...]:
     """`264 GiB planned`, or shorter; nothing where there are no static figures."""
     static = static_of(cell.records, HOST)
     if static is None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.analysis.results import HOST, static_of, targets
+from harness.analysis.results import HOST, static_of
+from harness.analysis.suite_results import CaseResult
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
-from harness.report.charts.grid import CaseGrid, GridCell
+from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import failure_marks, keys_of
 from harness.report.charts.model import (
     DOES_NOT_FIT,
@@ -25,7 +26,7 @@ from harness.report.memory_limit import limit_of
 
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     """Bytes of temporaries: exact figures, also of cases that were too large to run."""
-    shown_targets = targets(grid.suite) or [HOST]
+    shown_targets = grid.suite.compiled_targets or [HOST]
     titles = grid.titles()
     limit = limit_of(info, grid.suite.name, HOST)
     panels = tuple(
@@ -60,8 +61,8 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     )
 
 
-def _series(cells: list[GridCell], label: str, target: str) -> list[Series]:
-    def failed_here(cell: GridCell) -> bool:
+def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:
+    def failed_here(cell: CaseResult) -> bool:
         return cell.failed is not None and target == HOST
 
     planned = [
@@ -77,7 +78,7 @@ def _series(cells: list[GridCell], label: str, target: str) -> list[Series]:
     return [Series(label, tuple(planned)), Series(label, tuple(measured), light=True)]
 
 
-def _marks(cells: list[GridCell], target: str) -> list[Mark]:
+def _marks(cells: list[CaseResult], target: str) -> list[Mark]:
     """Marks of the cases that failed here; on another target, of those that do not fit by its compiler."""
     marks: list[Mark] = failure_marks(cells) if target == HOST else []
     for cell in cells:

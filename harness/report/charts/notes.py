@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
+from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid, GridCell
+from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import planned_texts
 from harness.report.charts.model import display_label
 
@@ -107,7 +108,7 @@ def _comparability(grid: CaseGrid) -> list[Remark]:
     warnings = {warning for _, warning in _warnings(grid)}
     return [
         Remark(re.sub(r" \(\w+ hash \w+\)", "", note), compared.implementation, compared.panel, compared.seq)
-        for compared in grid.compared
+        for compared in grid.suite.comparisons
         for note in compared.notes
         if note not in warnings
     ]
@@ -135,7 +136,7 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
             )
 
 
-def _warnings(grid: CaseGrid) -> list[tuple[GridCell, str]]:
+def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:
     """Every warning of a timing, with the case it is of."""
     return [
         (cell, warning)

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from harness.analysis.compare import Comparison
-from harness.analysis.scaling import Crossover, crossovers, near
+from harness.analysis.scaling import Crossover, near
 from harness.analysis.stats import Estimate
+from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
-from harness.report.charts.grid import CaseGrid, GridCell
+from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import failure_marks, keys_of
 from harness.report.charts.model import (
     CROSSOVER,
@@ -25,8 +26,8 @@ from harness.report.charts.notes import Remark, gather_remarks, interval_notes, 
 def speedup(grid: CaseGrid) -> Chart:
     """The baseline's time over the case's; hollow points but for the first length that wins."""
     suite, titles = grid.suite, grid.titles()
-    compared = {c.case: c for c in grid.compared}
-    crossed = {(c.panel, c.implementation): c for c in crossovers(suite)}
+    compared = {c.case: c for c in grid.suite.comparisons}
+    crossed = {(c.panel, c.implementation): c for c in suite.crossovers}
     others = [label for label in grid.labels if label != suite.baseline]
     panels = tuple(
         Panel(
@@ -76,7 +77,7 @@ def _points(
     )
 
 
-def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[GridCell]:
+def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[CaseResult]:
     """Cases that did not fail themselves and still have no speedup, as when the baseline has no time."""
     return [
         cell

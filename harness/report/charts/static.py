@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.analysis.results import HOST, static_of, targets
-from harness.report.charts.grid import CaseGrid, GridCell
+from harness.analysis.results import HOST, static_of
+from harness.analysis.suite_results import CaseResult
+from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import keys_of
 from harness.report.charts.model import (
     DEVICE,
@@ -27,7 +28,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
 
     Cases that do not fit are hollow; those without figures are in the strip.
     """
-    compiled = targets(grid.suite) or [HOST]
+    compiled = grid.suite.compiled_targets or [HOST]
     titles = grid.titles()
     panels = tuple(
         Panel(
@@ -61,7 +62,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
     )
 
 
-def _points(cells: Sequence[GridCell], target: str) -> tuple[Point, ...]:
+def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
     return tuple(
         Point(cell.seq, figures.planned_bytes, hollow=figures.fits is False)
         for cell in cells
@@ -69,7 +70,7 @@ def _points(cells: Sequence[GridCell], target: str) -> tuple[Point, ...]:
     )
 
 
-def _marks(cell: GridCell, target: str) -> list[Mark]:
+def _marks(cell: CaseResult, target: str) -> list[Mark]:
     """The mark of a case without a point: a failure, a refusal by the compiler, or no figure."""
     figures = static_of(cell.records, target)
     if figures is not None and figures.planned_bytes is not None:
@@ -90,7 +91,7 @@ def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
     return [line if len(on) == every else f"{', '.join(on)}: {line}" for line, on in targets_by_line.items()]
 
 
-def _cell_remarks(cell: GridCell, target: str) -> list[Remark]:
+def _cell_remarks(cell: CaseResult, target: str) -> list[Remark]:
     """The remarks on one case. One that failed without figures has none: the notes on failures say why."""
     figures = static_of(cell.records, target)
     if figures is None:

@@ -7,7 +7,8 @@ from typing import Any
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from harness.analysis.results import HOST, SuiteRecords, by_suite, targets
+from harness.analysis.results import HOST
+from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
 from harness.report.charts.drawing.page import Sheet, draw_page
@@ -21,7 +22,7 @@ from harness.report.charts.speedup import speedup
 from harness.report.charts.static import static
 
 
-def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]:
+def draw_suite(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, bytes]:
     """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
 
     A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
@@ -37,7 +38,7 @@ def draw_suite(suite: SuiteRecords, info: Mapping[str, Any]) -> dict[str, bytes]
     sheet = Sheet(subtitle, provenance(suite.records, info), suite.baseline)
     charts = {"latency": latency(grid), "speedup": speedup(grid)} if ran else {}
     charts["memory"] = memory(grid, info)
-    if not ran or any(target != HOST for target in targets(suite)):
+    if not ran or any(target != HOST for target in suite.compiled_targets):
         charts["static"] = static(grid, info)
     with style():
         dressed = looks(grid.labels, suite.baseline)
@@ -48,7 +49,7 @@ def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, by
     """The charts of every suite of a run, by file name: `mask-latency.svg`."""
     return {
         f"{suite.name}-{kind}.svg": data
-        for suite in by_suite(info, records)
+        for suite in results_of(info, records)
         if suite.records
         for kind, data in draw_suite(suite, info).items()
     }

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import BODY_ONLY, HOST, body_only, label_of, representative
-from harness.analysis.stats import Estimate
+from harness.analysis.results import BODY_ONLY, HOST, body_only
+from harness.analysis.suite_results import CaseResult
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record
-from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
@@ -26,25 +25,6 @@ class Cell:
     text: str
     notes: tuple[int, ...] = ()
     style: str = ""
-
-
-@dataclass(frozen=True)
-class CaseRow:
-    """One case with everything that columns show; `own` are its records; `first`: the first of a length."""
-
-    own: tuple[Record, ...]
-    first: bool
-    time: Estimate
-    static: Static | None
-    compared: Comparison | None
-
-    @property
-    def seq(self) -> int:
-        return self.own[0].seq
-
-    @property
-    def record(self) -> Record:
-        return representative(self.own)
 
 
 @dataclass
@@ -80,13 +60,13 @@ def short_label(label: str) -> str:
     return label.split("/", 1)[1]
 
 
-def seq(row: CaseRow, notes: Footnotes) -> Cell:
+def seq(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     return Cell(format_count(row.seq) if row.first else "")
 
 
-def implementation(row: CaseRow, notes: Footnotes) -> Cell:
-    return Cell(short_label(label_of(row.own[0])), notes.mark(*_fact_notes(row.record.facts)))
+def implementation(row: CaseResult, notes: Footnotes) -> Cell:
+    return Cell(short_label(row.label), notes.mark(*_fact_notes(row.record.facts)))
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
@@ -107,12 +87,12 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
     return [text if host_only else f"on {', '.join(on)}: {text}" for text, on in targets_by_text.items()]
 
 
-def time(row: CaseRow, notes: Footnotes) -> Cell:
+def time(row: CaseResult, notes: Footnotes) -> Cell:
     if row.time.value is None:
         return Cell(ABSENT)
     text, _ = fmt.seconds(row.time.value, row.time.low, row.time.high)
     why = f"no interval: {row.time.reason}" if row.time.low is None else None
-    return Cell(text, notes.mark(why, *_reservations(row.own), *row.time.warnings))
+    return Cell(text, notes.mark(why, *_reservations(row.records), *row.time.warnings))
 
 
 def _reservations(records: Sequence[Record]) -> list[str]:
@@ -128,14 +108,14 @@ def _reservations(records: Sequence[Record]) -> list[str]:
     return notes
 
 
-def interval(row: CaseRow, notes: Footnotes) -> Cell:
+def interval(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     if row.time.value is None:
         return Cell(ABSENT)
     return Cell(fmt.seconds(row.time.value, row.time.low, row.time.high)[1])
 
 
-def speedup(row: CaseRow, notes: Footnotes) -> Cell:
+def speedup(row: CaseResult, notes: Footnotes) -> Cell:
     comparison = row.compared
     if comparison is None:
         return Cell("baseline", style="dim")
@@ -154,7 +134,7 @@ def speedup(row: CaseRow, notes: Footnotes) -> Cell:
     return Cell(text, notes.mark(why, *new), _speedup_style(comparison))
 
 
-def per_step(row: CaseRow, _: Footnotes) -> Cell:
+def per_step(row: CaseResult, _: Footnotes) -> Cell:
     """What the case saves in all calls of a model's step."""
     comparison = row.compared
     if comparison is None or comparison.per_step_s is None:
@@ -169,7 +149,7 @@ def _speedup_style(comparison: Comparison) -> str:
     return "green" if comparison.low > 1 else "red" if comparison.high < 1 else ""
 
 
-def contract(row: CaseRow, notes: Footnotes) -> Cell:
+def contract(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     correctness = row.record.correctness
     if correctness is None:
@@ -182,7 +162,7 @@ def _plain(value: float | str | None) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def figure(row: CaseRow, name: str, metric: Metric, notes: Footnotes, more: Sequence[str] = ()) -> Cell:
+def figure(row: CaseResult, name: str, metric: Metric, notes: Footnotes, more: Sequence[str] = ()) -> Cell:
     if row.static is None:
         return Cell(ABSENT, notes.mark(*more))
     value = getattr(row.static, name)
@@ -190,19 +170,19 @@ def figure(row: CaseRow, name: str, metric: Metric, notes: Footnotes, more: Sequ
     return Cell(fmt.exact_figure(value, metric), notes.mark(row.static.unavailable.get(name), partial, *more))
 
 
-def temp(row: CaseRow, notes: Footnotes) -> Cell:
+def temp(row: CaseResult, notes: Footnotes) -> Cell:
     return figure(row, "temp_bytes", TEMP_BYTES, notes, row.static.warnings if row.static else ())
 
 
-def peak(row: CaseRow, notes: Footnotes) -> Cell:
+def peak(row: CaseResult, notes: Footnotes) -> Cell:
     return figure(row, "peak_bytes", PEAK_BYTES, notes)
 
 
-def flops(row: CaseRow, notes: Footnotes) -> Cell:
+def flops(row: CaseResult, notes: Footnotes) -> Cell:
     return figure(row, "flops", FLOPS, notes)
 
 
-def _ratio(row: CaseRow, name: str, value: float | None, notes: Footnotes) -> Cell:
+def _ratio(row: CaseResult, name: str, value: float | None, notes: Footnotes) -> Cell:
     if row.compared is None or row.compared.baseline is None:
         return Cell("")
     if value is None:
@@ -210,24 +190,24 @@ def _ratio(row: CaseRow, name: str, value: float | None, notes: Footnotes) -> Ce
     return Cell(fmt.ratio(value))
 
 
-def temp_ratio(row: CaseRow, notes: Footnotes) -> Cell:
+def temp_ratio(row: CaseResult, notes: Footnotes) -> Cell:
     return _ratio(row, "temp_bytes", row.compared.temp_ratio if row.compared else None, notes)
 
 
-def bytes_ratio(row: CaseRow, notes: Footnotes) -> Cell:
+def bytes_ratio(row: CaseResult, notes: Footnotes) -> Cell:
     return _ratio(row, "bytes_accessed", row.compared.bytes_ratio if row.compared else None, notes)
 
 
-def flops_ratio(row: CaseRow, notes: Footnotes) -> Cell:
+def flops_ratio(row: CaseResult, notes: Footnotes) -> Cell:
     return _ratio(row, "flops", row.compared.flops_ratio if row.compared else None, notes)
 
 
-def status(row: CaseRow, notes: Footnotes) -> Cell:
+def status(row: CaseResult, notes: Footnotes) -> Cell:
     record = row.record
     correctness = record.correctness
-    failed = [other for other in row.own if other.status != record.status]
+    failed = [other for other in row.records if other.status != record.status]
     some = (
-        f"{len(failed)} of {len(row.own)} processes {failed[0].status}: {failed[0].reason}"
+        f"{len(failed)} of {len(row.records)} processes {failed[0].status}: {failed[0].reason}"
         if failed
         else None
     )
@@ -240,7 +220,7 @@ def status(row: CaseRow, notes: Footnotes) -> Cell:
         text, style = record.status, _STYLES.get(record.status, "dim")
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
     return Cell(
-        f"{text} {len(row.own) - len(failed)}/{len(row.own)}" if failed else text,
+        f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text,
         notes.mark(record.reason, "judged on sampled rows" if sampled else None, some),
         style,
     )

@@ -1,15 +1,14 @@
 """Every other figure that the compiler gives of one target: too many for targets side by side."""
 
-from dataclasses import replace
-
-from harness.analysis.results import HOST, SuiteRecords, select
+from harness.analysis.results import HOST
+from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import FLOPS, Metric
 from harness.core.units import format_bytes, format_seconds
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables import cells
-from harness.report.tables.cells import CaseRow, Cell, Footnotes
-from harness.report.tables.suite import NAMES, Column, TableData, Write, breaks, case_rows, heading
+from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.suite import NAMES, Column, TableData, Write, breaks, heading
 
 _BYTES = Metric("bytes", "bytes", "B", format_bytes)
 _SECONDS = Metric("seconds", "seconds", "s", format_seconds)
@@ -19,13 +18,13 @@ def _figure(name: str, metric: Metric) -> Write:
     return lambda row, notes: cells.figure(row, name, metric, notes)
 
 
-def _planned_cell(row: CaseRow, notes: Footnotes) -> Cell:
+def _planned_cell(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     return Cell(fmt.exact_figure(row.static.planned_bytes if row.static else None, _BYTES))
 
 
 def _seconds(name: str) -> Write:
-    def write(row: CaseRow, notes: Footnotes) -> Cell:
+    def write(row: CaseResult, notes: Footnotes) -> Cell:
         del notes
         value = getattr(row.static, name) if row.static else None
         return Cell(ABSENT if value is None else format_seconds(value, 2))
@@ -33,13 +32,13 @@ def _seconds(name: str) -> Write:
     return write
 
 
-def _calls(row: CaseRow, notes: Footnotes) -> Cell:
+def _calls(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     return Cell(", ".join(row.static.custom_calls) if row.static else "")
 
 
 def _analytic(name: str, metric: Metric) -> Write:
-    def write(row: CaseRow, notes: Footnotes) -> Cell:
+    def write(row: CaseResult, notes: Footnotes) -> Cell:
         del notes
         return Cell(fmt.exact_figure(getattr(row.record.cost, name), metric))
 
@@ -64,13 +63,12 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
 )
 
 
-def detail_table(suite: SuiteRecords, panel: str, target: str = HOST) -> TableData:
+def detail_table(panel: SuiteResults, target: str = HOST) -> TableData:
     """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's."""
     notes = Footnotes()
-    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
-    rows = case_rows(panel_suite, panel, target)
+    rows = panel.cases_on(target)
     return TableData(
-        title=f"{heading(suite, panel)}: further figures of {target}",
+        title=f"{heading(panel)}: further figures of {target}",
         columns=tuple(column for column, _ in _COLUMNS),
         rows=tuple(tuple(write(row, notes) for _, write in _COLUMNS) for row in rows),
         footnotes=tuple(notes.since(0)),

@@ -3,22 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import comparisons
-from harness.analysis.results import (
-    HOST,
-    SuiteRecords,
-    by_case,
-    label_of,
-    panel_of,
-    points,
-    select,
-    static_of,
-)
-from harness.analysis.stats import ROUNDS, time_of
+from harness.analysis.stats import ROUNDS
+from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_count
 from harness.core.workload import canonical
 from harness.report.tables import cells
-from harness.report.tables.cells import CaseRow, Cell, Footnotes
+from harness.report.tables.cells import Cell, Footnotes
 from harness.report.tables.summary import mean_caption, summary_rows
 
 
@@ -52,7 +42,7 @@ class TableData:
     caption: str = ""
 
 
-Write = Callable[[CaseRow, Footnotes], Cell]
+Write = Callable[[CaseResult, Footnotes], Cell]
 
 NAMES: tuple[tuple[Column, Write], ...] = (
     (Column("seq"), cells.seq),
@@ -87,29 +77,28 @@ _SUMMARY = (
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
-def suite_tables(suite: SuiteRecords) -> list[tuple[TableData, TableData]]:
+def suite_tables(suite: SuiteResults) -> list[tuple[TableData, TableData]]:
     """Per panel: the cases on the host, and how their figures grow. Footnotes count through both."""
     tables: list[tuple[TableData, TableData]] = []
-    for panel in points(suite):
-        panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
+    for panel in suite.panels.values():
         notes = Footnotes()
-        cases = suite_table(panel_suite, panel, notes)
-        tables.append((cases, summary_table(panel_suite, panel, notes)))
+        cases = suite_table(panel, notes)
+        tables.append((cases, summary_table(panel, notes)))
     return tables
 
 
-def suite_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
+def suite_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableData:
     """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
     notes = notes if notes is not None else Footnotes()
-    rows = case_rows(suite, panel, HOST)
+    rows = panel.cases
     entries = [
         (column, write)
-        for column, write in _entries(rows, suite.layers)
-        if suite.baseline or not column.relative
+        for column, write in _entries(rows, panel.layers)
+        if panel.baseline or not column.relative
     ]
     sample = rows[0].record
     return TableData(
-        title=f"{heading(suite, panel)}, {sample.mode} on {sample.device}",
+        title=f"{heading(panel)}, {sample.mode} on {sample.device}",
         columns=tuple(column for column, _ in entries),
         rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
         footnotes=tuple(notes.since(0)),
@@ -118,12 +107,12 @@ def suite_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None)
     )
 
 
-def breaks(rows: Sequence[CaseRow]) -> tuple[int, ...]:
+def breaks(rows: Sequence[CaseResult]) -> tuple[int, ...]:
     """The rows that begin a new length."""
     return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
 
 
-def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = None) -> TableData:
+def summary_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableData:
     """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
 
     Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
@@ -131,15 +120,15 @@ def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = Non
     """
     notes = notes if notes is not None else Footnotes()
     before = len(notes)
-    rows = case_rows(suite, panel, HOST)
+    rows = panel.cases
     timed = any(row.time.value is not None for row in rows)
     compiled = any(row.static is not None for row in rows)
-    compared = timed and bool(suite.baseline)
+    compared = timed and bool(panel.baseline)
     relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
     indices = [i for i, shown in enumerate(relevant) if shown]
     grows = len({row.seq for row in rows}) > 1 and len(indices) > 1
-    lines = summary_rows(suite, panel, notes) if grows else []
-    columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(suite, panel)))
+    lines = summary_rows(panel, notes) if grows else []
+    columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(panel)))
     return TableData(
         title="",
         columns=tuple(columns[i] for i in indices),
@@ -148,28 +137,10 @@ def summary_table(suite: SuiteRecords, panel: str, notes: Footnotes | None = Non
     )
 
 
-def case_rows(suite: SuiteRecords, panel: str, target: str) -> list[CaseRow]:
-    """The rows of a panel, with the data of their cells."""
-    compared = {comparison.case: comparison for comparison in comparisons(suite, target)}
-    order = {name: position for position, name in enumerate(suite.implementations)}
-    cases = list(by_case(select(suite, panel=panel)).values())
-    cases.sort(key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))))
-    return [
-        CaseRow(
-            own=records,
-            first=position == 0 or cases[position - 1][0].seq != records[0].seq,
-            time=time_of(records),
-            static=static_of(records, target),
-            compared=compared.get(records[0].case),
-        )
-        for position, records in enumerate(cases)
-    ]
-
-
-def _entries(rows: Sequence[CaseRow], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
+def _entries(rows: Sequence[CaseResult], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
     if any(row.time.value is not None for row in rows):
         return (*NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *STATUS)
-    has_contracts = any(record.correctness is not None for row in rows for record in row.own)
+    has_contracts = any(record.correctness is not None for row in rows for record in row.records)
     compiled = any(row.static is not None for row in rows)
     return (*NAMES, *(_CONTRACT if has_contracts else ()), *(_STATIC if compiled else ()), *STATUS)
 
@@ -179,19 +150,19 @@ def _per_step(layers: int) -> tuple[Column, Write]:
     return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
 
 
-def heading(suite: SuiteRecords, panel: str) -> str:
+def heading(panel: SuiteResults) -> str:
     """The fields that a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
-    sample = next(record for record in suite.records if panel_of(record) == panel)
+    sample = panel.records[0]
     fixed = [
         f"{name}={format_count(value) if type(value) is int else canonical(value)}"
         for name, value in sorted(sample.workload.items())
         if name != "seq"
     ]
-    name = suite.name if suite.name == suite.family else f"{suite.name} ({suite.family})"
+    name = panel.name if panel.name == panel.family else f"{panel.name} ({panel.family})"
     return f"{name}: {' '.join(fixed)}"
 
 
-def _caption(rows: Sequence[CaseRow]) -> str:
+def _caption(rows: Sequence[CaseResult]) -> str:
     """What the intervals are over, for the times and the speedups shown."""
     bounded = [row.time for row in rows if row.time.low is not None]
     if not bounded:

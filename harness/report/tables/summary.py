@@ -1,8 +1,9 @@
 """How a panel's figures grow with the length, where each implementation begins to win, and by how much."""
 
-from harness.analysis.geomean import Mean, means
-from harness.analysis.results import HOST, SuiteRecords
-from harness.analysis.scaling import FIGURES, Crossover, Scaling, crossovers, near, scalings
+from harness.analysis.geomean import Mean
+from harness.analysis.results import HOST
+from harness.analysis.scaling import FIGURES, Crossover, Scaling, near
+from harness.analysis.suite_results import SuiteResults
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
@@ -11,23 +12,23 @@ from harness.report.tables.cells import Cell, Footnotes, short_label
 METRICS = ("time", *FIGURES)
 
 
-def summary_rows(suite: SuiteRecords, panel: str, notes: Footnotes) -> list[tuple[Cell, ...]]:
+def summary_rows(panel: SuiteResults, notes: Footnotes) -> list[tuple[Cell, ...]]:
     """Per implementation: its label, the exponents of METRICS, its crossover, and its mean speedup."""
     fitted = {
         (scaling.implementation, scaling.metric): scaling
-        for scaling in scalings(suite)
-        if scaling.panel == panel and (scaling.target == HOST or scaling.metric == "time")
+        for scaling in panel.scalings
+        if scaling.target == HOST or scaling.metric == "time"
     }
-    crossed = {c.implementation: c for c in crossovers(suite) if c.panel == panel}
-    averaged = {mean.implementation: mean for mean in means(suite) if mean.panel == panel}
+    crossed = {crossover.implementation: crossover for crossover in panel.crossovers}
+    averaged = {mean.implementation: mean for mean in panel.means}
     return [
         (
             Cell(short_label(label)),
             *(_exponent(fitted[label, metric], notes) for metric in METRICS),
-            _crossover(suite, label, crossed.get(label), notes),
+            _crossover(panel, label, crossed.get(label), notes),
             _mean(averaged.get(label), notes),
         )
-        for label in suite.implementations
+        for label in panel.implementations
         if (label, "time") in fitted
     ]
 
@@ -39,9 +40,9 @@ def _exponent(scaling: Scaling, notes: Footnotes) -> Cell:
     return Cell(text, notes.mark(scaling.reason, *scaling.notes))
 
 
-def _crossover(suite: SuiteRecords, label: str, crossover: Crossover | None, notes: Footnotes) -> Cell:
+def _crossover(panel: SuiteResults, label: str, crossover: Crossover | None, notes: Footnotes) -> Cell:
     if crossover is None:
-        return Cell("baseline" if label == suite.baseline else ABSENT, style="dim")
+        return Cell("baseline" if label == panel.baseline else ABSENT, style="dim")
     reason = crossover.reason or ""
     if crossover.first_grid is None:
         none, _, why = reason.partition(": ")
@@ -65,9 +66,9 @@ def _mean(mean: Mean | None, notes: Footnotes) -> Cell:
     return Cell(f"{text} ({mean.n} of {mean.of})", notes.mark(*mean.notes))
 
 
-def mean_caption(suite: SuiteRecords, panel: str) -> str:
+def mean_caption(panel: SuiteResults) -> str:
     """What a mean speedup is, and why those without an interval have none."""
-    panel_means = [mean for mean in means(suite) if mean.panel == panel and mean.mean is not None]
+    panel_means = [mean for mean in panel.means if mean.mean is not None]
     why = dict.fromkeys(mean.reason for mean in panel_means if mean.low is None and mean.reason)
     interval = f"; no interval: {', '.join(why)}" if why else "; [low, high]: 95 %, by process"
     return f"mean speedup: geometric, over the lengths at which both were timed{interval}."

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.results import SuiteRecords, by_case, label_of, static_of, targets
-from harness.analysis.same_program import programs
+from harness.analysis.results import by_case, label_of, static_of
 from harness.analysis.scaling import FIGURES
-from harness.analysis.target_flips import turnings
+from harness.analysis.suite_results import SuiteResults
 from harness.core.static_figures import WORDS, OperatorWeight, Static
 from harness.core.units import format_bytes, format_count
 from harness.report.tables.cells import short_label
@@ -16,17 +15,17 @@ FEW = 4  # programs whose heaviest operators are named; of more, --json has them
 WORTH = 0.1  # of a program's estimates: a second operator with less is not named
 
 
-def turning_lines(suite: SuiteRecords) -> list[str]:
+def turning_lines(suite: SuiteResults) -> list[str]:
     """`⇄ temp of scatter at 16Ki: less than broadcast's on host, more on tpu:v5e`.
 
     Implementations and lengths with the same sentence share a line; temporaries come first.
     """
     lengths: dict[tuple[str, str, str], list[int]] = {}
-    for turning in sorted(turnings(suite), key=lambda turning: FIGURES.index(turning.figure)):
-        if turning.turns:
-            base, label = short_label(suite.baseline), short_label(turning.implementation)
-            sentence = f"less than {base}'s on {', '.join(turning.less)}, more on {', '.join(turning.more)}"
-            lengths.setdefault((turning.figure, sentence, label), []).append(turning.seq)
+    for flip in sorted(suite.flips, key=lambda flip: FIGURES.index(flip.figure)):
+        if flip.turns:
+            base, label = short_label(suite.baseline), short_label(flip.implementation)
+            sentence = f"less than {base}'s on {', '.join(flip.less)}, more on {', '.join(flip.more)}"
+            lengths.setdefault((flip.figure, sentence, label), []).append(flip.seq)
     labels: dict[tuple[str, str, str], list[str]] = {}
     for (figure, sentence, label), at in lengths.items():
         labels.setdefault((figure, _lengths(at), sentence), []).append(label)
@@ -38,11 +37,11 @@ def turning_lines(suite: SuiteRecords) -> list[str]:
     )
 
 
-def collective_lines(suite: SuiteRecords) -> list[str]:
+def collective_lines(suite: SuiteResults) -> list[str]:
     """`Collectives on tpu:v5p:4x4x8: sharded at 128Ki: all-gather ×1, 32.0 MiB`."""
     lengths: dict[tuple[str, str, str], list[int]] = {}
     for records in by_case(suite.records).values():
-        for target in targets(suite):
+        for target in suite.compiled_targets:
             figures = static_of(records, target)
             moved = figures.collectives if figures is not None else ()
             text = "; ".join(f"{call.op} ×{call.count}, {format_bytes(call.bytes)}" for call in moved)
@@ -58,14 +57,14 @@ def collective_lines(suite: SuiteRecords) -> list[str]:
     )
 
 
-def weight_lines(suite: SuiteRecords) -> list[str]:
+def weight_lines(suite: SuiteResults) -> list[str]:
     """`Expected by tpu:v5p's compiler to weigh most (no time): broadcast at 128Ki: fusion at mask.py:22 …`.
 
     Of a compiler that estimates operators, the heaviest one or two, and how many have an estimate at all.
     """
     lines: list[str] = []
     for records in by_case(suite.records).values():
-        for target in targets(suite):
+        for target in suite.compiled_targets:
             figures = static_of(records, target)
             if figures is not None and figures.operator_weights:
                 case = f"{short_label(label_of(records[0]))} at {format_count(records[0].seq)}"
@@ -87,10 +86,10 @@ def _weight(weight: OperatorWeight) -> str:
     return f"{weight.operator}{place}{loop} {100 * weight.share:.3g} %"
 
 
-def program_lines(suite: SuiteRecords) -> list[str]:
+def program_lines(suite: SuiteResults) -> list[str]:
     """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
     lengths: dict[tuple[str, str], list[int]] = {}
-    for shared in programs(suite):
+    for shared in suite.programs:
         lengths.setdefault((shared.text, shared.target), []).append(shared.seq)
     agreeing: dict[str, list[str]] = {}
     for (text, target), at in lengths.items():

@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.results import SuiteRecords, label_of, select, targets
-from harness.analysis.scaling import FIGURES, Scaling, scalings
-from harness.analysis.target_flips import turnings
+from harness.analysis.scaling import FIGURES, Scaling
+from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import TEMP_BYTES
 from harness.core.static_figures import WORDS
 from harness.core.units import format_bytes, format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables import cells
-from harness.report.tables.cells import CaseRow, Cell, Footnotes
-from harness.report.tables.suite import NAMES, STATUS, Column, TableData, breaks, case_rows, heading
+from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.suite import NAMES, STATUS, Column, TableData, breaks, heading
 
 TURNS = "⇄"
 _LEGEND = f"{TURNS} the verdict turns round: less than the baseline's on one target, more on another."
@@ -32,39 +31,38 @@ class _Side:
     """
 
     target: str
-    rows: Sequence[CaseRow]
+    rows: Sequence[CaseResult]
     turned: frozenset[tuple[str, str]]
     overflow: Mapping[str, str]
     marked: str
 
 
-def targets_table(suite: SuiteRecords, panel: str, limits: Limits, notes: Footnotes) -> TableData:
+def targets_table(panel: SuiteResults, limits: Limits, notes: Footnotes) -> TableData:
     """Rows as in a suite's table; per target temporaries, their ratio to the baseline, fit and FLOPs.
 
     `limits` are bytes by target. One target alone stands in the title, several above their columns.
     """
-    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
-    compiled = targets(panel_suite)
-    turned = frozenset((turning.case, turning.figure) for turning in turnings(panel_suite) if turning.turns)
+    compiled = panel.compiled_targets
+    turned = frozenset((flip.case, flip.figure) for flip in panel.flips if flip.turns)
     marked = "temp/base" if len(compiled) <= _WITH_RATIOS else "temp"
     sides: list[_Side] = []
     for target in compiled:
-        rows = case_rows(panel_suite, panel, target)
+        rows = panel.cases_on(target)
         sides.append(_Side(target, rows, turned, _overflows(rows, limits.get(target)), marked))
     rows = sides[0].rows
     last = STATUS if any(row.record.status != "ok" for row in rows) else ()
     columns = [column for column, _ in NAMES]
     for place, target in enumerate(compiled):
         group = _group(target, limits) if len(sides) > 1 else ""
-        columns += _columns(place, group, suite, marked=marked if turned else "")
+        columns += _columns(place, group, marked=marked if turned else "", relative=bool(panel.baseline))
     lines: list[tuple[Cell, ...]] = []
     for place, row in enumerate(rows):  # as it is read, so that footnotes count upwards
         line = [write(row, notes) for _, write in NAMES]
         for side in sides:
-            line.extend(_target_cells(side.rows[place], side, notes, relative=bool(suite.baseline)))
+            line.extend(_target_cells(side.rows[place], side, notes, relative=bool(panel.baseline)))
         lines.append((*line, *(write(row, notes) for _, write in last)))
     return TableData(
-        title=f"{heading(suite, panel)}, {rows[0].record.mode} compiled for {_where(compiled, limits)}",
+        title=f"{heading(panel)}, {rows[0].record.mode} compiled for {_where(compiled, limits)}",
         columns=(*columns, *(column for column, _ in last)),
         rows=tuple(lines),
         footnotes=tuple(notes.since(0)),
@@ -89,7 +87,7 @@ def _memory(limit: int) -> str:
     return fmt.trim_zeros(format_bytes(limit))
 
 
-def _columns(place: int, group: str, suite: SuiteRecords, *, marked: str) -> list[Column]:
+def _columns(place: int, group: str, *, marked: str, relative: bool) -> list[Column]:
     """The later a target, the sooner it loses a column; temporaries stay longest."""
     columns = [
         Column("temp", rank=1 + place, group=group),
@@ -97,12 +95,12 @@ def _columns(place: int, group: str, suite: SuiteRecords, *, marked: str) -> lis
         Column("fits", rank=200 + place, group=group, right=False),
         Column("FLOPs", rank=300 + place, group=group),
     ]
-    shown = [column for column in columns if suite.baseline or not column.relative]
+    shown = [column for column in columns if relative or not column.relative]
     captions = {marked: _LEGEND, "FLOPs": _LEGEND} if marked else {}
     return [replace(column, caption=captions.get(column.title, "")) for column in shown]
 
 
-def _target_cells(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
+def _target_cells(row: CaseResult, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
     """The cells in the columns' order. Why there is no figure at all is noted at temporaries or status."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
@@ -119,36 +117,36 @@ def _target_cells(row: CaseRow, side: _Side, notes: Footnotes, *, relative: bool
     return [cell for title, cell in cells_by_title.items() if relative or title != "temp/base"]
 
 
-def _temp_cell(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+def _temp_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:
     """The temporaries; also noted here if they do not fit, as a narrow terminal drops the column for that."""
     if row.static is None or row.static.fits is not False:
         return cells.temp(row, notes)
-    beyond = side.overflow[label_of(row.record)]
+    beyond = side.overflow[row.label]
     marks = notes.mark(beyond, *row.static.warnings)
     return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES), marks)
 
 
-def _mark_flip(cell: Cell, row: CaseRow, side: _Side, figure: str) -> Cell:
+def _mark_flip(cell: Cell, row: CaseResult, side: _Side, figure: str) -> Cell:
     turns = (row.record.case, figure) in side.turned and cell.text != ABSENT
     return replace(cell, text=f"{TURNS} {cell.text}") if turns else cell
 
 
-def _fits_cell(row: CaseRow, side: _Side, notes: Footnotes) -> Cell:
+def _fits_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:
     if row.static is None or row.static.fits is None:
         return Cell(ABSENT)
     if row.static.fits:
         return Cell("yes", style="green")
-    return Cell("no", notes.mark(side.overflow[label_of(row.record)]), "yellow")
+    return Cell("no", notes.mark(side.overflow[row.label]), "yellow")
 
 
-def _overflows(rows: Iterable[CaseRow], limit: int | None) -> dict[str, str]:
+def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
     """Implementation → what its cases that do not fit would need, or the compiler's own words."""
     planned: dict[str, list[str]] = {}
     refused: dict[str, list[str]] = {}
     for row in rows:
         if row.static is None or row.static.fits is not False:
             continue
-        label, at, needed = label_of(row.record), format_count(row.seq), row.static.planned_bytes
+        label, at, needed = row.label, format_count(row.seq), row.static.planned_bytes
         if needed is not None:
             planned.setdefault(label, []).append(f"{format_bytes(needed)} at {at}")
         else:
@@ -165,22 +163,19 @@ def _overflows(rows: Iterable[CaseRow], limit: int | None) -> dict[str, str]:
     }
 
 
-def growth_table(suite: SuiteRecords, panel: str, notes: Footnotes) -> TableData:
+def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
     """Per implementation and figure its exponent of the length, a column for each target.
 
     Without rows where the panel has one length only, or no target two figures to fit: why they are missing
     stands with the cases. Several targets leave no room for intervals.
     """
-    panel_suite = replace(suite, records=tuple(select(suite, panel=panel)))
-    compiled = targets(panel_suite)
+    compiled = panel.compiled_targets
     before = len(notes)
-    fitted = {
-        (scaling.implementation, scaling.metric, scaling.target): scaling for scaling in scalings(panel_suite)
-    }
+    fitted = {(scaling.implementation, scaling.metric, scaling.target): scaling for scaling in panel.scalings}
     alone = len(compiled) == 1
     lines: list[tuple[Cell, ...]] = []
-    labels = [label for label in suite.implementations if (label, "time", "host") in fitted]
-    for label in labels if len({record.seq for record in panel_suite.records}) > 1 else []:
+    labels = [label for label in panel.implementations if (label, "time", "host") in fitted]
+    for label in labels if len({record.seq for record in panel.records}) > 1 else []:
         name = cells.short_label(label)
         for figure in FIGURES:
             row_scalings = [fitted[label, figure, target] for target in compiled]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from harness.analysis.results import SuiteRecords
+from harness.analysis.suite_results import SuiteResults
 from harness.core.case import Case, label
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import Static
@@ -69,9 +69,9 @@ def record(
     )  # fmt: skip
 
 
-def suite(*records: Record, baseline: str = "mask/broadcast", name: str = "mask") -> SuiteRecords:
+def suite(*records: Record, baseline: str = "mask/broadcast", name: str = "mask") -> SuiteResults:
     labels = tuple(dict.fromkeys(label(r.implementation, r.options) for r in records))
-    return SuiteRecords(name, "mask", baseline, labels, records)
+    return SuiteResults(name, "mask", baseline, labels, records)
 
 
 def texts_of(svg: bytes) -> list[str]:

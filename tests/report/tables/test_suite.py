@@ -2,15 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.results import points
 from harness.core.record import Correctness
 from harness.report import format as fmt
 from harness.report.tables.suite import suite_table, suite_tables, summary_table
 
 
 def table_of(suite):
-    (panel,) = points(suite)
-    return suite_table(suite, panel)
+    (panel,) = suite.panels.values()
+    return suite_table(panel)
 
 
 def column(table, title):
@@ -135,7 +134,7 @@ def test_without_a_baseline_nothing_is_relative(run, suite):
 
 def test_the_summary_has_exponents_and_crossovers(run, suite):
     found = suite(run)
-    table = summary_table(found, points(found)[0])
+    table = summary_table(next(iter(found.panels.values())))
     assert texts(table, "temp ∝ seq^") == ["1.00"] * 4
     assert texts(table, "time ∝ seq^") == ["1.30 [0.99, 1.61]", "1.00", "–", "1.00"]
     assert texts(table, "faster from") == ["baseline", "16Ki (≈ 13.3Ki)", "–", "≤ 4Ki"]
@@ -149,7 +148,7 @@ def test_none_in_range_is_said_in_the_cell(record, suite, timing):
         for name, seconds in (("broadcast", 1.0), ("scatter", 2.0))
     ]
     found = suite(records)
-    table = summary_table(found, points(found)[0])
+    table = summary_table(next(iter(found.panels.values())))
     assert texts(table, "faster from") == ["baseline", "none in range"]
     assert notes(table, "faster from", 1) == ["not faster at any length"]
 
@@ -157,7 +156,7 @@ def test_none_in_range_is_said_in_the_cell(record, suite, timing):
 def test_the_summary_has_mean_speedups_over_what_was_paired(run, suite):
     """scatter: 4 ms to 6, 25.7 to 24, 147 to 96; the cube root of their product is 1.03."""
     found = suite(run)
-    table = summary_table(found, points(found)[0])
+    table = summary_table(next(iter(found.panels.values())))
     assert texts(table, "mean speedup") == ["", "1.0× (3 of 4)", "–", "2.1× (3 of 4)"]
     assert notes(table, "mean speedup", 2) == ["geometric mean needs ≥ 2 paired points; has 0"]
     assert table.columns[-1].caption == (
@@ -174,7 +173,7 @@ def test_a_mean_over_processes_has_its_interval(record, suite, timing):
         for name, seconds in (("broadcast", 2.0), ("scatter", 1.0 + 0.001 * replicate))
     ]
     found = suite(records)
-    table = summary_table(found, points(found)[0])
+    table = summary_table(next(iter(found.panels.values())))
     assert texts(table, "mean speedup")[1] == "1.997× [1.993, 2.001] (2 of 2)"
     assert table.columns[-1].caption.endswith("both were timed; [low, high]: 95 %, by process.")
 
@@ -188,7 +187,7 @@ def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
         if (name, seq) != ("threshold", 8192)
     ]
     found = suite(records)
-    table = summary_table(found, points(found)[0])
+    table = summary_table(next(iter(found.panels.values())))
     assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
     assert notes(table, "mean speedup", 1) == []
     assert notes(table, "mean speedup", 2) == [
@@ -198,7 +197,7 @@ def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
 
 def test_without_a_baseline_there_is_no_mean(run, suite):
     found = suite(run, None)
-    assert "mean speedup" not in [c.title for c in summary_table(found, points(found)[0]).columns]
+    assert "mean speedup" not in [c.title for c in summary_table(next(iter(found.panels.values()))).columns]
 
 
 def test_a_warning_stands_beside_the_time(record, suite, timing):

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.analysis.results import points
 from harness.core.static_figures import Static
 from harness.report.run_report import print_run
 from harness.report.tables.cells import Footnotes
@@ -23,8 +22,8 @@ ALL = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_byte
 
 
 def table_of(suite, limits=LIMITS):
-    (panel,) = points(suite)
-    return targets_table(suite, panel, limits, Footnotes())
+    (panel,) = suite.panels.values()
+    return targets_table(panel, limits, Footnotes())
 
 
 def print_text(*tables, width=140):

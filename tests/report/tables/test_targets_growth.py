@@ -1,4 +1,3 @@
-from harness.analysis.results import points
 from harness.core.record import Cost
 from harness.report.tables.cells import Footnotes
 from harness.report.tables.detail import detail_table
@@ -10,12 +9,12 @@ GIB = 2**30
 
 def test_growth_has_a_column_for_every_target(suite, mask):
     found = suite(mask)
-    table = growth_table(found, points(found)[0], Footnotes())
+    table = growth_table(next(iter(found.panels.values())), Footnotes())
     assert [c.title for c in table.columns] == ["", "∝ seq^", "host", "tpu:v5e"]
     assert texts(table, "") == ["broadcast", "", "", "scatter", "", ""]
     assert texts(table, "∝ seq^")[:3] == ["temp", "FLOPs", "bytes accessed"]
     assert texts(table, "host")[:3] == ["1.00", "1.00", "2.00"]
-    assert growth_table(suite(mask[:2]), points(found)[0], Footnotes()).rows == ()
+    assert growth_table(suite(mask[:2]), Footnotes()).rows == ()
 
 
 def test_a_loops_body_has_no_exponent(suite, record, static):
@@ -24,7 +23,7 @@ def test_a_loops_body_has_no_exponent(suite, record, static):
         for seq in (4096, 8192, 16384)
     ]
     found = suite(records)
-    table = growth_table(found, points(found)[0], Footnotes())
+    table = growth_table(next(iter(found.panels.values())), Footnotes())
     assert texts(table, "∝ seq^") == ["temp"]
     assert texts(table, "tpu:v5e") == ["1.00"]
 
@@ -37,7 +36,7 @@ def test_an_exponent_that_one_target_lacks_says_why(suite, record, static):
         }
 
     found = suite([record("broadcast", seq, static=figures(seq)) for seq in (4096, 8192, 16384)])
-    table = growth_table(found, points(found)[0], Footnotes())
+    table = growth_table(next(iter(found.panels.values())), Footnotes())
     assert (texts(table, "host"), texts(table, "tpu:v5e")) == (["2.00"], ["–"])
     assert notes(table, "tpu:v5e", 0) == ["needs ≥ 2 lengths; has 0 (body only)"]
 
@@ -49,8 +48,8 @@ def test_the_detail_of_one_target_has_the_rest(suite, record, static):
         custom_calls=("PartialReduce",),
     )  # fmt: skip
     found = suite([record("broadcast", 4096, static={"tpu:v5e": figures}, cost=Cost(flops=7.0, bytes=GIB))])
-    (panel,) = points(found)
-    table = detail_table(found, panel, "tpu:v5e")
+    (panel,) = found.panels.values()
+    table = detail_table(panel, "tpu:v5e")
     assert {c.title: cell.text for c, cell in zip(table.columns, table.rows[0], strict=True)} == {
         "seq": "4Ki", "implementation": "broadcast", "planned": "2.00 GiB", "arguments": "1.00 GiB",
         "outputs": "1.00 GiB", "aliases": "1.00 GiB", "peak": "3.00 GiB", "code": "2.00 KiB",

@@ -1,0 +1,146 @@
+"""A suite's results: its records with everything that tables, JSON and charts compute from them, once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.geomean import Mean, means
+from harness.analysis.results import (
+    HOST,
+    SuiteRecords,
+    by_case,
+    by_suite,
+    label_of,
+    panel_of,
+    points,
+    representative,
+    select,
+    static_of,
+    targets,
+)
+from harness.analysis.same_program import SameProgram, programs
+from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
+from harness.analysis.stats import Estimate, time_of
+from harness.analysis.target_flips import TargetFlip, turnings
+from harness.core.record import Record
+from harness.core.static_figures import Static
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """A case with its replicates, its time, and its static figures and comparison on one target.
+
+    `compared` is None for the baseline's own cases. `first` at the first case of a length in its panel.
+    """
+
+    records: tuple[Record, ...]
+    time: Estimate
+    static: Static | None
+    compared: Comparison | None
+    first: bool
+
+    @property
+    def case(self) -> str:
+        return self.records[0].case
+
+    @property
+    def label(self) -> str:
+        return label_of(self.records[0])
+
+    @property
+    def panel(self) -> str:
+        return panel_of(self.records[0])
+
+    @property
+    def seq(self) -> int:
+        return self.records[0].seq
+
+    @property
+    def record(self) -> Record:
+        return representative(self.records)
+
+    @property
+    def failed(self) -> Record | None:
+        """The first replicate that is not ok, so that a failure shows beside a time."""
+        return next((record for record in self.records if record.status != "ok"), None)
+
+    @property
+    def status(self) -> str:
+        return self.failed.status if self.failed else "ok"
+
+    @property
+    def timed(self) -> bool:
+        return self.record.timing is not None
+
+
+@dataclass(frozen=True)
+class SuiteResults(SuiteRecords):
+    """The records of a suite and what follows from them; each property is computed when first read."""
+
+    @classmethod
+    def of(cls, suite: SuiteRecords) -> "SuiteResults":
+        return cls(**{entry.name: getattr(suite, entry.name) for entry in fields(suite)})
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        return comparisons(self)
+
+    @cached_property
+    def scalings(self) -> list[Scaling]:
+        return scalings(self)
+
+    @cached_property
+    def crossovers(self) -> list[Crossover]:
+        return crossovers(self, self.comparisons)
+
+    @cached_property
+    def means(self) -> list[Mean]:
+        return means(self, self.comparisons)
+
+    @cached_property
+    def programs(self) -> list[SameProgram]:
+        return programs(self)
+
+    @cached_property
+    def flips(self) -> list[TargetFlip]:
+        return turnings(self)
+
+    @cached_property
+    def compiled_targets(self) -> list[str]:
+        return targets(self)
+
+    @cached_property
+    def cases(self) -> list[CaseResult]:
+        """The cases on the host, by length, at each in the order of the suite's implementations."""
+        return self.cases_on(HOST)
+
+    def cases_on(self, target: str) -> list[CaseResult]:
+        """The cases with a target's figures."""
+        compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}
+        order = {label: place for place, label in enumerate(self.implementations)}
+        groups = sorted(
+            by_case(self.records).values(),
+            key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
+        )
+        return [
+            CaseResult(
+                records=records,
+                time=time_of(records),
+                static=static_of(records, target),
+                compared=compared.get(records[0].case),
+                first=place == 0 or groups[place - 1][0].seq != records[0].seq,
+            )
+            for place, records in enumerate(groups)
+        ]
+
+    @cached_property
+    def panels(self) -> "dict[str, SuiteResults]":
+        """The results of each panel alone, in the order that the records have them."""
+        return {panel: replace(self, records=tuple(select(self, panel=panel))) for panel in points(self)}
+
+
+def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteResults]:
+    """The results of every suite that run.json (`info`) describes."""
+    return [SuiteResults.of(suite) for suite in by_suite(info, records)]
