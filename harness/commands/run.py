@@ -53,11 +53,13 @@ def compile_schedule(
 
 def rehearse_schedule(project: Project, schedule: Schedule) -> list[PlannedCase]:
     """Compile a schedule, and estimate how long it would take; nothing runs."""
+    from harness.run.compile.pool import Pool
     from harness.run.dry_run import dry_run
     from harness.run.session import known_seconds
 
-    with closing(progress_of(schedule)) as progress:
-        return dry_run(schedule, project.catalog, known_seconds(project.results), progress)
+    pool = Pool(project.catalog, project.results)
+    with closing(pool), closing(progress_of(schedule)) as progress:
+        return dry_run(schedule, known_seconds(project.results), progress, pool)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.catalog.catalog import Catalog
-from harness.run.group.case_state import CaseState
+from harness.catalog.accelerators import HOST
+from harness.core.case import Case
+from harness.run.compile.pool import Pool
+from harness.run.compile.request import CompileRequest, CompileResult
+from harness.run.group.case_state import why_too_large, within_limit
 from harness.run.group.events import Listener
-from harness.run.group.group_context import GroupContext
-from harness.run.group.group_run import GroupRun
-from harness.run.group.run_context import Provenance, RunContext
-from harness.run.processes.worker_process import Processes
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
 
@@ -28,29 +27,34 @@ class PlannedCase:
 
 
 def dry_run(
-    schedule: Schedule, catalog: Catalog, known_s: Mapping[str, float], listener: Listener
+    schedule: Schedule, known_s: Mapping[str, float], listener: Listener, pool: Pool
 ) -> list[PlannedCase]:
-    """Compile every case without running or storing any."""
-    rows = [PlannedCase(skip.case.id, None, None, None, skip.reason) for skip in schedule.skips]
-    frameworks = sorted({info.framework for info in schedule.implementations.values()})
-    executor = Processes(frameworks, "cpu")
-    try:
-        context = RunContext(
-            executor, catalog, Provenance("", "", "", 0), listener, executor.folder, depth="static"
-        )
-        for index, group in enumerate(schedule.groups):
-            ids = [case.id for case in group.cases]
-            listener.group_started(index, group.key, ids, None)
-            run = GroupRun(GroupContext(group, context))
-            listener.group_finished(run.run(), None)
-            rows += [_row(state, group.settings, known_s) for state in run.context.states]
-    finally:
-        executor.close()
-    return rows
+    """Compile every case for the host, from the cache where it is kept; none is run or stored."""
+    groups = {case: (index, group) for index, group in enumerate(schedule.groups) for case in group.cases}
+    rows = {case: PlannedCase(case.id, None, None, None, None) for case in groups}
+    shown = None
+    for case, (_, group) in groups.items():
+        pool.ask(CompileRequest(case, HOST), group.settings)
+    for _ in groups:
+        request, answer = pool.next()
+        index, group = groups[request.case]
+        if index != shown:
+            shown = index
+            listener.group_started(index, group.key, [case.id for case in group.cases], None)
+        listener.case_state(request.case.id, answer.reason or "compiled")
+        rows[request.case] = _row(request.case, answer, schedule, group.settings, known_s)
+    refused = [PlannedCase(skip.case.id, None, None, None, skip.reason) for skip in schedule.skips]
+    return [*refused, *rows.values()]
 
 
-def _row(state: CaseState, settings: Settings, known_s: Mapping[str, float]) -> PlannedCase:
-    static = state.static
-    skip = state.reason if state.status != "ok" else state.too_large(settings.memory_bytes)
-    seconds = None if skip else known_s.get(state.id, settings.budget_s)
-    return PlannedCase(state.id, static.planned_bytes, static.fits, seconds, skip)
+def _row(
+    case: Case, answer: CompileResult, schedule: Schedule, settings: Settings, known_s: Mapping[str, float]
+) -> PlannedCase:
+    static, limit = answer.static, settings.memory_bytes
+    fits = within_limit(static, answer.input_bytes, limit)
+    skip = answer.reason
+    if answer.status == "ok" and fits is False:
+        framework = schedule.implementations[case.implementation].framework
+        skip = why_too_large(static, answer.input_bytes, limit, framework)
+    seconds = None if skip else known_s.get(case.id, settings.budget_s)
+    return PlannedCase(case.id, static.planned_bytes, fits, seconds, skip)

@@ -4,49 +4,64 @@ from pathlib import Path
 
 import pytest
 
-from harness.run import dry_run as module
+from harness.run.compile import pool as pool_module
+from harness.run.compile.pool import Pool
+from harness.run.compile.request import CompileResult
 from harness.run.dry_run import PlannedCase, dry_run
-from harness.run.processes.executor import Ended
-from tests.run.fakes import MIB, Act, FakeExecutor, Heard
+from tests.run.compile.fakes import FakeLane, answer
+from tests.run.fakes import MIB, Heard
 from tests.run.plans import SETTINGS, case, catalog, schedule
+
+SCATTER = ("mask/scatter", 1024, "host")
 
 
 @pytest.fixture
-def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeExecutor:
-    found = FakeExecutor()
-    found.folder = tmp_path
-    monkeypatch.setattr(module, "Processes", lambda *_: found)
-    return found
+def rehearse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The rows of a dry run; `acts` are a fake compiler's answers, and `worker` is that compiler."""
+    monkeypatch.setattr(pool_module, "key", lambda request, *_: {"case": request.case.id})
+
+    def run(acts=None, **planned):
+        run.worker = FakeLane(acts or {}, threads=SETTINGS.threads)
+        pool = Pool(catalog(), tmp_path, [run.worker])
+        try:
+            return dry_run(schedule(seqs=(1024,), **planned), {case("broadcast").id: 1.25}, Heard(), pool)
+        finally:
+            pool.close()
+
+    return run
 
 
-def test_every_case_is_compiled_and_none_is_run(executor: FakeExecutor) -> None:
-    whole = schedule(seqs=(1024,), skips=(("threshold", 2048),))
-    known = {case("broadcast").id: 1.25}
-    assert dry_run(whole, catalog(), known, Heard()) == [
+def test_every_case_is_compiled_and_none_is_run(rehearse) -> None:
+    assert rehearse(skips=(("threshold", 2048),)) == [
         PlannedCase(case("threshold", 2048).id, None, None, None, "mask has no such mode; use another"),
-        PlannedCase(case("broadcast").id, MIB, True, 1.25, None),
-        PlannedCase(case("scatter").id, MIB, True, SETTINGS.budget_s, None),
+        PlannedCase(case("broadcast").id, 3 * MIB, True, 1.25, None),
+        PlannedCase(case("scatter").id, 3 * MIB, True, SETTINGS.budget_s, None),
     ]
-    assert {verb for *_, verb, _ in executor.asked} == {"prepare"}
-    assert executor.living == []
+    assert sorted(rehearse.worker.compiled) == [("mask/broadcast", 1024, "host"), SCATTER]
+    assert rehearse.worker.closed
 
 
-def test_what_does_not_fit_would_not_run(executor: FakeExecutor) -> None:
-    executor.acts = {"scatter": Act(planned=2000 * MIB)}
-    row = dry_run(schedule(seqs=(1024,)), catalog(), {}, Heard())[1]
-    assert (row.planned_bytes, row.fits, row.seconds) == (2000 * MIB, False, None)
+def test_what_is_kept_is_not_compiled_again(rehearse) -> None:
+    first = rehearse()
+    assert rehearse() == first
+    assert rehearse.worker.compiled == []
+
+
+def test_what_does_not_fit_would_not_run(rehearse) -> None:
+    row = rehearse({SCATTER: answer(2000 * MIB)})[1]
+    assert (row.planned_bytes, row.fits, row.seconds) == (2002 * MIB, False, None)
     assert row.skip
-    assert row.skip.startswith("the compiler plans 1.95 GiB; the limit is 1000 MiB")
+    assert row.skip.startswith("the compiler plans 1.96 GiB; the limit is 1000 MiB")
 
 
-def test_what_does_not_compile_would_not_run(executor: FakeExecutor) -> None:
-    executor.acts = {"scatter": Act(verbs={"prepare": Ended("crashed", "ValueError: no", alive=True)})}
-    row = dry_run(schedule(seqs=(1024,)), catalog(), {}, Heard())[1]
+def test_inputs_that_do_not_fit_would_not_run(rehearse) -> None:
+    unplanned = CompileResult("ok", CompileResult.failed("ok", "no planner").static, input_bytes=2000 * MIB)
+    row = rehearse({SCATTER: unplanned})[1]
+    assert (row.planned_bytes, row.fits) == (None, False)
+    assert row.skip
+    assert row.skip.startswith("its inputs alone take 1.95 GiB; the limit is 1000 MiB")
+
+
+def test_what_does_not_compile_would_not_run(rehearse) -> None:
+    row = rehearse({SCATTER: CompileResult.failed("crashed", "ValueError: no")})[1]
     assert (row.skip, row.seconds) == ("ValueError: no", None)
-
-
-def test_ctrl_c_ends_every_process(executor: FakeExecutor) -> None:
-    executor.stop = (2, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        dry_run(schedule(), catalog(), {}, Heard())
-    assert executor.living == []

@@ -30,6 +30,7 @@ class CompileResult:
     cost: Cost = field(default_factory=Cost)
     facts: Mapping[str, Any] = field(default_factory=dict)
     expected: bool = False
+    input_bytes: int = 0  # of one set of the inputs that the case asks for
     cached: bool = False
     passing: bool = False  # due to this machine's state, not to what was asked
 

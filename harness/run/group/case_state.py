@@ -92,24 +92,14 @@ class CaseState:
         self.cost, self.facts = Cost(**answer["cost"]), answer["facts"]
         self.expected, self.expectation = answer["expected"], answer["expectation"]
         self.input_bytes = answer["input_bytes"]
-        planned = static.planned_bytes
-        if planned is not None:
-            fits = planned <= limit_bytes
-        else:
-            fits = False if self.input_bytes > limit_bytes else None
+        fits = within_limit(static, self.input_bytes, limit_bytes)
         self.static = dataclasses.replace(static, fits=fits)
 
     def too_large(self, limit_bytes: int) -> str | None:
         """Why the case cannot run within the limit, by its figures; None if it may."""
         if self.static.fits is not False:
             return None
-        planned = self.static.planned_bytes
-        if planned is None:
-            needs = f"its inputs alone take {format_bytes(self.input_bytes)}"
-        else:
-            planner = "compiler" if self.info.framework == "jax" else "trace over fake tensors"
-            needs = f"the {planner} plans {format_bytes(planned)}"
-        return f"{needs}; the limit is {format_bytes(limit_bytes)}: raise --memory or shorten the sequence"
+        return why_too_large(self.static, self.input_bytes, limit_bytes, self.info.framework)
 
     def needs_bytes(self, sets: int) -> int:
         """Memory for its plan and the further sets of inputs; inputs alone where nothing is planned.
@@ -122,3 +112,20 @@ class CaseState:
     @property
     def work(self) -> KnownWork:
         return KnownWork.of(self.static, self.cost)
+
+
+def within_limit(static: Static, input_bytes: int, limit_bytes: int) -> bool | None:
+    """Whether a case's plan fits the limit, or its inputs where nothing is planned; None: not known."""
+    if static.planned_bytes is not None:
+        return static.planned_bytes <= limit_bytes
+    return False if input_bytes > limit_bytes else None
+
+
+def why_too_large(static: Static, input_bytes: int, limit_bytes: int, framework: str) -> str:
+    """The sentence for a case that is not within the limit."""
+    if static.planned_bytes is None:
+        needs = f"its inputs alone take {format_bytes(input_bytes)}"
+    else:
+        planner = "compiler" if framework == "jax" else "trace over fake tensors"
+        needs = f"the {planner} plans {format_bytes(static.planned_bytes)}"
+    return f"{needs}; the limit is {format_bytes(limit_bytes)}: raise --memory or shorten the sequence"

@@ -16,7 +16,7 @@ def compile_case(context: GroupContext, state: CaseState) -> None:
     hopeless = run.prediction.inferred_skip(state.case, compiling=True)
     if hopeless:
         context.settle(state, "skipped", hopeless)
-    elif _start(context, state) and _compile(context, state) and run.depth != "static":
+    elif _start(context, state) and _compile(context, state):
         _settle_if_infeasible(context, state)
 
 

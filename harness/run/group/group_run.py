@@ -34,7 +34,7 @@ class GroupRun:
         context = self.context
         try:
             self._prepare()
-            if self.depth != "static" and context.living():
+            if context.living():
                 self.verifier.open()
                 self._measure()
             for state in context.living():

@@ -13,8 +13,6 @@ from harness.run.group.events import Listener
 from harness.run.group.predict import Prediction
 from harness.run.processes.executor import Executor
 
-DEPTHS = ("static", "check", "run")
-
 Clock = Callable[[], float]
 
 
@@ -37,7 +35,7 @@ class Provenance:
 
 @dataclass
 class RunContext:
-    """`depth` is how far each case goes (DEPTHS): compiled, also judged, or also measured.
+    """`depth` is how far each case goes: `check` (judged) or `run` (also measured).
 
     `checks` are the ids of the checks to run at depth `check`, for all cases or by case id; None stands for
     all checks. `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.

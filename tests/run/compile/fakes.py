@@ -35,9 +35,10 @@ class FakeLane:
     acts: dict = field(default_factory=dict)
     compiled: list = field(default_factory=list)
     closed: bool = False
+    threads: int = SETTINGS.threads
 
     def compile(self, ask, settings):
-        assert settings.threads == 2
+        assert settings.threads == self.threads
         self.compiled.append((ask.case.implementation, ask.case.seq, ask.target))
         act = self.acts.get(self.compiled[-1], answer())
         if isinstance(act, BaseException):

@@ -104,15 +104,6 @@ def test_what_plans_nothing_may_still_run(tmp_path: Path) -> None:
     assert found["plain"].static["host"].fits is None
 
 
-def test_static_runs_nothing_and_does_not_judge_the_limit(tmp_path: Path) -> None:
-    executor = FakeExecutor({"scatter": Act(planned=1001 * MIB)})
-    found = measure(executor, tmp_path, depth="static")
-    assert {name: record.status for name, record in found.items()} == {"broadcast": "ok", "scatter": "ok"}
-    assert found["scatter"].static["host"].fits is False
-    assert found["scatter"].correctness is None
-    assert {verb for *_, verb, _ in executor.asked} == {"prepare"}
-
-
 def test_check_judges_and_times_nothing(tmp_path: Path) -> None:
     executor = FakeExecutor()
     found = measure(executor, tmp_path, depth="check")
