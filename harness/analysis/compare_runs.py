@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.analysis.results import HOST, by_case, label_of, panel_of, static_of
 from harness.analysis.stats import Estimate, ratio, time_of
+from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
@@ -19,6 +20,7 @@ from harness.core.record import Record
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
 OTHER_SOURCE = "the source has changed in between"
+UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...]) -> list[str]:
     if len(programs) == 1 and None not in programs:
         doubts.append(SAME_PROGRAM)
     if mine.case == theirs.case and mine.source != theirs.source:
-        doubts.append(OTHER_SOURCE)
+        known = alike_in_kind(mine.source, theirs.source)
+        doubts.append(OTHER_SOURCE if known else UNKNOWN_SOURCE)
     return doubts
 
 

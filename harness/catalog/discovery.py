@@ -31,8 +31,8 @@ from harness.catalog.loading import (
     line_of,
     load,
     module_of,
-    source_hash,
 )
+from harness.catalog.source_hash import source_hash
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, fields_of
 
@@ -90,7 +90,7 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         module=source,
         file=str(file_of(implementation)),
         line=line_of(implementation),
-        hash=source_hash(implementation, family),
+        hash=source_hash(file_of(implementation), file_of(family)),
     )
 
 

@@ -110,19 +110,3 @@ def file_of(thing: Implementation | Family) -> Path:
 
 def line_of(implementation: Implementation) -> int:
     return inspect.getsourcelines(implementation.builder)[1]
-
-
-def source_hash(implementation: Implementation, family: Family) -> str:
-    """Hash of the code that an answer depends on: the files of the variant, family, workload and kernels.
-
-    Other variants of the family are left out, so that adding one leaves old records comparable.
-    """
-    variant, home = file_of(implementation), file_of(family)
-    workload = Path(inspect.getfile(family.workload)).resolve()
-    shared = {home, workload, variant, home.parent / "reference.py"}
-    for folder in {home.parent, variant.parent}:
-        shared |= set(folder.glob("_*.py")) | set((folder / "kernels").rglob("*.py"))
-    digest = hashlib.sha256()
-    for path in sorted(path for path in shared if path.is_file()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"sha256:{digest.hexdigest()}"

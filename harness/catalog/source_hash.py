@@ -18,17 +18,26 @@ from harness.core.paths import PROJECT
 INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib"))
 
 
-@cache
-def digest(path: Path) -> str:
-    """A hash of the file at `path` and of every file it depends on, in this process's lifetime."""
+def source_hash(implementation: Path, family: Path) -> str:
+    """`closure:…`, a hash of the code that an answer depends on: of two files and of all that they import.
+
+    Other variants of the family are left out, so that adding one leaves old records comparable. Earlier
+    versions hashed all files of the family whose names begin with an underscore, and wrote `sha256:…`.
+    """
     whole = sha256()
-    for file in sorted(closure(path)):
-        whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return f"sha256:{whole.hexdigest()}"
+    for file in sorted(closure(implementation, family)):
+        whole.update(file.name.encode() + b"\0" + _content(file) + b"\0")
+    return f"closure:{whole.hexdigest()}"
 
 
-def closure(path: Path) -> set[Path]:
-    files, pending = set[Path](), [path.resolve()]
+def alike_in_kind(one: str, other: str) -> bool:
+    """Whether two hashes were taken in the same way, so that a difference means another source."""
+    return one.partition(":")[0] == other.partition(":")[0]
+
+
+def closure(*paths: Path) -> set[Path]:
+    """The files and every file that they depend on."""
+    files, pending = set[Path](), [path.resolve() for path in paths]
     while pending:
         file = pending.pop()
         if file not in files:
@@ -38,16 +47,21 @@ def closure(path: Path) -> set[Path]:
 
 
 @cache
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+@cache
 def _imported_files(file: Path) -> tuple[Path, ...]:
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(_content(file))
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return ()
     roots = [file.parent, _home(file), PROJECT, Path.cwd(), *map(Path, _search_path())]
     imported: list[Path] = []
     for name, level in _names(tree):
-        folders = [file.parents[level - 1]] if level else roots
-        parts = name.split(".")
+        parts = tuple(name.split("."))
+        folders = [root for root in ([file.parents[level - 1]] if level else roots) if _holds(root, parts[0])]
         for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
             imported += [path for root in folders if (path := _file_of(root, parts[:length]))]
     return tuple(path for path in imported if not _is_hashed_elsewhere(path))
@@ -69,9 +83,9 @@ def _search_path() -> list[str]:
     return list(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
 
 
-def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """(dotted name, level) of every import; a name imported from a package may be a module of its own."""
-    for node in ast.walk(tree):
+    for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             yield from ((alias.name, 0) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -81,7 +95,21 @@ def _names(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield from ((f"{base}.{alias.name}".lstrip("."), node.level) for alias in node.names)
 
 
-def _file_of(root: Path, parts: Sequence[str]) -> Path | None:
+def _statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The statements of a block and of all blocks inside it; no import is deeper than that."""
+    for node in block:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, name, ()))
+
+
+@cache
+def _holds(root: Path, name: str) -> bool:
+    return (root / f"{name}.py").is_file() or (root / name).is_dir()
+
+
+@cache
+def _file_of(root: Path, parts: tuple[str, ...]) -> Path | None:
     path = root.joinpath(*parts)
     for candidate in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
         if candidate.is_file():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import Catalog
+from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.record import Record
@@ -100,6 +101,8 @@ def _other_evidence(
     fingerprints_stored = folder.fingerprints()
     for record in folder.read().records:
         info = request.catalog.implementations.get(record.implementation)
+        if info is not None and not alike_in_kind(info.hash, record.source):
+            return f"an earlier version hashed the source of {record.implementation} in another way"
         if info is None or info.hash != record.source:
             return f"the source of {record.implementation} has changed"
         facts = fingerprints_stored.get(record.fingerprint)

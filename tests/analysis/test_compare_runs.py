@@ -6,6 +6,7 @@ from harness.analysis.compare_runs import (
     BOTH_INTERVALS,
     OTHER_SOURCE,
     SAME_PROGRAM,
+    UNKNOWN_SOURCE,
     across,
     differing,
     within,
@@ -48,8 +49,16 @@ def test_the_same_program_is_said_to_be_the_same(record, static):
 
 
 def test_a_changed_source_is_said(record):
-    (change,) = across([record("base", 8, SLOW, source="a")], [record("base", 8, SLOW, source="b")])
+    one, other = (record("base", 8, SLOW, source=f"closure:{digest}") for digest in "ab")
+    (change,) = across([one], [other])
     assert OTHER_SOURCE in change.warnings
+
+
+def test_sources_that_were_hashed_in_two_ways_cannot_be_told_apart(record):
+    one, other = (record("base", 8, SLOW, source=f"{kind}:a") for kind in ("sha256", "closure"))
+    (change,) = across([one], [other])
+    assert UNKNOWN_SOURCE in change.warnings
+    assert OTHER_SOURCE not in change.warnings
 
 
 def test_too_few_rounds_have_no_interval(record):

@@ -76,7 +76,7 @@ def test_a_file_of_ten_lines_is_read(read, tmp_path):
     info = catalog.implementations["topk/mine"]
     assert info.sentence == "The first sentence of two lines."
     assert info.module == info.file == str(tmp_path / "my_impls.py")
-    assert (info.line, info.hash[:7], [option.name for option in info.options]) == (5, "sha256:", ["keep"])
+    assert (info.line, info.hash[:7], [option.name for option in info.options]) == (5, "closure", ["keep"])
     assert catalog.families["topk"] == discovery.builtin().families["topk"]
 
 

@@ -40,15 +40,29 @@ def test_what_a_plugin_imports_belongs_to_it(plugin):
     }
 
 
+def hash_of(path):
+    source_hash._content.cache_clear()
+    source_hash._imported_files.cache_clear()
+    return source_hash.source_hash(path, path)
+
+
 def test_a_changed_helper_changes_the_hash(plugin):
-    source_hash.digest.cache_clear()
-    before = source_hash.digest(plugin / "mine.py")
+    before = hash_of(plugin / "mine.py")
     (plugin / "stranger.py").write_text("x = 1")
-    source_hash.digest.cache_clear()
-    assert source_hash.digest(plugin / "mine.py") == before
+    assert hash_of(plugin / "mine.py") == before
     (plugin / "parts/leaf.py").write_text("x = 1")
-    source_hash.digest.cache_clear()
-    assert source_hash.digest(plugin / "mine.py") != before
+    assert hash_of(plugin / "mine.py") != before
+    assert source_hash.alike_in_kind(before, hash_of(plugin / "mine.py"))
+
+
+def test_a_hash_of_an_earlier_version_is_of_another_kind(plugin):
+    assert not source_hash.alike_in_kind("sha256:12ab", hash_of(plugin / "mine.py"))
+
+
+def test_an_import_in_any_block_counts(plugin):
+    blocks = "try:\n  pass\nexcept ImportError:\n  import helper\nmatch 1:\n  case _:\n    import stranger\n"
+    (plugin / "mine.py").write_text(f"{blocks}while False:\n  pass\nelse:\n  import broken\n")
+    assert names(plugin / "mine.py", plugin) == {"mine.py", "helper.py", "stranger.py", "broken.py"}
 
 
 def test_a_package_that_imports_itself_by_its_full_name(tmp_path):

@@ -7,10 +7,8 @@ import platform
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distributions
-from pathlib import Path
 from typing import Any
 
-from harness.catalog import source_hash
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
 from harness.core.machine import processor
@@ -41,8 +39,6 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
         "target": request.target,
         "device": str(target_.accelerator),
         "source": info.hash,
-        "code": source_hash.digest(Path(info.file)),
-        "family": source_hash.digest(Path(catalog.family(info.family).file)),
         "reader": _reader(),
         "packages": _packages(),
         "flags": _flags(),

@@ -2,9 +2,10 @@ import dataclasses
 
 import pytest
 
-from harness.catalog import source_hash
+from harness.catalog.catalog import Catalog
 from harness.core.errors import MachineError
 from harness.run.compile import CompileResult, Pool, cache_key
+from harness.run.compile.cache_key import key
 from tests.run.compile.fakes import MIB, SETTINGS, FakeLane, answer
 
 
@@ -86,12 +87,13 @@ def test_what_json_cannot_hold_is_an_answer_and_is_not_kept(pool, ask):
         assert len(worker.compiled) == 1
 
 
-def test_the_key_follows_code_that_a_variant_imports(pool, ask, monkeypatch):
-    worker = FakeLane()
-    heard(pool(worker), ask())
-    monkeypatch.setattr(source_hash, "digest", lambda path: f"changed {path.name}")
-    heard(pool(worker), ask())
-    assert len(worker.compiled) == 2
+def test_the_key_follows_the_source_of_a_variant(pool, ask, catalog):
+    request = ask()
+    info = catalog.implementation(request.case.implementation)
+    changed = dataclasses.replace(info, hash="closure:other")
+    other = Catalog(catalog.families, {**catalog.implementations, info.id: changed})
+    assert key(request, catalog, SETTINGS) == key(request, catalog, SETTINGS)
+    assert key(request, catalog, SETTINGS) != key(request, other, SETTINGS)
 
 
 def test_the_memory_limit_decides_what_fits_but_is_no_reason_to_compile_again(pool, ask):
