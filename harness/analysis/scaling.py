@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from harness.analysis.compare import Comparison
 from harness.analysis.power_law import bends, fit
@@ -157,11 +158,7 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
     while lead and timed[lead - 1][1] >= 0:
         lead -= 1
     won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)
-    crossings = [
-        _between(timed[i - 1][0], timed[i - 1][1], timed[i][0], timed[i][1])
-        for i in range(1, len(timed))
-        if (timed[i - 1][1] < 0) != (timed[i][1] < 0)
-    ]
+    crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     reasons = [_verdict(timed, lead, won)]
     if len(crossings) > 1:
         reasons.append(f"crosses {len(crossings)} times: {', '.join(map(near, crossings))}")
@@ -194,10 +191,16 @@ def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int
     return "faster at every length" if lead == 0 else None
 
 
-def _between(short: int, below: float, long: int, above: float) -> float:
-    """The length where the straight line through both points, on log axes, crosses a speedup of 1."""
-    share = below / (below - above)
-    return 2 ** (math.log2(short) + share * math.log2(long / short))
+def crossing_lengths(log_ratios: Iterable[tuple[float, float]]) -> list[float]:
+    """Every length at which (length, log of a ratio) crosses a ratio of 1; shortest first.
+
+    Between two lengths the line is straight on log axes. A ratio of exactly 1 counts as above.
+    """
+    return [
+        short * (long / short) ** (below / (below - above))
+        for (short, below), (long, above) in pairwise(log_ratios)
+        if (below < 0) != (above < 0)
+    ]
 
 
 def _gap(compared: Sequence[Comparison]) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
+
+from harness.analysis.scaling import crossing_lengths
 
 Column = Mapping[float, float]  # a number by the row's length
 
@@ -66,11 +67,10 @@ def crossover(slower: Column, faster: Column) -> float:
     for row in rows:
         if min(row) <= 0:
             raise ValueError(f"a crossover needs numbers above zero; a row has {min(row)} at {row[0]}")
-    logs = [(math.log(length), math.log(first / second)) for length, first, second in rows]
-    for (short, below), (long, above) in reversed(list(pairwise(logs))):
-        if (below <= 0) != (above <= 0):
-            return math.exp(short + (long - short) * -below / (above - below))
-    raise NoValueError("neither passes the other within the table")
+    crossings = crossing_lengths((length, math.log(first / second)) for length, first, second in rows)
+    if not crossings:
+        raise NoValueError("neither passes the other within the table")
+    return crossings[-1]
 
 
 def _common_rows(first: Column, second: Column) -> list[tuple[float, float, float]]:

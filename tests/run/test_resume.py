@@ -38,7 +38,9 @@ REFUSALS = {
     "suite mask differs in settings.seed (0 then, 1 now)": with_settings(seed=1),
     "it was started with --replicates 1": again(schedule=schedule(replicates=2)),
     "the source of mask/scatter has changed": again(catalog=catalog(scatter="sha256:other")),
-    "an earlier version hashed the source of mask/scatter": again(catalog=catalog(scatter="closure:other")),
+    "an earlier version hashed the source of mask/scatter in another way": again(
+        catalog=catalog(scatter="closure:other")
+    ),
     "this machine differs in cpu (EPYC then, Xeon now)": again(facts={**FACTS, "cpu": "Xeon"}),
     "this machine differs in versions.jax (0.10.2 then, 0.11.0 now)": again(
         facts={**FACTS, "versions": {"jax": "0.11.0"}}
