@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from harness.core.errors import UsageError, nearest
+from harness.core.plain_data import from_plain
 from harness.core.workload import Field
 
 
@@ -133,21 +134,7 @@ class Catalog:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Catalog:
-        families = [_build(FamilyInfo, entry, fields=_fields) for entry in data["families"]]
-        implementations = [
-            _build(ImplementationInfo, entry, options=_fields) for entry in data["implementations"]
-        ]
+        """What :meth:`to_json` wrote. ValueError when it is anything else."""
+        families = from_plain(list[FamilyInfo], data["families"])
+        implementations = from_plain(list[ImplementationInfo], data["implementations"])
         return cls({f.name: f for f in families}, {i.id: i for i in implementations})
-
-
-T = TypeVar("T")
-
-
-def _fields(entries: list[dict[str, Any]]) -> tuple[Field, ...]:
-    return tuple(_build(Field, entry) for entry in entries)
-
-
-def _build(kind: Callable[..., T], entry: Mapping[str, Any], **parse: Callable[[Any], Any]) -> T:
-    """An object from its JSON: lists become tuples; `parse` has functions for fields of other types."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
-    return kind(**{**values, **{name: read(entry[name]) for name, read in parse.items()}})

@@ -79,7 +79,10 @@ def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:
             f"the newest gate, {folder.path}, was interrupted; go on with: {shlex.join(header['command'])} "
             "--resume"
         )
-    return GateOutcome.from_json(header["outcome"]), header["evidence"]
+    try:
+        return GateOutcome.from_json(header["outcome"]), header["evidence"]
+    except (ValueError, KeyError) as error:
+        raise UsageError(f"{folder.path}: damaged ({error}); remove it, and run the gate again") from None
 
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from harness.core.plain_data import from_plain
+
 REGRESSED = "regressed"
 IMPROVED = "improved"
 UNCHANGED = "unchanged"
@@ -97,8 +99,5 @@ class GateOutcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "GateOutcome":
-        """The outcome that :meth:`to_json` wrote."""
-        rest: dict[str, Any] = {name: data[name] for name in data if name not in {"verdict", "exit_code"}}
-        cases: list[dict[str, Any]] = [{**case, "notes": tuple(case["notes"])} for case in rest["cases"]]
-        rest |= {"cases": tuple(CaseVerdict(**case) for case in cases), "notes": tuple(rest["notes"])}
-        return cls(**rest)
+        """The outcome that :meth:`to_json` wrote. ValueError when it is anything else."""
+        return from_plain(cls, data)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UsageError
+from harness.core.plain_data import from_plain
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, change, known
 from harness.store.atomic import write_files
 
@@ -42,7 +43,7 @@ class Planned:
     """A case of the file. A figure that is None is unavailable."""
 
     framework: str
-    figures: Mapping[str, float | None]
+    figures: Mapping[str, int | float | None]
     flops_source: str | None = None
     program: str | None = None
     custom_calls: tuple[str, ...] = ()
@@ -55,10 +56,6 @@ class Planned:
                 raise ValueError(f"{name} is {value}, which is no figure")
         if self.flops_source not in {None, *FLOPS_SOURCES}:
             raise ValueError(f"flops_source is {self.flops_source}")
-
-
-NAMES = tuple(entry.name for entry in fields(Planned))
-WORDS = ("framework", "flops_source", "program", "contract")
 
 
 @dataclass(frozen=True)
@@ -156,27 +153,15 @@ def _damage_sentence(path: Path, line: int, what: str) -> str:
 
 
 def _parse_baseline(data: Mapping[str, Any]) -> Baseline:
-    return Baseline(
-        target=str(data["target"]),
-        versions=dict(data["versions"]),
-        processor=ProcessorKey(**data["processor"]),
-        threads=int(data["threads"]),
-        cases={case: _parse_planned(case, entry) for case, entry in data["cases"].items()},
-    )
+    cases = {case: _parse_planned(case, entry) for case, entry in data["cases"].items()}
+    return replace(from_plain(Baseline, {**data, "cases": {}}), cases=cases)
 
 
 def _parse_planned(case: str, data: Any) -> Planned:
     """A case of the file. A figure that joined later is unavailable in older lines."""
     try:
         figures = {name: data["figures"].get(name) for name in EXACT_FIGURES}
-        rest: dict[str, Any] = {name: data[name] for name in NAMES if name in data}
-        rest |= {"figures": figures, "custom_calls": tuple(data.get("custom_calls", ()))}
-        words = [rest[name] for name in WORDS if rest.get(name) is not None]
-        if not all(isinstance(word, str) for word in (*words, *rest["custom_calls"])):
-            raise ValueError("a word is no text")
-        if not isinstance(rest.get("passed"), bool | None):
-            raise TypeError("passed is neither true, false nor null")
-        return Planned(**rest)
+        return from_plain(Planned, {**data, "figures": figures})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _DamageError(f"the line of {case} is no case ({error})", case) from None
 

@@ -98,12 +98,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 DAMAGE = [
     ('"temp_bytes": 4194304', '"temp_bytes": -1', 8, "temp_bytes is -1, which is no figure"),
     ('"temp_bytes": 4194304', '"temp_bytes": NaN', 8, "temp_bytes is nan"),
-    ('"temp_bytes": 4194304', '"temp_bytes": "4 MiB"', 8, "must be real number"),
+    ('"temp_bytes": 4194304', '"temp_bytes": "4 MiB"', 8, "got `str` - at `$.figures"),
     ('"temp_bytes": 4194304', '"temp_bytes": 4194304,,', 8, "not JSON"),
     ('"framework": "jax", ', "", 8, "framework"),
     ('"flops_source": "compiled"', '"flops_source": "guessed"', 8, "flops_source is guessed"),
-    ('"passed": true', '"passed": "yes"', 8, "passed is neither"),
-    ('"custom_calls": []', '"custom_calls": [1]', 8, "a word is no text"),
+    ('"passed": true', '"passed": "yes"', 8, "got `str` - at `$.passed`"),
+    ('"custom_calls": []', '"custom_calls": [1]', 8, "got `int` - at `$.custom_calls"),
     ('{"framework"', '3, "x": {"framework"', 8, "is no case"),
     (
         '"topk/two_stage[buckets=64,keep=2]@kind=\\"a\\",seq=4096:fwd:cpu"',
