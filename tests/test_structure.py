@@ -174,3 +174,28 @@ def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp
     chains = longest_chains(tmp_path)
     assert chains["harness/room"] == [f"harness.room.{name}" for name in "abcd"]
     assert chains["harness/room/inner"] == ["harness.room.inner.e"]
+
+
+SPEAKING = set(
+    "family implementation framework device reason timing correctness checks collectives memory cost"
+    " schema passed warnings opcode".split()
+)
+DATA = [("harness/core/record.py", None), ("harness/core/static_figures.py", None)]
+DATA += [(str(path.relative_to(ROOT)), "Workload") for path in sorted(ROOT.glob("impls/*/workload.py"))]
+
+
+@pytest.mark.parametrize(("file", "suffix"), DATA)
+def test_every_field_of_stored_data_and_workloads_says_what_it_is(file: str, suffix: str | None) -> None:
+    """A comment behind the field, with its unit; words of the field that need none are in SPEAKING."""
+    lines = (ROOT / file).read_text().splitlines()
+    classes = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.ClassDef)]
+    fields = [
+        node
+        for kind in classes
+        if suffix is None or kind.name.endswith(suffix)
+        for node in kind.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    bare = {node.target.id for node in fields if "  # " not in lines[(node.end_lineno or 0) - 1]}
+    assert fields
+    assert bare <= SPEAKING

@@ -19,23 +19,23 @@ class AttentionWorkload:
     `topk` tokens. In stage `block_lists` the input is a selection, and the answer what a kernel reads it as.
     """
 
-    batch: int = axis(1)
-    seq: int = axis()
-    heads: int = axis(8)
-    kv_heads: int = axis(2)
-    head_dim: int = axis(128)
-    causal: bool = axis(True)
-    block: int = axis(64)
-    selected: int = axis(16)
-    window: int = axis(512)
-    gated: bool = axis(True)
-    varlen: bool = axis(False)
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
-    tile: int = axis(256, later=True)
-    compressed_block: int = axis(128, later=True)
-    compressed_selected: int = axis(16, later=True)
-    segments: int = axis(4, later=True)
-    stage: str = axis("attention", choices=("attention", "block_lists"), later=True)
-    indexer_heads: int = axis(0, minimum=0, later=True)
-    indexer_dim: int = axis(128, later=True)
-    topk: int = axis(2048, later=True)
+    batch: int = axis(1)  # independent sequences
+    seq: int = axis()  # tokens: queries, and as many keys
+    heads: int = axis(8)  # of queries
+    kv_heads: int = axis(2)  # of keys and values; each serves heads / kv_heads
+    head_dim: int = axis(128)  # elements of a query, key and value
+    causal: bool = axis(True)  # later keys are hidden
+    block: int = axis(64)  # tokens of a selectable block
+    selected: int = axis(16)  # blocks that a tile of queries reads
+    window: int = axis(512)  # keys up to and with the query's own
+    gated: bool = axis(True)  # branches are weighted per query and head
+    varlen: bool = axis(False)  # several sequences packed into one
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of inputs and results
+    tile: int = axis(256, later=True)  # queries that share a selection
+    compressed_block: int = axis(128, later=True)  # block means in a group of the sparse compressed branch
+    compressed_selected: int = axis(16, later=True)  # groups that it reads
+    segments: int = axis(4, later=True)  # sequences in a packed one
+    stage: str = axis("attention", choices=("attention", "block_lists"), later=True)  # or only the lists
+    indexer_heads: int = axis(0, minimum=0, later=True)  # of an indexer beside; 0: none
+    indexer_dim: int = axis(128, later=True)  # elements of an indexer's head
+    topk: int = axis(2048, later=True)  # tokens that the indexer keeps

@@ -16,10 +16,12 @@ class MaskWorkload:
     and hides from each what lies behind it.
     """
 
-    batch: int = axis(1)
-    rows: int = axis(128)
-    seq: int = axis()
-    topk: int = axis(2048)
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
-    head_dim: int = axis(0, minimum=0, later=True)
-    causal: bool = axis(False, later=True)
+    batch: int = axis(1)  # independent rows of masks
+    rows: int = axis(128)  # queries of one batch entry
+    seq: int = axis()  # columns a query may see
+    topk: int = axis(2048)  # columns that a query keeps
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of scores and mask
+    head_dim: int = axis(
+        0, minimum=0, later=True
+    )  # elements of a query, key and value; 0: no attention under the mask
+    causal: bool = axis(False, later=True)  # queries see no column behind their own place

@@ -38,19 +38,25 @@ class MlaWorkload:
     four to an int32; they are for inference and have no gradient.
     """
 
-    batch: int = axis(1)
-    seq: int = axis()
-    phase: str = axis("prefill", choices=("prefill", "decode"))
-    config: str = axis("small", choices=tuple(CONFIGS))
-    causal: bool = axis(True)
-    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))
-    q_lora: str = axis("config", choices=("config", "on", "off"), later=True)
-    mscale: bool = axis(False, later=True)
-    nope: int = axis(0, minimum=0, later=True)
-    rope: int = axis(0, minimum=0, later=True)
-    v: int = axis(0, minimum=0, later=True)
-    input_scale: float = axis(1.0, later=True)
-    weights: str = axis("plain", choices=("plain", "fp8_block"), later=True)
+    batch: int = axis(1)  # independent sequences
+    seq: int = axis()  # tokens of a prefill, or cached before a decode
+    phase: str = axis("prefill", choices=("prefill", "decode"))  # many new tokens, or one
+    config: str = axis("small", choices=tuple(CONFIGS))  # a model's widths
+    causal: bool = axis(True)  # later tokens are hidden
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of tokens, weights and results
+    q_lora: str = axis(
+        "config", choices=("config", "on", "off"), later=True
+    )  # width of the queries' latent: the configuration's, a v3's or none
+    mscale: bool = axis(False, later=True)  # scores times m² for extended context
+    nope: int = axis(0, minimum=0, later=True)  # elements per head without position; 0: the configuration's
+    rope: int = axis(
+        0, minimum=0, later=True
+    )  # elements per head with rotary position; 0: the configuration's
+    v: int = axis(0, minimum=0, later=True)  # elements of a value per head; 0: the configuration's
+    input_scale: float = axis(1.0, later=True)  # factor on the tokens, without unit
+    weights: str = axis(
+        "plain", choices=("plain", "fp8_block"), later=True
+    )  # as `dtype`, or 8 bits with block scales
 
     @property
     def widths(self) -> Config:

@@ -11,9 +11,13 @@ from harness import axis
 class OffsetsWorkload:
     """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only."""
 
-    batch: int = axis(1)
-    seq: int = axis()
-    max_segments: int = axis(16)
-    kind: str = axis("causal", choices=("causal", "bottom_right", "padding", "sliding"))
-    layout: str = axis("self", choices=("self", "cross", "absent", "intra_padding", "striped"))
-    window: int = axis(4096, later=True)
+    batch: int = axis(1)  # independent rows
+    seq: int = axis()  # tokens of a row
+    max_segments: int = axis(16)  # segments that a row has at most
+    kind: str = axis(
+        "causal", choices=("causal", "bottom_right", "padding", "sliding")
+    )  # of the mask over a pair of tokens
+    layout: str = axis(
+        "self", choices=("self", "cross", "absent", "intra_padding", "striped")
+    )  # how the two sides' segments lie
+    window: int = axis(4096, later=True)  # tokens back that `sliding` sees, the query's own among them
