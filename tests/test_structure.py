@@ -176,25 +176,23 @@ def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp
     assert chains["harness/room/inner"] == ["harness.room.inner.e"]
 
 
-SPEAKING = set(
-    [
-        "family",
-        "implementation",
-        "framework",
-        "device",
-        "reason",
-        "timing",
-        "correctness",
-        "checks",
-        "collectives",
-        "memory",
-        "cost",
-        "schema",
-        "passed",
-        "warnings",
-        "opcode",
-    ]
-)
+SPEAKING = {
+    "family",
+    "implementation",
+    "framework",
+    "device",
+    "reason",
+    "timing",
+    "correctness",
+    "checks",
+    "collectives",
+    "memory",
+    "cost",
+    "schema",
+    "passed",
+    "warnings",
+    "opcode",
+}
 DATA = [("harness/core/record.py", None), ("harness/core/static_figures.py", None)]
 DATA += [(str(path.relative_to(ROOT)), "Workload") for path in sorted(ROOT.glob("impls/*/workload.py"))]
 
