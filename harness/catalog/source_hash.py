@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from harness.core.paths import PROJECT
+from harness.core.paths import PACKAGE, PROJECT
 
 INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib"))
 
@@ -57,13 +57,21 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
         tree = ast.parse(_content(file))
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return ()
-    roots = [file.parent, _home(file), PROJECT, Path.cwd(), *map(Path, _search_path())]
+    # In the order in which Python would look: the first folder that holds a name decides, so that a file of
+    # a worktree is not mixed with its namesake of the working tree, and both trees' hashes can be compared.
+    roots = list(dict.fromkeys([file.parent, _home(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
     imported: list[Path] = []
     for name, level in _names(tree):
         parts = tuple(name.split("."))
-        folders = [root for root in ([file.parents[level - 1]] if level else roots) if _holds(root, parts[0])]
-        for length in range(1, len(parts) + 1):  # a package's own file runs before what lies in it
-            imported += [path for root in folders if (path := _file_of(root, parts[:length]))]
+        if (
+            not level and parts[0] == PACKAGE.name
+        ):  # this harness drives every tree
+            continue
+        folders = [file.parents[level - 1]] if level else roots
+        root = next((folder for folder in folders if _holds(folder, parts[0])), None)
+        if root is not None:  # a package's own file runs before the modules in it
+            lengths = range(1, len(parts) + 1)
+            imported += [path for length in lengths if (path := _file_of(root, parts[:length]))]
     return tuple(path for path in imported if not _is_hashed_elsewhere(path))
 
 
@@ -73,10 +81,10 @@ def _home(file: Path) -> Path:
 
 
 def _is_hashed_elsewhere(file: Path) -> bool:
-    """Whether a file is covered otherwise: the harness by its own hash, installed packages by a version."""
+    """Whether a file is an installed package's, which a version covers."""
     if PROJECT / "impls" in file.parents:
         return False
-    return any(folder in file.parents for folder in (PROJECT / "harness", *INSTALLED))
+    return any(folder in file.parents for folder in INSTALLED)
 
 
 def _search_path() -> list[str]:

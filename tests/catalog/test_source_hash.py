@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,20 @@ def test_code_of_this_project_brings_its_family_and_not_the_harness():
     assert {"mask/masked_again.py", "mask/workload.py", "mask/reference.py", "mask/scatter.py"} <= variant
     assert {"mask/family.py", "mask/workload.py", "mask/reference.py", "mask/_checks.py"} <= family
     assert all(name.startswith(("mask/", "__init__")) for name in variant | family)
+
+
+def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
+    """Also where it brings a harness of its own: this one drives both trees."""
+    shutil.copytree(IMPLS, tmp_path / "impls", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness/__init__.py").write_text("OTHER = True\n")
+    pairs = [("mask/masked_again", "mask/family"), ("attention/nsa_mslk", "attention/family")]
+    for variant, family in pairs:
+        here, there = (
+            source_hash.source_hash(root / f"{variant}.py", root / f"{family}.py")
+            for root in (IMPLS, tmp_path / "impls")
+        )
+        assert here == there
+    changed = tmp_path / "impls/mask/reference.py"
+    changed.write_text(changed.read_text() + "x = 1\n")
+    assert hash_of(tmp_path / "impls/mask/masked_again.py") != hash_of(IMPLS / "mask/masked_again.py")
