@@ -14,6 +14,7 @@ from harness.analysis.results import (
     representative,
     static_of,
 )
+from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
 from harness.analysis.stats import Estimate, ratio, saving
 from harness.core.record import Record
 from harness.core.static_figures import Static
@@ -93,7 +94,7 @@ def _compare(
         temp_ratio=figures["temp_bytes"],
         flops_ratio=figures["flops"],
         unavailable=unavailable,
-        notes=(*_notes(records, base, target), *speedup.warnings) if base else (),
+        notes=(*_notes(records, base, target, speedup), *speedup.warnings) if base else (),
         implementation=label_of(records[0]),
         panel=panel_of(records[0]),
         seq=records[0].seq,
@@ -158,7 +159,21 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
     return None
 
 
-def _notes(records: Sequence[Record], base: Sequence[Record], target: str) -> tuple[str, ...]:
+_SAME = {
+    PROGRAM: "a difference in time is noise",
+    OPERATORS: "only the host's work between them can differ",
+}
+_APART = "the interval excludes 1 all the same, for a reason outside of the program"
+
+
+def is_apart(ratio: Estimate) -> bool:
+    """Whether the whole interval is on one side of 1."""
+    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+
+
+def _notes(
+    records: Sequence[Record], base: Sequence[Record], target: str, speedup: Estimate
+) -> tuple[str, ...]:
     """What a reader must know before believing the speedup."""
     mine, theirs = representative(records), representative(base)
     notes: list[str] = []
@@ -167,12 +182,11 @@ def _notes(records: Sequence[Record], base: Sequence[Record], target: str) -> tu
             f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: "
             "another mathematics, not only another speed"
         )
-    program, other = static_of(records, target), static_of(base, target)
-    if program and other and program.program and program.program == other.program:
-        short = program.program.removeprefix("sha256:")[:8]
-        notes.append(
-            f"same program as the baseline ({mine.mode} hash {short}): a difference in time is noise"
-        )
+    static, kind = static_of(records, target), same_kind(records, base, target=target)
+    if static and static.program and kind:
+        short = static.program.removeprefix("sha256:")[:8]
+        meaning = _SAME[kind] if kind == OPERATORS or not is_apart(speedup) else _APART
+        notes.append(f"same {kind} as the baseline ({mine.mode} hash {short}): {meaning}")
     if mine.timing and theirs.timing and mine.timing.cache != theirs.timing.cache:
         notes.append(f"timed with inputs {mine.timing.cache}, the baseline's {theirs.timing.cache}")
     return tuple(notes)

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.results import HOST, by_case, label_of, panel_of, static_of
+from harness.analysis.compare import is_apart
+from harness.analysis.results import HOST, by_case, label_of, panel_of
+from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
@@ -19,6 +21,8 @@ from harness.core.record import Record
 
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
+SAME_OPERATORS = "same operators on both sides: only the host's work between them can differ"
+APART = "same program on both sides, yet the times are apart: something outside of the program has changed"
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
@@ -112,11 +116,11 @@ def _change(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
         unit=estimate.unit,
         samples=estimate.samples,
         reason=reason,
-        warnings=(*estimate.warnings, *_doubts(of, to)),
+        warnings=(*estimate.warnings, *_doubts(of, to, estimate)),
     )
 
 
-def _doubts(of: tuple[Record, ...], to: tuple[Record, ...]) -> list[str]:
+def _doubts(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) -> list[str]:
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
     if len(methods) > 1:
@@ -129,9 +133,9 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...]) -> list[str]:
         doubts.append(
             f"semantics {mine.semantics} and {theirs.semantics}: other mathematics, not only another speed"
         )
-    programs = {figures.program if (figures := static_of(side, HOST)) else None for side in (of, to)}
-    if len(programs) == 1 and None not in programs:
-        doubts.append(SAME_PROGRAM)
+    kind = same_kind(of, to, target=HOST)
+    if kind:
+        doubts.append(SAME_OPERATORS if kind == OPERATORS else APART if is_apart(estimate) else SAME_PROGRAM)
     if mine.case == theirs.case and mine.source != theirs.source:
         known = alike_in_kind(mine.source, theirs.source)
         doubts.append(OTHER_SOURCE if known else UNKNOWN_SOURCE)

@@ -1,4 +1,8 @@
-"""Cases that compiled to the same program: their differences have no effect on that target."""
+"""Cases with the same program hash: the same compiled program, or the same operators of eager calls.
+
+XLA compiles a call into one program, so that equal hashes leave nothing to differ. A trace of eager torch
+names the operators that a call dispatches, and not the host's work between them, which takes time too.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +11,8 @@ from harness.analysis.results import SuiteRecords, by_case, label_of, static_of,
 from harness.core.record import Record
 from harness.core.workload import Value
 
+PROGRAM, OPERATORS = "program", "operators"
+COMPILED = "jax"  # the framework whose every call is one compiled program
 DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
 
 
@@ -14,7 +20,8 @@ DEFAULT = "by default"  # the value of a field added later, which ids leave out 
 class SameProgram:
     """At least two cases (ids) of one length with one program hash on a target.
 
-    `text` names them by what differs: `approx = exact`, `approx[recall 0.95 = recall 1]`.
+    `text` names them by what differs: `approx = exact`, `approx[recall 0.95 = recall 1]`. `kind` is
+    PROGRAM, or OPERATORS where a case is no single compiled program.
     """
 
     suite: str
@@ -23,6 +30,21 @@ class SameProgram:
     program: str
     cases: tuple[str, ...]
     text: str
+    kind: str = PROGRAM
+
+
+def same_kind(*cases: Sequence[Record], target: str) -> str | None:
+    """PROGRAM or OPERATORS where all cases have one hash on a target; None where they differ or have none."""
+    figures = [static_of(records, target) for records in cases]
+    if len({static.program if static else None for static in figures}) > 1:
+        return None
+    if figures[0] is None or not figures[0].program:
+        return None
+    return _kind(records[0] for records in cases)
+
+
+def _kind(records: Iterable[Record]) -> str:
+    return PROGRAM if all(record.framework == COMPILED for record in records) else OPERATORS
 
 
 def programs(suite: SuiteRecords) -> list[SameProgram]:
@@ -44,7 +66,9 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
             if figures is not None and figures.program:
                 groups.setdefault((records[0].seq, figures.program), []).append(records[0])
         alike += [
-            SameProgram(suite.name, target, seq, program, tuple(r.case for r in same), _label_alike(same))
+            SameProgram(
+                suite.name, target, seq, program, tuple(r.case for r in same), _label_alike(same), _kind(same)
+            )
             for (seq, program), same in groups.items()
             if len(same) > 1
         ]

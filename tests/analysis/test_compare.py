@@ -74,6 +74,25 @@ def test_other_semantics_and_equal_programs_are_noted(record, suite, static):
     )
 
 
+def test_a_difference_beyond_the_interval_is_never_called_noise(record, suite, static):
+    same = {"host": static(program="sha256:0123456789abcdef")}
+    halves = [seconds / 2 for seconds in ROUNDS]
+    found = compare_to(
+        suite, record("base", 4096, ROUNDS, static=same), record("x", 4096, halves, static=same)
+    )
+    assert found.low > 1
+    apart = "the interval excludes 1 all the same, for a reason outside of the program"
+    assert found.notes == (f"same program as the baseline (fwd hash 01234567): {apart}",)
+
+
+def test_equal_operators_of_eager_calls_leave_the_hosts_work(record, suite, static):
+    same = {"static": {"host": static(program="sha256:0123456789abcdef")}, "framework": "torch"}
+    found = compare_to(suite, record("base", 4096, ROUNDS, **same), record("x", 4096, ROUNDS, **same))
+    assert found.notes == (
+        "same operators as the baseline (fwd hash 01234567): only the host's work between them can differ",
+    )
+
+
 def test_unknown_programs_are_not_the_same_program(record, suite, static):
     none = {"host": static(program=None)}
     found = compare_to(

@@ -3,8 +3,10 @@
 import pytest
 
 from harness.analysis.compare_runs import (
+    APART,
     BOTH_INTERVALS,
     OTHER_SOURCE,
+    SAME_OPERATORS,
     SAME_PROGRAM,
     UNKNOWN_SOURCE,
     across,
@@ -44,8 +46,20 @@ def test_across_runs_the_interval_is_as_wide_as_both(record):
 
 def test_the_same_program_is_said_to_be_the_same(record, static):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
-    (change,) = across([record("base", 8, SLOW, static=figures)], [record("base", 8, FAST, static=figures)])
+    slow = record("base", 8, SLOW, static=figures)
+    (change,) = across([slow], [slow])
     assert SAME_PROGRAM in change.warnings
+    (change,) = across([slow], [record("base", 8, FAST, static=figures)])
+    assert APART in change.warnings
+    assert SAME_PROGRAM not in change.warnings
+
+
+def test_equal_operators_of_eager_calls_are_no_equal_program(record, static):
+    figures = {"host": static(temp_bytes=1, program="sha256:1")}
+    slow = record("base", 8, SLOW, static=figures, framework="torch")
+    (change,) = across([slow], [slow])
+    assert SAME_OPERATORS in change.warnings
+    assert SAME_PROGRAM not in change.warnings
 
 
 def test_a_changed_source_is_said(record):

@@ -88,13 +88,13 @@ def _weight(weight: OperatorWeight) -> str:
 
 def program_lines(suite: SuiteResults) -> list[str]:
     """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
-    lengths: dict[tuple[str, str], list[int]] = {}
+    lengths: dict[tuple[str, str, str], list[int]] = {}
     for shared in suite.programs:
-        lengths.setdefault((shared.text, shared.target), []).append(shared.seq)
-    agreeing: dict[str, list[str]] = {}
-    for (text, target), at in lengths.items():
-        agreeing.setdefault(f"{text} at {_lengths(at)}", []).append(target)
-    return [f"Same program on {', '.join(on)}: {sentence}" for sentence, on in agreeing.items()]
+        lengths.setdefault((shared.kind, shared.text, shared.target), []).append(shared.seq)
+    agreeing: dict[tuple[str, str], list[str]] = {}
+    for (kind, text, target), at in lengths.items():
+        agreeing.setdefault((kind, f"{text} at {_lengths(at)}"), []).append(target)
+    return [f"Same {kind} on {', '.join(on)}: {sentence}" for (kind, sentence), on in agreeing.items()]
 
 
 def _lengths(lengths: Iterable[int]) -> str:

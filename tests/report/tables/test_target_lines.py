@@ -30,6 +30,12 @@ def test_the_largest_length_that_fits():
     assert largest_table("topk", found) is None
 
 
+def test_equal_operators_of_eager_calls_are_called_that(suite, record, static):
+    figures = {"host": static(program="sha256:1")}
+    records = [record(name, 4096, static=figures, framework="torch") for name in ("broadcast", "approx")]
+    assert program_lines(suite(records)) == ["Same operators on host: approx = broadcast at 4Ki"]
+
+
 def test_equal_programs_share_a_line_where_targets_agree(suite, record, static):
     def figures(seq, name):
         apart = name if seq == 65536 else ""
