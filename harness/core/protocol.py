@@ -2,7 +2,8 @@
 
 The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
 an answer is `{"ok": …}`, `{"unsupported": reason}`, `{"misplaced": reason}` (code from elsewhere than
-the side of a gate it belongs to) or `{"failed": {"kind", "reason"}}`.
+the side of a gate it belongs to) or `{"failed": {"kind", "reason"}}`. Before its answer a worker may say
+`{"compiling": true}`, and `false` when that has ended: a compiler's time has a limit of its own.
 """
 
 from __future__ import annotations

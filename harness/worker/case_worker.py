@@ -31,8 +31,8 @@ COMPARED_BYTES = 1 << 24
 class CaseWorker:
     """Answers `prepare`, `check`, `ready`, `sample`, `recheck` and `finish`, in that order."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
+        self.job, self.tell_compiling = job, tell_compiling
         self.born = perf_counter()
         self.folder = Path(job.folder)
         self.framework = frameworks.get(job.framework)
@@ -60,6 +60,7 @@ class CaseWorker:
         built = build(module, self.case)
         self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
         self.names = built.names
+        self.framework.on_compilation(self._tell_compiling(os.getpid()))
         if (sharding := built.family.sharding(built.workload)) is not None:
             raise Unsupported(
                 f"its workload lies on {sharding.devices} devices; compile it for a topology of as many, "
@@ -73,6 +74,10 @@ class CaseWorker:
             Patience(trace_s, 1000 * job.memory_bytes),
         )
         return {**built.describe(self.prepared.static), "startup_s": startup}
+
+    def _tell_compiling(self, worker: int) -> Callable[[bool], None]:
+        """What a compiler calls; in a fork that traces, nobody asks how long it takes."""
+        return lambda begins: self.tell_compiling(begins) if os.getpid() == worker else None
 
     def _module(self) -> ModuleType:
         """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""

@@ -9,6 +9,7 @@ import os
 import socket
 import sysconfig
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,6 @@ from harness.worker.side_worker import SideWorker
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
 LIBRARIES = ("/site-packages/", "/dist-packages/")
-ROLES: dict[str, type[CaseWorker | ReferenceWorker | SideWorker]] = {
-    "case": CaseWorker,
-    "reference": ReferenceWorker,
-    "side": SideWorker,
-}
 COMPILER = "target"  # the role of the process that compiles for targets that are not at hand
 FORKED = 71  # exit status of a fork that an implementation made of its process
 
@@ -35,7 +31,7 @@ FORKED = 71  # exit status of a fork that an implementation made of its process
 def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.volunteer()
     resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
-    role = _role(job)
+    role = _role(job, lambda begins: protocol.send(end, {"compiling": begins}))
     pid = os.getpid()
     while True:
         message, _ = protocol.receive(end)
@@ -51,12 +47,14 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
             protocol.send(end, _failure_answer(error))
 
 
-def _role(job: protocol.Job) -> Any:
+def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
         from harness.xla.compiler import Compiler  # it loads jax, which other servers do without
 
         return Compiler(job)
-    return ROLES[job.role](job)
+    if job.role == "reference":
+        return ReferenceWorker(job)
+    return {"case": CaseWorker, "side": SideWorker}[job.role](job, tell_compiling)
 
 
 def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.core.protocol import Job
@@ -14,14 +14,15 @@ from harness.worker.case_worker import CaseWorker
 class SideWorker:
     """Answers `hold` (once per case), then `turn` (any verb of a case's worker), and `release`."""
 
-    def __init__(self, _: Job) -> None:
+    def __init__(self, _: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
+        self.tell_compiling = tell_compiling
         self.cores = os.sched_getaffinity(os.getppid())  # this process is pinned already
         self.workers: dict[str, CaseWorker] = {}
         self.latest: CaseWorker | None = None
 
     def do_hold(self, case: str, job: Mapping[str, Any]) -> dict[str, Any]:
         """Hold a case; nothing of it is loaded yet."""
-        self.workers[case] = CaseWorker(Job.from_json(job))
+        self.workers[case] = CaseWorker(Job.from_json(job), self.tell_compiling)
         return {}
 
     def do_turn(self, case: str, asks: str, **arguments: Any) -> Any:

@@ -199,7 +199,7 @@ def test_a_case_takes_the_process_over_only_from_another(folder, monkeypatch):
     entered = []
 
     class Bench:
-        def __init__(self, job):
+        def __init__(self, job, _):
             self.name = job.case.implementation.removeprefix("points/")
 
         def enter(self):

@@ -25,6 +25,7 @@ from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
 
 POLL_SECONDS = 0.05
+COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
 DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
 
 
@@ -46,11 +47,11 @@ class Process:
         if self._spoke():
             self.close()
             raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
+        self.monitor.kernel_killed()  # an earlier kill is not what this question may end with
         self._signal(signal.SIGCONT)
-        deadline = time.monotonic() + seconds
         try:
             protocol.send(self.end, {"do": verb, **arguments})
-            answer = self._wait(deadline, seconds)
+            answer = self._wait(seconds)
         except (BrokenPipeError, ConnectionResetError):
             answer = None
         if answer is None:
@@ -73,21 +74,35 @@ class Process:
             return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         return False
 
-    def _wait(self, deadline: float, seconds: float) -> dict[str, Any] | None:
-        """The next message; None when the process is gone. Ended when it must be killed first."""
-        while not select.select([self.end], [], [], POLL_SECONDS)[0]:
+    def _wait(self, seconds: float) -> dict[str, Any] | None:
+        """The answer; None when the process is gone. Ended when it must be killed first.
+
+        The time in which the worker says that it compiles is not counted, up to COMPILE_SECONDS.
+        """
+        start, compiling = time.monotonic(), _CompileTime()
+        while True:
+            if select.select([self.end], [], [], POLL_SECONDS)[0]:
+                message = protocol.receive(self.end)[0]
+                if message is None or "compiling" not in message:
+                    return message
+                compiling.note(begins=bool(message["compiling"]))
+                continue
             self.log.cut()
             over_limit = self.monitor.look(self.pid)
             if over_limit:
                 self.close()
                 raise Ended("oom", over_limit)
-            if time.monotonic() > deadline:
+            compile_s = min(compiling.seconds(), COMPILE_SECONDS)
+            if time.monotonic() - start - compile_s > seconds:
                 oom_evidence = self.monitor.near_limit(self.pid) or self.monitor.growing(self.pid)
                 self.close()
+                beside = f" and {compile_s:.0f} s of compiling" if compile_s >= 1 else ""
                 if oom_evidence:
-                    raise Ended("oom", f"no answer within {seconds:.0f} s, {oom_evidence}; raise --memory")
-                raise Ended("timeout", f"no answer within {seconds:.0f} s of its own turn; raise --timeout")
-        return protocol.receive(self.end)[0]
+                    text = f"no answer within {seconds:.0f} s{beside}, {oom_evidence}; raise --memory"
+                    raise Ended("oom", text)
+                raise Ended(
+                    "timeout", f"no answer within {seconds:.0f} s of its own turn{beside}; raise --timeout"
+                )
 
     def _death(self) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
@@ -122,6 +137,20 @@ class Process:
             self._signal(signal.SIGKILL)
             self.end.close()
             self.log.remove()
+
+
+class _CompileTime:
+    """The seconds that a worker says it has spent compiling."""
+
+    def __init__(self) -> None:
+        self.ended_s = 0.0
+        self.since: float | None = None
+
+    def note(self, *, begins: bool) -> None:
+        self.ended_s, self.since = self.seconds(), time.monotonic() if begins else None
+
+    def seconds(self) -> float:
+        return self.ended_s + (time.monotonic() - self.since if self.since is not None else 0.0)
 
 
 class Processes:

@@ -46,6 +46,10 @@ class Framework(Protocol):
         """Apply process-wide settings (x64, grad mode) for the case that runs next."""
         ...
 
+    def on_compilation(self, tell: Callable[[bool], None]) -> None:
+        """Call `tell` with True when a call begins to compile, and with False when that has ended."""
+        ...
+
     def compilations(self) -> int:
         """How many programs this process has compiled so far; 0 where nothing is."""
         ...

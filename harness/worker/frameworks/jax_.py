@@ -51,6 +51,9 @@ class Jax:
         if event == COMPILED:
             self.compiled = (self.compiled or 0) + 1
 
+    def on_compilation(self, tell: Callable[[bool], None]) -> None:
+        """Never: a compiled program is called, and `prepare` has compiled it."""
+
     def compilations(self) -> int:
         return self.compiled or 0
 

@@ -32,6 +32,9 @@ class Numpy:
     def enter(self, mode: str, *, wide: bool) -> None:
         """Nothing of numpy's is one for the whole process."""
 
+    def on_compilation(self, tell: Callable[[bool], None]) -> None:
+        """Never: nothing is compiled."""
+
     def compilations(self) -> int:
         return 0
 

@@ -59,6 +59,13 @@ class Torch:
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         torch.set_grad_enabled(mode != "fwd")
 
+    def on_compilation(self, tell: Callable[[bool], None]) -> None:
+        """By torch.compile's own callbacks (2.13); its first call compiles, for seconds to minutes."""
+        callbacks = sys.modules.get("torch._dynamo.callback")  # not loaded: the builder compiles nothing
+        if callbacks is not None:
+            callbacks.callback_handler.register_start_callback(lambda _: tell(True))
+            callbacks.callback_handler.register_end_callback(lambda _: tell(False))
+
     def compilations(self) -> int:
         """Graphs that torch.compile has made; eager calls compile nothing."""
         dynamo = sys.modules.get("torch._dynamo.utils")
