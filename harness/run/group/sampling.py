@@ -69,6 +69,7 @@ def leave(context: GroupContext, state: CaseState) -> None:
 
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
+    # A call below the clock's resolution may have been read as 0 seconds.
     state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
     sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
     answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
