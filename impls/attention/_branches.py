@@ -70,6 +70,7 @@ def attend_selected(
     tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
     head = torch.arange(tiles.shape[0], device=query.device) // (w.heads // w.kv_heads)
     count = tables[0].shape[0] // (tiles.shape[0] // (w.heads // w.kv_heads))
+    # A missing pick fetches block 0; its positions, behind every query, keep the mask closed over it.
     rows = (head[:, None, None] * count + picks.masked_fill(picks == none, 0)).flatten()
     chosen = picks.shape[-1]
     shape = (*tiles.shape[:3], chosen * size)

@@ -31,6 +31,7 @@ def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
     round_ = 0
     while turns := stopping.active([state.id for state in states if state.living]):
         interference.look()
+        # By chance, so that no case always follows the same one and finds what that left in the caches.
         shuffle.shuffle(turns)
         for case in turns:
             _take_turn(context, stopping, by_id[case], round_)

@@ -192,6 +192,8 @@ def figures(
         return Static.none(f"fake tensors cannot trace it: {what}")
     input_keys = {key for key, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage in storages(result)}
+    # Results in an argument's storage are in `before` already; the
+    # others are live at the end, and no temporaries.
     alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
