@@ -101,6 +101,7 @@ def _mean(
         records = cases[comparison.case]
         effects.append(_effects(records, bases[records[0].as_case.group]))
     half, reason = _half_width(effects)
+    # The same centre as the interval's: means over lengths and over processes may be taken in either order.
     mean = statistics.fmean(log for _, log in paired)
     return replace(
         blank,
@@ -132,6 +133,7 @@ def _half_width(effects: Sequence[Mapping[Process, float]]) -> tuple[float | Non
     fewest = min(len(length_effects) for length_effects in effects)
     if fewest < PROCESSES:
         return None, too_few(fewest, BY_PROCESS)
+    # Else the means of processes would be over different lengths, and spread by that as well as by noise.
     if any(length_effects.keys() != effects[0].keys() for length_effects in effects):
         return None, "not every length was timed by the same processes"
     by_process = [

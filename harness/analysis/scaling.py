@@ -107,6 +107,7 @@ def _fitted_figure(
     figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
     known = {seq: figure for seq, figure in figures.items() if figure and seq not in partial}
+    # One counter takes every operation, another only matrix products: across the two there is a jump.
     if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
         return _fit_power_law(blank, {}, "counted differently at different lengths")
     reason = "body only" if partial else "" if known else "not compiled"
@@ -155,6 +156,7 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
     if not timed:
         return Crossover(suite.name, label, panel, None, None, gap)
     lead = len(timed)
+    # From the longest length back: a lead that is lost again at a longer one is no crossover.
     while lead and timed[lead - 1][1] >= 0:
         lead -= 1
     won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)

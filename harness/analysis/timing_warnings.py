@@ -45,6 +45,7 @@ def _two_levels(samples: Sequence[float]) -> str | None:
     A gap counts only where it is wider than twice the spread (interquartile range) on either side.
     """
     logs = sorted(map(math.log, samples))
+    # Either side of the gap needs two readings at least: quartiles of one are undefined.
     least = max(2, math.ceil(LEVEL_SHARE * len(logs)))
     cuts = range(least, len(logs) - least + 1)
     if not cuts:

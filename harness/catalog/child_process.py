@@ -71,6 +71,7 @@ def ask(
             status = _wait(child, seconds, stderr.fileno())
         finally:
             with suppress(ProcessLookupError):
+                # The group outlives its leader: what the plugin has started is in it.
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
         stdout.seek(0)
@@ -109,6 +110,8 @@ def answer(describe: Callable[[], Any]) -> None:
     """The child's part: print what `describe` returns, alone on stdout, and end this process."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what code prints while being imported is not the answer
+    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
+    # mappings (getrlimit(2)), and not the address space that libraries reserve.
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:

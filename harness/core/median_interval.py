@@ -20,6 +20,8 @@ def median_ranks(count: int, level: float = 0.95) -> tuple[int, int] | None:
     tail = 0.0
     low = -1
     for rank in range(count // 2):
+        # The median lies below order statistic r (from 0) where at most r samples lie below it, which has the
+        # probability P(Bin(count, 1/2) ≤ r): the sign test, inverted. Ties only make the interval safer.
         tail += math.comb(count, rank) / 2**count
         if tail > allowed:
             break

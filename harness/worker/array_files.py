@@ -59,6 +59,7 @@ def write(folder: Path, tree: Any) -> None:
         name = f"{count}.raw"
         count += 1
         array.tofile(folder / name)
+        # The leaf's own shape: ascontiguousarray gives an array without axes one of length 1.
         return {"file": name, "dtype": array.dtype.name, "shape": list(np.shape(leaf))}
 
     form = _describe(tree, store)
@@ -94,6 +95,7 @@ def _restore(form: Any, folder: Path, change: Callable[[Any], Any]) -> Any:
     leaf = form["leaf"]
     dtype = np.dtype(getattr(ml_dtypes, leaf["dtype"], leaf["dtype"]))
     shape = tuple(leaf["shape"])
+    # An empty file cannot be mapped (mmap(2)).
     if 0 in shape:
         return change(np.empty(shape, dtype))
     mapped = np.memmap(folder / leaf["file"], dtype=dtype, mode="r", shape=shape or (1,))

@@ -151,6 +151,7 @@ class CaseWorker:
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             self.calls.append(self.prepared.bind(inputs, seed))
         method, cache, self.read = self.framework.timer()
+        # Left on, the collector would pause some readings and not others; `do_sample` runs it between them.
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -233,6 +234,7 @@ def same_bytes(left: Any, right: Any) -> bool:
     """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
     if left.shape != right.shape:
         return False
+    # As bytes, since a NaN must equal itself and −0 must not equal 0.
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
     pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
     return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)

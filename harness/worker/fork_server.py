@@ -49,9 +49,13 @@ def main(names: Sequence[str], descriptor: int, folder: str, *, tracing: bool) -
         except Exception as error:  # an import may raise anything
             _send(control, {"missing": f"{' and '.join(names)} cannot be imported ({error})"})
         else:
+            # A worker's collections skip what is frozen, and so do not write to, and copy,
+            # the pages it shares with this process (documentation of gc.freeze).
             gc.collect()
             gc.freeze()
             _send(control, {"ready": os.getpid()})
+        # The signal comes when the thread that started this process ends (prctl(2)),
+        # and leaves no time to clean up; from here on the socket tells.
         _prctl(PR_SET_PDEATHSIG, 0)
         _loop(control)
     except Gone:
@@ -83,6 +87,8 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
 def _loop(control: socket.socket) -> None:
     """Fork on request and report ended workers, until the other end goes away."""
     wake_in, wake_out = os.pipe2(os.O_NONBLOCK)
+    # An ignored signal writes nothing to the wake-up descriptor, and a select that a signal
+    # interrupts is resumed (PEP 475): so there are handlers, and a pipe that wakes the loop.
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))
     signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
@@ -118,6 +124,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
     code = FAILED
     try:
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # A server that died before the line above will send no signal (prctl(2)).
         if os.getppid() != server:
             os._exit(code)
         os.setpgid(0, 0)
@@ -137,6 +144,7 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
     except BaseException:
         traceback.print_exc()  # into the worker's own output, whose last line the runner quotes
     finally:
+        # Exit handlers and finally blocks of the server are copied too, and must not run here.
         os._exit(code)
 
 
@@ -148,6 +156,7 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
     """
     ended = 0
     with suppress(ChildProcessError):
+        # One SIGCHLD may stand for several ends: standard signals do not queue (signal(7)).
         while (reaped := os.waitpid(-1, os.WNOHANG))[0]:
             ended, status = reaped
             if ended in workers:
@@ -161,6 +170,7 @@ def _reap(control: socket.socket, workers: set[int]) -> None:
 
 def _kill_everything() -> None:
     """Kill all descendants, whatever group or session they moved to, until none is left."""
+    # A list of processes is old when it is made: what one of them forks meanwhile is on the next.
     while alive := [child for child in psutil.Process().children(recursive=True) if _kill(child)]:
         psutil.wait_procs(alive, timeout=0.05)
 

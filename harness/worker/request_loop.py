@@ -65,6 +65,7 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     except SideError as error:
         return {"misplaced": resource_limits.message_of(error)}
     except BaseException as error:
+        # After a MemoryError there may be no room for the sentence about it.
         with resource_limits.uncapped_memory():
             return _failure_answer(error)
 

@@ -26,6 +26,7 @@ def pin(threads: int, *, last: bool = False) -> None:
 def release(cores: Iterable[int]) -> None:
     """Let every thread of this process run on any of these cores again."""
     allowed = set(cores)
+    # Affinity is of a thread (sched_setaffinity(2)): a backend's pool has inherited the narrow one.
     for task in Path("/proc/self/task").iterdir():
         with suppress(ProcessLookupError):  # it has just ended
             os.sched_setaffinity(int(task.name), allowed)
@@ -33,6 +34,7 @@ def release(cores: Iterable[int]) -> None:
 
 def volunteer() -> None:
     """Make this process the first that the kernel's OOM killer picks."""
+    # The highest value. Raising one's own needs no privilege, lowering it does (proc_pid_oom_score_adj(5)).
     Path("/proc/self/oom_score_adj").write_text("1000")
 
 
@@ -44,6 +46,7 @@ def address_space() -> int:
 def cap_memory(allowed: int) -> None:
     """Let this process map `allowed` bytes more than it has mapped now."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    # Only the soft limit: it can be raised again, up to the hard one (getrlimit(2)). No limit is −1 here.
     limit = address_space() + allowed
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
@@ -65,6 +68,7 @@ def rise() -> Callable[[], int | None]:
     It returns None where the kernel does not let a process reset its earlier peak.
     """
     try:
+        # 5 sets VmHWM back to the present resident size (proc_pid_clear_refs(5), Linux 4.0).
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return lambda: None

@@ -40,6 +40,7 @@ def collectives(graph: Graph, lengths: Mapping[str, int | None]) -> tuple[Collec
 
 def open_ended(graph: Graph, lengths: Mapping[str, int | None]) -> bool:
     """Whether a collective stands in a loop of unknown length."""
+    # Counting a loop twice changes the result only where a collective stands in it.
     twice = {name: 2 if length is None else length for name, length in lengths.items()}
     return collectives(graph, twice) != collectives(graph, lengths)
 

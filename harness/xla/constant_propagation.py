@@ -93,6 +93,7 @@ class Scope:
             case "fusion" | "call":
                 (callee,) = (name for names in instruction.called.values() for name in names)
                 return Scope(self.graph, callee, self.arguments(instruction)).result
+            # After a loop no more is known than inside it: what its body passes on unchanged.
             case "while":
                 return self.carried(instruction)
             case opcode:

@@ -68,6 +68,7 @@ def work(
     raw, from_compiler = _cost(compiled, modules, once=platform in ONCE or not looped)
     opaque = ", ".join(calls) if platform == "cpu" or not from_compiler else ""
     optimal = _number(raw.get("optimal_seconds"))
+    # −1 for each such call plus the seconds of all others: −1.7 are two calls, if those take less than one.
     uncounted = math.ceil(-optimal) if optimal is not None and optimal < 0 and not opaque else 0
     cost = DeviceCost()
     for name, key in COUNTS.items():

@@ -80,6 +80,8 @@ def _bind_operands(computation: bytes, removed: set[int]) -> bytes:
         instruction = message(field.value)
         (number,) = _ids(instruction, ID)
         if _opcode(instruction) == b"async-update" and len(operands := _ids(instruction, OPERANDS)) > 1:
+            # Under the update's id, by which its users name it: so
+            # a further update in the chain finds this start.
             instruction = _merged_start(instructions.pop(operands[0], []), instruction, operands[1:])
             removed.add(operands[0])
         instructions[number] = instruction

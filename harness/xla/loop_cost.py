@@ -119,6 +119,8 @@ class _Loops:
             return Further(extra, {*once, f"the body of a loop ({reason})"})
         opaque = sorted({call for name in inner for call in self._opaque(name)})
         once |= {f"the custom call {call} in a loop" for call in opaque}
+        # The compiler's own count has the first turn, `extra` what inner loops add
+        # to it. Where a loop turns 0 times this takes that turn back.
         return Further({name: extra[name] + (length - 1) * turn[name] for name in COUNTS}, once)
 
     def _conditional(self, branches: list[str]) -> Further:

@@ -29,6 +29,7 @@ def texts(modules: list[Any]) -> tuple[str, str]:
     except ImportError:  # another jaxlib keeps them elsewhere
         return "", ""
     text = NAMED.sub("", "\n".join(module.to_string(options.fingerprint()) for module in modules))
+    # Programs that differ in a constant table alone have one fingerprint, so the tables are read too.
     whole = options.canonical()
     whole.print_large_constants = elided_elements(text) <= CONSTANTS
     lines = [line.strip() for module in modules for line in module.to_string(whole).splitlines()]

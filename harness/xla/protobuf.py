@@ -13,6 +13,7 @@ from typing import NamedTuple
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # kinds of fields
 FIXED = {FIXED64: 8, FIXED32: 4}
 
+# The first block header of every Riegeli file: its hash, no chunk before it, the next one 64 bytes on.
 SIGNATURE = bytes.fromhex("83af70d10d884a3f00000000000000004000000000000000")
 BLOCK, BLOCK_HEADER = 1 << 16, 24  # a file is cut into blocks, whose headers are no part of what it holds
 CHUNK = struct.Struct("<5Q")  # hash, size, hash, kind and number of records, size of records

@@ -29,6 +29,7 @@ def _walk(scope: Scope, counts: dict[str, int | None]) -> None:
     for instruction in scope.computation.instructions.values():
         if instruction.opcode == "while":
             length = _length(scope, instruction)
+            # A computation may be called from several places, with other bounds: then no one length is known.
             counts[instruction.name] = length if counts.get(instruction.name, length) == length else None
         for name, parameters in _inner(scope, instruction):
             _walk(Scope(scope.graph, name, parameters), counts)
@@ -69,6 +70,7 @@ def _length(scope: Scope, loop: Instruction) -> int | None:
     first, after = start[counter.index], step[counter.index]
     if not isinstance(first, int) or not isinstance(after, Carried) or after.index != counter.index:
         return None
+    # The condition may compare the counter plus a constant: that moves the start, and not the step.
     return turns(first + counter.added, after.added, direction, bound)
 
 

@@ -1,8 +1,8 @@
 """The three branches of native sparse attention, each for a step: consecutive tiles of queries.
 
 Queries are [b, span, heads, d], as are results; `first` is the first query's position. Masks are
-added to scores in the queries' dtype: from a boolean mask the kernel would make the same, but for
-every key, where most keys need none. Gathered keys, values and masks are not saved for the backward,
+additive and in the queries' dtype: of a boolean one torch makes just that, in two passes over all
+keys, most of which nothing hides. Gathered keys, values and masks are not saved for the backward,
 which makes them again.
 """
 
@@ -57,8 +57,8 @@ def attend_selected(
     `tables` hold keys and values, a row per batch, key head and block; `picks` [b·heads, tiles, count]
     are blocks, −1 for none; `stride` is the distance of a block's elements in tokens. A query that
     sees nothing reads the earliest key, so that no softmax is empty, and its result is set to 0.
-    `distinct` picks are all there where a tile sees so many blocks. `canvas` holds zeros of a mask's
-    shape; what is drawn on it, in the places of the last picks, is drawn over by the next step.
+    `distinct`: no block is picked twice, so no pick is missing once a tile sees as many blocks as are
+    picked. `canvas` is a mask of zeros that the steps share: all of them draw over the same last columns.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
@@ -70,6 +70,7 @@ def attend_selected(
     tiles = query.unflatten(1, (-1, w.tile)).permute(0, 3, 1, 2, 4).flatten(0, 1)
     head = torch.arange(tiles.shape[0], device=query.device) // (w.heads // w.kv_heads)
     count = tables[0].shape[0] // (tiles.shape[0] // (w.heads // w.kv_heads))
+    # A missing pick fetches block 0; its positions, behind every query, keep the mask closed over it.
     rows = (head[:, None, None] * count + picks.masked_fill(picks == none, 0)).flatten()
     chosen = picks.shape[-1]
     shape = (*tiles.shape[:3], chosen * size)
@@ -97,6 +98,7 @@ def attend_selected(
 
     k, v = (fetch(table) for table in tables)
     mask = draw()
+    # An id is one tensor's only while it lives; these three outlive the context.
     factories = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
     with _recompute_in_backward(factories):
         result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
@@ -180,6 +182,7 @@ def _overlap_count(tile: int, width: int) -> int:
     """How many blocks of `width` tokens a tile can hold tokens of."""
     if width % tile == 0:
         return 1
+    # Where neither divides the other, a tile may begin with a block's last token.
     return tile // width if tile % width == 0 else (tile - 1) // width + 2
 
 

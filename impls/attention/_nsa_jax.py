@@ -92,6 +92,7 @@ def _softmax(q: Any, pair: list[Any], visible: Any) -> Any:
     k, v = (jnp.broadcast_to(x, (*q.shape[:3], *x.shape[3:])) for x in (k, v))
     scores = jnp.einsum("bkgtd,bkgsd->bkgts", q, k, precision="highest") / q.shape[-1] ** 0.5
     scores = jnp.where(visible, scores, -jnp.inf)
+    # The shift cancels, so it needs no gradient; where nothing is visible −inf − (−inf) would be NaN.
     highest = lax.stop_gradient(scores.max(-1, keepdims=True))
     weights = jnp.exp(scores - jnp.where(jnp.isneginf(highest), 0, highest))
     total = weights.sum(-1, keepdims=True)

@@ -131,7 +131,7 @@ def _groups(w: AttentionWorkload) -> int:
 
 
 def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
-    """So many that gathered keys and values, and masks as booleans and numbers, fit `limit` bytes."""
+    """How many tiles' gathered keys and values, and masks as booleans and numbers, fit `limit` bytes."""
     size = BYTES[w.dtype]
     gathered = min(w.selected * w.block, w.seq) + w.compressed_selected * group
     local = w.tile + min(w.window, w.seq)
@@ -142,7 +142,7 @@ def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
 
 
 def _tiles_at_least(w: AttentionWorkload) -> int:
-    """In a step, for no more than `MOST_STEPS` of them."""
+    """The fewest tiles of a step with which no more than `MOST_STEPS` steps are needed."""
     return -(-w.seq // (w.tile * MOST_STEPS))
 
 
@@ -155,10 +155,13 @@ def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: i
 
     starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
     counts = (w.seq - starts).clamp(max=w.tile)[:, None, None]
+    # A mean over the tile's real queries: those padded behind the sequence are zeros, and add nothing.
     mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
     blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
     grouped = mean.unflatten(2, (w.kv_heads, -1))
     scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
+    # Up to the tile's end, not each query's: MSLK selects once a
+    # tile, so later queries steer earlier ones' picks.
     future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
     picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
     if not group:

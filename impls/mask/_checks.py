@@ -63,6 +63,7 @@ def untied_scores(w: Any) -> dict[str, Any]:
     import numpy as np
 
     random, rank = np.random.default_rng(0), np.arange(w.seq)
+    # Multiples of 1/128 from 1 to 2 in size, exact in bfloat16; only the last one selected is 1, the cutoff.
     above = 1 + (1 + (STEPS - 2) * (w.topk - 2 - rank) // max(w.topk - 1, 1)) / STEPS
     below = -1 - (STEPS - 1) * (rank - w.topk) // (w.seq - w.topk) / STEPS - 1 / STEPS
     ranked = np.where(rank < w.topk - 1, above, np.where(rank == w.topk - 1, 1.0, below))

@@ -23,6 +23,8 @@ def scatter_sorted(w: MaskWorkload, *, unique: bool = False):
         shut = jnp.full((w.batch, w.rows, w.seq), value)
         batch = jnp.arange(w.batch, dtype=jnp.int32)[:, None, None]
         row = jnp.arange(w.rows, dtype=jnp.int32)[None, :, None]
+        # What XLA is told to be sorted is (batch, row, column) as
+        # a whole; the first two ascend as they are made.
         return shut.at[batch, row, jnp.sort(topk_indices, axis=-1)].set(
             0, mode="drop", indices_are_sorted=True, unique_indices=unique, wrap_negative_indices=False
         )

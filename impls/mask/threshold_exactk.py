@@ -23,6 +23,8 @@ def threshold_exactk(w: MaskWorkload):
         above, tied = scores > cutoff, scores == cutoff
         above_rank = jnp.cumsum(above, axis=-1, dtype=jnp.int32)
         tied_rank = jnp.cumsum(tied, axis=-1, dtype=jnp.int32)
+        # Of an approximate selection more than topk lie above the
+        # cutoff: then nothing that ties with it fits.
         room = w.topk - jnp.minimum(above_rank[..., -1:], w.topk)
         keep = (above & (above_rank <= w.topk)) | (tied & (tied_rank <= room))
         return jnp.where(keep, jnp.zeros((), value.dtype), value)

@@ -19,8 +19,8 @@ EPSILON = 1e-6
 def dequantise(w: MlaWorkload, weights: Any) -> Any:
     """Weights in the model's dtype: quantised numbers times their blocks' scales (`weight_dequant`).
 
-    This belongs to every call, as upstream's absorbed path does it; who would keep what it makes
-    runs the plain weights. Blocks at the end may be cut: `wkv_a` has 576 rows.
+    Done in every call, as upstream's absorbed path does; `weights: plain` is the side on which it was
+    done once. Blocks at the end may be cut: `wkv_a` has 576 rows.
     """
     import torch
 
@@ -77,9 +77,11 @@ def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[
 
     joined = torch.cat(scores, -1) if len(scores) > 1 else scores[0]
     wide = joined.to(_wide(joined))
+    # In place: f32 scores are the callers' own, made for this and not used again.
     wide *= w.scale
     if mask is not None:
         wide += mask
+    # Rounded back to the scores' dtype before the product with the values, as upstream does.
     shares = torch.softmax(wide, -1).to(joined.dtype)
     return shares.split([part.shape[-1] for part in scores], -1)
 

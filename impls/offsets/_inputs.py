@@ -8,7 +8,7 @@ from typing import Any
 from .workload import OffsetsWorkload
 
 LEAST_TOKENS = 4
-"""Of a segment with its padding."""
+"""The least length of a segment, its padding included."""
 
 
 def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:

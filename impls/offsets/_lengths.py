@@ -48,6 +48,7 @@ def left_in_run(ids: Any, positions: Any) -> Any:
     edge = jnp.ones_like(ids[:, :1], bool)
     first = jnp.where(jnp.concatenate([edge, changes], axis=1), index, 0)
     last = jnp.where(jnp.concatenate([changes, edge], axis=1), index, index[-1])
+    # A token's run begins at the last beginning up to it, and ends at the first end from it on.
     first = jax.lax.cummax(first, axis=1)
     last = jax.lax.cummin(last, axis=1, reverse=True)
     return jnp.where(ids != 0, last - first + 1, 0) - positions

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 LANES = 16
-"""A block is compared column by column first, which a CPU does in vectors; so many tokens make a word."""
+"""Tokens in a row of a block: rows are compared side by side, in vectors, and a row's marks make a word."""
 
 WORD = 32
 """Blocks whose marks are the bits of one word."""
 
 
 def boundaries(ids: Any, count: int, block: int) -> Any:
-    """The first `count` places of a row [seq] where a run begins, padding's included; seq behind the last.
+    """The first `count` places of a row [seq] where a run begins, padding's included; seq for missing ones.
 
     A block holds a change where a token differs from the last one before the block, which is found in one
-    pass and without a neighbour's shifted read. The j-th place is in one of the first j such blocks: only
-    those are read again, and a rank among bits is a count of bits. Neither a scatter nor a running sum along
-    the row is needed, which a CPU does one by one.
+    pass and without a neighbour's shifted read. The j-th place is in one of the first j such blocks, so only
+    those are read again; there a place is found by counting bits. Neither a scatter nor a running sum along
+    the row is needed, which a CPU would do token by token.
     """
     import jax
     import jax.numpy as jnp
 
     seq = ids.shape[0]
+    # Zeros behind the row begin one run at most, and at seq, which stands for none.
     ids = jnp.pad(ids, (0, -seq % (block * WORD)))
     blocks = ids.reshape(-1, block // LANES, LANES)
     # Before the row stands what differs from its first token, which so begins a run.
@@ -62,7 +63,7 @@ def _ones(words: Any) -> Any:
 
 
 def _reached(running: Any, wanted: Any, *rows: Any) -> tuple[Any, Any]:
-    """Along the last axis: where a running count reaches `wanted`, and what is wanted there.
+    """(the entry of the last axis at which a running count reaches `wanted`, the rank wanted within it).
 
     `rows` are the row numbers where each wanted one has a running count of its own.
     """
@@ -88,9 +89,9 @@ def _place_of(rank: Any, words: Any) -> Any:
 
 
 def first_at_least(values: Any, starts: Any, ends: Any, bounds: Any) -> Any:
-    """In each range of a row [seq] whose values rise: the first place where they reach the bound, or its end.
+    """Where each range of a row [seq], along which values rise, first reaches its bound; else its end.
 
-    Ranges that begin at or above the bound, or end below it, cost no step.
+    Ranges that begin at or above the bound, or end below it, cost no step of the search.
     """
     import jax
     import jax.numpy as jnp

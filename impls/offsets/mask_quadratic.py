@@ -15,6 +15,7 @@ def mask_quadratic(w: OffsetsWorkload):
     import jax.numpy as jnp
 
     def pairs(query, key, combine):
+        # In float32, as upstream has it, ids are exact below 2²⁴ only.
         return combine(query[:, None, :, None], key[:, None, None, :]).astype(jnp.float32)
 
     def allowed(ids_q, ids_kv, positions_q, positions_kv):

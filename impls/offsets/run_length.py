@@ -71,6 +71,7 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
             least = jnp.where(same, first_kv, limit.max).min(axis=1)
             largest = jnp.where(same, last_q[:, None], limit.min).max(axis=0)
             met_q, met_kv = least < limit.max, largest > limit.min  # which no position reaches
+            # Queries count from `least` on, keys up to `largest`: the first that does not lies one beyond.
             from_q = jnp.where(met_q, least + shift_q, limit.min)
             from_kv = jnp.where(met_kv, largest + shift_kv + 1, limit.min)
             start_q = first_at_least(positions_q, start_q, end_q, from_q)

@@ -43,6 +43,7 @@ def searchsorted(w: OffsetsWorkload):
         counted = jnp.where(bounds == 0, 0, before[bounds - 1])
         lengths = jnp.diff(counted)
         starts = jnp.where(lengths > 0, bounds[:-1], w.seq)
+        # Missing starts are seq, and sorting moves them behind the others.
         starts = jnp.sort(jnp.append(starts, w.seq))
         return lengths, jnp.where(starts < w.seq, starts, -1).astype(jnp.int32)
 

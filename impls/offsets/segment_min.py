@@ -32,6 +32,7 @@ def segment_min(w: OffsetsWorkload):
         if w.kind == "bottom_right":
             keys = left_in_run(q, positions_q), left_in_run(kv, positions_kv)
         elif w.kind == "causal":
+            # Negated, "at or after the least key" reads as bottom_right's "no further than the largest".
             keys = -positions_q, -positions_kv
         else:
             keys = jnp.zeros_like(q), jnp.zeros_like(kv)

@@ -49,6 +49,8 @@ def torch_unique(w: OffsetsWorkload):
             return *tail(ids_q * 0), *tail(ids_kv * 0)
         before = torch.searchsorted(sorted_kv, q, right=True) - 1
         behind = torch.searchsorted(sorted_q, kv)
+        # Pairs of different ids are at least 2³² − 2³¹ apart, so
+        # a partner within reach is of the same segment.
         met_q = (before >= 0) & (q - sorted_kv[before.clamp(min=0)] < reach)
         met_kv = (behind < len(sorted_q)) & (sorted_q[behind.clamp(max=len(sorted_q) - 1)] - kv < reach)
         return *tail(ids_q * met_q), *tail(ids_kv * met_kv)

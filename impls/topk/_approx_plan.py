@@ -36,10 +36,13 @@ def plan(seq: int, topk: int, recall: float, *, logical: int | None = None, rank
     whole = seq if logical is None else logical
     if seq <= tile:
         return Plan(seq, 0)
+    # The largest score is the best of its group, however large that is.
     if topk == 1:
         return Plan(tile, ceil(log2(ceil(whole / tile))))
     if recall >= 1:
         return Plan(seq, 0)
+    # L groups reach a recall of about (1 − 1/L)^(k − 1) ≈ exp((1 − k)/L), here solved for L
+    # (TPU-KNN, arXiv 2206.14286).
     groups = min(max(floor((1 - topk) / log(recall)), tile), whole)
     reduction = floor(log2(whole // groups))
     if reduction == 0:

@@ -15,6 +15,7 @@ def expected_recall(seq: int, topk: int, buckets: int, keep: int) -> float:
     every = _log_choose(seq, size)
     lost = sum(
         (held - keep) * exp(_log_choose(topk, held) + _log_choose(seq - topk, size - held) - every)
+        # The others fill at most seq − topk of a bucket's places; the rest must be of the top.
         for held in range(max(keep + 1, size - (seq - topk)), min(topk, size) + 1)
     )
     return 1 - buckets / topk * lost

@@ -25,6 +25,7 @@ def bisection(w: TopkWorkload):
         def halve(_, bounds):
             """At least k keys reach `low`; fewer reach `high` + 1, a key that may not exist."""
             low, high = bounds
+            # Rounded up, since low = middle must move; halving the sum would overflow.
             middle = low + (high - low) // 2 + ((high - low) & one)
             enough = (keys >= middle).sum(axis=-1, keepdims=True, dtype=jnp.int32) >= w.topk
             return jnp.where(enough, middle, low), jnp.where(enough, high, middle - one)

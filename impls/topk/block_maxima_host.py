@@ -26,6 +26,8 @@ def block_maxima_host(w: TopkWorkload, *, block: int = 64):
     row, steps = np.arange(rows)[:, None], np.arange(AGAIN)[:, None]
 
     def largest(keys):
+        # numpy sorts NaN behind all numbers, so it counts as the
+        # largest, as for torch.topk; maxima hand it on.
         return keys.argpartition(-w.topk, axis=1)[:, -w.topk :]
 
     def on_host(tensor):

@@ -72,6 +72,8 @@ def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> 
     error = (statistics.stdev(effects) or resolution) / math.sqrt(count)
     low = mean - student_t(1 - margin.regressed, count - 1) * error
     high = mean + student_t(1 - margin.unchanged, count - 1) * error
+    # Both claims can hold at once, for a true slowdown between Δ/2 and Δ on a quiet
+    # machine; then the regression is what is said (docs/2026-11-20-gate.md).
     if low > margin.least:
         verdict = REGRESSED
     elif high < -margin.least:
@@ -121,6 +123,7 @@ def holm(p_values: Mapping[str, float], level: float = 0.05) -> set[str]:
     """The names whose hypotheses Holm's procedure rejects, so that any false alarm stays below `level`."""
     rejected: set[str] = set()
     for index, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        # Holm 1979: holds under any dependence, which is needed here, since cases share a pair's processes.
         if p_values[name] > level / (len(p_values) - index):
             break
         rejected.add(name)

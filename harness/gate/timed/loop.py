@@ -141,6 +141,7 @@ class GateLoop:
             paired_cases, key=lambda paired: paired.cost_s * self.sequential_test.missing(paired.id)
         ):
             missing = self.sequential_test.missing(paired.id)
+            # What a pair takes beside its rounds is paid once for all cases in it.
             costs, longest = paired.cost_s * missing, max(pairs, missing)
             if spent + costs + longest * self.took_s > left:
                 continue  # another case, though it costs more per pair, may need fewer pairs

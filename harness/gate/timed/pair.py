@@ -53,6 +53,9 @@ class Pair:
         processes: dict[str, SideProcess] = {}
         try:
             for name in order:
+                # The environment's size shifts the stack, and with it alignment
+                # (Mytkowicz et al., ASPLOS 2009); drawn anew for each process, that is
+                # part of the spread between pairs and no bias of one side.
                 side, padding = shared.sides[name], self.random.randrange(PADDING_BYTES)
                 processes[name] = shared.opener.open(
                     side, frameworks, shared.settings, padding, tracing=tracing
@@ -65,6 +68,7 @@ class Pair:
             waiting += [paired for paired in joined if paired.living and paired not in chosen]
             for paired in chosen:
                 self._place_inputs(paired)
+            # Pinned, a process could not step aside for a neighbour on its core (docs/2026-11-20-gate.md).
             for process in processes.values():
                 self._release(process)
             return PairSampler(shared, self.random).sample(

@@ -55,6 +55,8 @@ class PairSampler:
         for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
             for paired in paired_cases:
                 if paired.living and round_ < paired.rounds:
+                    # The side that goes second finds caches as the first
+                    # left them: chance decides which, round by round.
                     for side in self.random.sample(BOTH, len(BOTH)):
                         readings.setdefault((paired.id, side), []).append(self._turn(paired, side))
         for paired in paired_cases:
@@ -90,6 +92,7 @@ class PairSampler:
         if not paired.living:
             return []
         start = clock()
+        # No untimed call first: the smallest of the readings counts, and the cold one is not the smallest.
         answer = paired.context.ask(state, "turns", "sample", readings=READINGS, inner=inner, warm=False)
         self.shared.check_process(paired, state)
         if answer is None:
@@ -125,6 +128,8 @@ class PairSampler:
 
 
 def _summarise(case: str, candidate: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> Rounds:
+    # Disturbances only add time. Between pairs of equal sides the smallest reading spreads by 0.7 to 1.0 %,
+    # the median by 1.4 to 1.8 %, the mean by 7 to 24 % (measured on a two-core virtual machine).
     candidate_s, base_s = [min(turn) for turn in candidate], [min(turn) for turn in base]
     return Rounds(
         case=case,

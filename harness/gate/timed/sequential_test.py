@@ -92,6 +92,7 @@ class SequentialTest:
         if suspicion is None or (decision.verdict == NOT_ENOUGH and not last):
             return
         if decision.verdict == REGRESSED and not self._survives(case):
+            # More pairs may lower its p-value yet.
             if not last:
                 return
             state.unconfirmed = f"does not survive Holm's procedure over {len(self.cases)} cases"
@@ -102,6 +103,8 @@ class SequentialTest:
 
     def _survives(self, case: str) -> bool:
         """Whether Holm's procedure over the whole gate rejects "not slower than Δ/2" for a case."""
+        # Of a suspected case only fresh pairs count: the others were picked for being slow. A case decided
+        # otherwise gets 1, and stays in the number of hypotheses that Holm's levels are divided by.
         p_values = {
             name: p_value(state.effects, state.margin)
             if state.verdict is None or state.verdict.verdict == REGRESSED

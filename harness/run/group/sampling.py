@@ -31,6 +31,7 @@ def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
     round_ = 0
     while turns := stopping.active([state.id for state in states if state.living]):
         interference.look()
+        # By chance, so that no case always follows the same one and finds what that left in the caches.
         shuffle.shuffle(turns)
         for case in turns:
             _take_turn(context, stopping, by_id[case], round_)
@@ -69,6 +70,7 @@ def leave(context: GroupContext, state: CaseState) -> None:
 
 def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
+    # A call below the clock's resolution may have been read as 0 seconds.
     state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
     sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
     answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")

@@ -46,6 +46,8 @@ class Stopping:
             for baseline in self.baselines.get(case, ())
             if baseline != case and self._can_bound(baseline)
         ]
+        # Looked at after every round, an interval covers a little less than its level. It
+        # decides when to stop and is shown as of one process; verdicts are the gate's.
         return all(_is_narrow(values, self.precision) for values in ratios or [self._own(case)])
 
     def _can_bound(self, baseline: str) -> bool:

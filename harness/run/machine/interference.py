@@ -21,6 +21,7 @@ LOOK_SECONDS = 1e-3  # what reading the clock may take per round
 FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
 SMI_SECONDS = 10.0
 
+# Bits of nvmlClocksEventReasons (nvml.h); idleness and a clock that its user has set are no disturbance.
 SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat"}
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the latter in older drivers
 
@@ -94,6 +95,7 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
             continue
         if len(fields) < 8:
             return None
+        # The fields behind, guest and guest_nice, are part of user and nice already (proc_stat(5)).
         user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
         stolen += steal
         wanted += user + nice + system + irq + softirq + steal

@@ -51,8 +51,12 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Generato
 
 def _open(path: Path) -> int:
     """The lock's file, which every user of the machine may hold."""
+    # In a folder that everybody may write to, a link could lead anywhere. A child that
+    # inherited the descriptor would hold the lock after this process's death (flock(2)).
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileNotFoundError):
+        # First without O_CREAT: in a sticky folder the kernel may refuse it for
+        # another user's file (fs.protected_regular, proc_sys_fs(5)).
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     with suppress(PermissionError):  # another user was faster

@@ -34,6 +34,8 @@ class MemoryMonitor:
         self.seen: dict[int, deque[int]] = {}
 
     def add(self, pid: int, allowed: int) -> None:
+        # Pages that the fork shares with its server are anonymous
+        # too, so only the growth from here on counts.
         self.before[pid], self.private[pid] = _private_bytes(pid), 0
         self.allowed[pid], self.taken[pid] = allowed, 0
         self.seen[pid] = deque(maxlen=LOOKS)
@@ -89,6 +91,8 @@ class MemoryMonitor:
 def _private_bytes(pid: int) -> int:
     """Resident bytes that are not shared or file-backed, of a process and its descendants."""
     sizes = [_sizes(state) for state in _family(pid)]
+    # statm's third field is file-backed and shared memory (proc_pid_statm(5)):
+    # inputs that all processes map count for none of them.
     return sum(resident - shared for _, resident, shared in sizes)
 
 

@@ -113,6 +113,7 @@ class Process:
                 break
             time.sleep(0.005)
         self.server.drain()
+        # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = self.monitor.kernel_killed()
         status, reason = explain(
             self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed

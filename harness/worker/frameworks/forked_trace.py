@@ -26,6 +26,7 @@ def trace_in_fork(trace: Callable[[], Static], seconds: float) -> Static:
     pid = os.fork()
     if pid == 0:
         _answer(trace, writer)
+    # As long as any process holds a writing end, a reader sees no end of the pipe (pipe(7)).
     os.close(writer)
     deadline = time.monotonic() + seconds + GRACE_SECONDS
     data = bytearray()

@@ -64,6 +64,7 @@ def extrapolate(values: Sequence[int], steps: int) -> int | None:
     second = [b - a for a, b in pairwise(first)]
     if len(set(second)) != 1:
         return None
+    # Newton's forward differences.
     return values[0] + steps * first[0] + steps * (steps - 1) // 2 * second[0]
 
 
@@ -72,6 +73,7 @@ def figures(trace: Callable[[int], tuple[Static, Survey]], whole: int) -> Static
     start = time.perf_counter()
     description = ""
     for step, begin in PLANS:
+        # Of the whole length's remainder, so that each trace ends in the same incomplete tile.
         lengths = [step * k + whole % step for k in range(begin, begin + LENGTHS)]
         traces = [trace(length) for length in lengths[:2]]
         operators = [survey.operators for _, survey in traces]
@@ -116,6 +118,7 @@ def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:
     for place in surveys[0]:
         first, last, highest = zip(*(survey[place] for survey in surveys), strict=True)
         rows += [[*first], [*last]]
+        # Where two ends cross, the higher is no polynomial; it needs no row, since both ends have one.
         if list(highest) != [max(ends) for ends in zip(first, last, strict=True)]:
             rows.append([*highest])
     extrapolated = [extrapolate(row, beyond) for row in rows]

@@ -36,6 +36,8 @@ def forward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
 def backward_flops(query: Any, key: Any, value: Any, *, causal: bool) -> int:
     """Five products per visible pair: the scores are computed again."""
     batch, heads, rows, width = query
+    # Q·Kᵀ again, dQ and dK are as wide as the keys, dO·Vᵀ and dV
+    # as the values (FlashAttention, arXiv 2205.14135).
     return 2 * batch * heads * pairs(rows, key[-2], causal=causal) * (3 * width + 2 * value[-1])
 
 

@@ -98,6 +98,7 @@ class TraceTotals(TorchDispatchMode):
         kwargs = {name: value for name, value in (kwargs or {}).items() if value is not None}
         self._endure()
         if self.counter and func not in self.counter.flop_registry and _composite(func):
+            # A mode is off inside its own handler: entered again, it sees what the operator decomposes into.
             with self:
                 return func.decompose(*args, **kwargs)
         spelled = spell((args, kwargs), self.numbers)
@@ -127,8 +128,10 @@ def _place(func: Any) -> Any:
     """The call site of an operator, equal in every pass of a loop."""
     frame, place = sys._getframe(2), [func]
     while frame is not None and frame.f_code is not figures.__code__ and len(place) < FRAMES:
+        # The instruction, not the line: two operators on one line are two places.
         place.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
+    # In a backward all operators share the frames of the call that began it; their nodes tell them apart.
     node = torch._C._current_autograd_node()
     return *place, node and node.name()
 
@@ -189,6 +192,8 @@ def figures(
         return Static.none(f"fake tensors cannot trace it: {what}")
     input_keys = {key for key, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage in storages(result)}
+    # Results in an argument's storage are in `before` already; the
+    # others are live at the end, and no temporaries.
     alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
