@@ -1,7 +1,8 @@
 """Detectable slowdowns: which Δ a gate can promise to catch despite this machine's noise.
 
 The noise is the spread of the effects between pairs of processes that run the same code. A slowdown Δ
-is held when, at that spread, an effect of log(1+Δ) is distinguished from Δ/2 within the pairs allowed.
+is held when, at that spread, an effect of log(1+Δ) is told from Δ/2 within the pairs allowed in nine of ten
+draws; the confirmation on fresh pairs asks for it once more, so that some four of five gates report it.
 """
 
 import math
@@ -15,13 +16,19 @@ from harness.gate.timed.decision import Margin
 PAIRS = 8  # enough for a spread that is known to about a quarter
 MOST = 12
 DELTAS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.10, 0.15, 0.20, 0.30, 0.50)
+POWER = 0.9
 QUARTER = 0.75  # of the cases must be held: one noisy case does not speak for the machine
 
 
-def pairs_needed(spread: float, distance: float, error: float, most: int) -> int | None:
-    """The fewest pairs whose bound is nearer to the mean than `distance`; None where `most` are too few."""
+def pairs_needed(spread: float, distance: float, error: float, most: int, power: float = 0.5) -> int | None:
+    """The fewest pairs whose bound is nearer to the mean than `distance`; None where `most` are too few.
+
+    That mean is itself drawn: with the true one `distance` away, the bound is passed in half of all draws. A
+    higher `power` takes the usual second quantile (Cohen 1988, sample sizes for a t test).
+    """
     for count in range(PROCESSES, most + 1):
-        if t_half_width(spread, count, 1 - error) < distance:
+        bound = t_half_width(spread, count, 1 - error)
+        if bound + (t_half_width(spread, count, power) if power > 0.5 else 0.0) < distance:
             return count
     return None
 
@@ -41,7 +48,7 @@ class Spread:
     def pairs_for(self, delta: float, most: int = MOST) -> int | None:
         """The fewest pairs that tell Δ from Δ/2 at this spread; None where `most` are not enough."""
         margin = Margin(delta)
-        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, most)
+        return pairs_needed(self.spread, margin.excluded - margin.least, margin.regressed, most, POWER)
 
     @property
     def holds(self) -> float | None:
