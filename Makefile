@@ -16,7 +16,7 @@ help:  ## list the targets
 
 sweep: $(READY)  ## run the default suites: tables here, records in results/, SVGs in charts/
 	@$(BIN)/python cli.py run $(ARGS); status=$$?; \
-	case $$status in 0|4) $(BIN)/python cli.py chart || exit;; esac; exit $$status
+	case $$status in 0|3|4) $(BIN)/python cli.py chart || exit;; esac; exit $$status
 
 chart: $(READY)  ## draw the newest run's charts again
 	@$(BIN)/python cli.py chart $(ARGS)

@@ -52,6 +52,7 @@ def run(
     limits: options.LimitFlags,
     sampling: options.RunFlags,
     place: options.PlaceFlags,
+    strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
@@ -62,7 +63,7 @@ def run(
         return
     done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
     output.print_run(done, json=json)
-    raise typer.Exit(stages.end_run(done))
+    raise typer.Exit(stages.end_run(done, strict=strict))
 
 
 @command("check")
@@ -72,6 +73,7 @@ def check(
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     place: options.PlaceFlags,
+    strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
@@ -79,7 +81,7 @@ def check(
     schedule = project.plan((), combine(selection, limits), names)
     done = stages.run_schedule(project, schedule, VERSION, depth="check", checks=project.checks_in(names))
     output.print_run(done, json=json)
-    raise typer.Exit(stages.end_run(done))
+    raise typer.Exit(stages.end_run(done, strict=strict))
 
 
 @command("static")
@@ -91,6 +93,7 @@ def static(
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     place: options.PlaceFlags,
+    strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
@@ -99,7 +102,7 @@ def static(
     schedule = project.plan(suites or (), combine(selection, limits))
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq)
     output.print_run(done, json=json)
-    raise typer.Exit(stages.end_compilation(done))
+    raise typer.Exit(stages.end_compilation(done, strict=strict))
 
 
 @command("claims")

@@ -10,7 +10,7 @@ from typer.exceptions import TyperException
 
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 
-INCORRECT, STOPPED = 4, 130
+NOTHING, INCORRECT, STOPPED = 3, 4, 130
 
 
 def call_app(app: typer.Typer, words: Sequence[str]) -> int:

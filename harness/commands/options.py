@@ -92,6 +92,9 @@ Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would 
 Target = Annotated[
     Words, option(TARGETS, "--target", "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8.")
 ]
+Strict = Annotated[
+    bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
+]
 MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
 Noise = Annotated[
     bool, option("Noise", "--noise", "Measure this machine's noise, and which slowdown a gate can hold.")

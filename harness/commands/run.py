@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import typer
 
-from harness.commands.exit_codes import INCORRECT, STOPPED
+from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 
+FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
+
 if TYPE_CHECKING:
+    from harness.core.record import Record
     from harness.run.dry_run import PlannedCase
     from harness.run.session import Done
     from harness.sweep.project import Project
@@ -72,22 +76,49 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
     return targets
 
 
-def end_run(done: Done) -> int:
+def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
     if done.outcome.interrupted:
         typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
         again = shlex.join(word for word in typed_command() if word != "--resume")
         typer.echo(f"resume with: {again} --resume", err=True)
         return STOPPED
-    return INCORRECT if any(record.unexpected for record in done.outcome.records) else 0
+    records = done.outcome.records
+    if any(record.unexpected for record in records):
+        return INCORRECT
+    timed = done.folder.info["depth"] == "run"
+    return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
 
 
-def end_compilation(done: Done) -> int:
-    """The exit code of a run that compiled alone: what failed is a finding, not an error."""
+def end_compilation(done: Done, *, strict: bool) -> int:
+    """The exit code of a run that compiled alone."""
     if done.outcome.interrupted:
         typer.echo(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
         typer.echo(f"go on with: {shlex.join(typed_command())}", err=True)
         return STOPPED
+    records = done.outcome.records
+    known = any(static.has_figures for record in records for static in record.static.values())
+    return _code_of(records, "compiled", known, strict=strict)
+
+
+def _is_measured(record: Record, *, timed: bool) -> bool:
+    """Whether a case was timed, or found as incorrect as it is declared; in a check, judged at all."""
+    declared = record.status == "incorrect" and record.expected
+    return record.timing is not None or declared or (not timed and record.correctness is not None)
+
+
+def _code_of(records: Sequence[Record], verb: str, known: bool, *, strict: bool) -> int:
+    """0, or NOTHING with a sentence on stderr: a script must not take silence for success."""
+    failed = Counter(record.status for record in records if not record.expected)
+    listed = ", ".join(f"{count} {status}" for status, count in failed.items() if status != "ok")
+    if not known:
+        typer.echo(
+            f"nothing was {verb}: {listed or 'no case was asked for'}; the reasons stand above", err=True
+        )
+        return NOTHING
+    if strict and any(failed[status] for status in FAILURES):
+        typer.echo(f"--strict: {listed}; the reasons stand above", err=True)
+        return NOTHING
     return 0
 
 

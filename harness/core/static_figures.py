@@ -103,6 +103,11 @@ class Static:
         return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, *LATER_FIGURES, "program"), reason))
 
     @property
+    def has_figures(self) -> bool:
+        """Whether any figure is known, or that the program does not fit."""
+        return self.fits is False or any(getattr(self, name) is not None for name in STATIC_FIGURES)
+
+    @property
     def planned_bytes(self) -> int | None:
         """What the program needs at once: arguments + outputs + temporaries − aliases."""
         if self.argument_bytes is None or self.output_bytes is None or self.temp_bytes is None:

@@ -18,10 +18,10 @@ LIMITS = ["--timeout", "--memory", "--threads"]
 FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--json"),
+        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--strict", "--json"),
     ],
-    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"],
-    "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--json"],
+    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--strict", "--json"],
+    "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--strict", "--json"],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", *PLACE, "--json"],

@@ -1,0 +1,82 @@
+"""How a run, a check and a compilation end: a script must not take silence for success."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.commands.run import end_compilation, end_run
+from harness.core.record import Correctness, Record
+from harness.core.static_figures import Static
+from harness.run.runner import RunOutcome
+from harness.run.session import Done
+from tests.report.conftest import record_of, static_of, timing_of
+
+FIGURES = {"host": static_of(temp_bytes=8)}
+NO_FIGURES = {"host": Static.none("libtpu is not installed")}
+TIMED = record_of("a", 1024, timing=timing_of([1.0] * 6), static=FIGURES)
+JUDGED = replace(TIMED, timing=None)
+CRASHED, TIMEOUT, UNSUPPORTED, SKIPPED = (
+    record_of(name, 1024, name, static=NO_FIGURES)
+    for name in ("crashed", "timeout", "unsupported", "skipped")
+)
+WRONG = record_of(
+    "wrong", 1024, "incorrect", correctness=Correctness("exact", False, "whole"), static=FIGURES
+)
+
+
+class Folder:
+    path = Path("results/runs/x")
+
+    def __init__(self, depth: str) -> None:
+        self.info = {"depth": depth}
+
+
+def done(*records: Record, depth: str = "run", interrupted: bool = False) -> Done:
+    return Done(Folder(depth), RunOutcome(records, interrupted, {}))
+
+
+@pytest.mark.parametrize(
+    ("records", "code", "strict_code"),
+    [
+        ([TIMED], 0, 0),
+        ([TIMED, CRASHED], 0, 3),
+        ([TIMED, TIMEOUT], 0, 3),
+        ([TIMED, UNSUPPORTED], 0, 3),
+        ([TIMED, SKIPPED], 0, 0),
+        ([TIMED, replace(WRONG, expected=True)], 0, 0),
+        ([replace(WRONG, expected=True)], 0, 0),
+        ([JUDGED], 3, 3),
+        ([CRASHED, SKIPPED, UNSUPPORTED], 3, 3),
+        ([], 3, 3),
+        ([WRONG], 4, 4),
+        ([CRASHED, WRONG], 4, 4),
+    ],
+)
+def test_a_run_that_measured_nothing_is_no_success(records, code, strict_code):
+    assert end_run(done(*records), strict=False) == code
+    assert end_run(done(*records), strict=True) == strict_code
+
+
+def test_a_check_need_not_time():
+    assert end_run(done(JUDGED, depth="check"), strict=False) == 0
+    assert end_run(done(UNSUPPORTED, depth="check"), strict=False) == 3
+
+
+def test_what_became_of_the_cases_is_said(capsys):
+    end_run(done(CRASHED, UNSUPPORTED, UNSUPPORTED), strict=False)
+    assert capsys.readouterr().err == (
+        "nothing was measured: 1 crashed, 2 unsupported; the reasons stand above\n"
+    )
+
+
+def test_a_compilation_without_any_figure_is_no_success():
+    assert end_compilation(done(UNSUPPORTED, depth="static"), strict=False) == 3
+    assert end_compilation(done(JUDGED, UNSUPPORTED, depth="static"), strict=False) == 0
+    assert end_compilation(done(JUDGED, UNSUPPORTED, depth="static"), strict=True) == 3
+
+
+def test_what_does_not_fit_is_a_figure():
+    refused = {"tpu:v5p": replace(Static.none("out of memory"), fits=False)}
+    oom = record_of("a", 1024, "oom", static=refused)
+    assert end_compilation(done(oom, depth="static"), strict=False) == 0
