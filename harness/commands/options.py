@@ -39,7 +39,7 @@ def split_assignments(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]
     values: dict[str, tuple[str, ...]] = {}
     for text in texts or ():
         name, equals, words = text.partition("=")
-        if not equals:
+        if not equals or not name.strip():
             raise UsageError(f"--set: write FIELD=VALUE, not {text}")
         values[name.strip()] = (*values.get(name.strip(), ()), *split_list(words))
     return values
@@ -78,7 +78,7 @@ SecondRun = Annotated[Text, typer.Argument(help="The later run; none: --impl ins
 
 Family = Annotated[Words, option(SELECTION, "--family", "Only these families.")]
 Impl = Annotated[Words, option(SELECTION, "--impl", "Only these: name, family/name, name[opt=1].")]
-Seq = Annotated[Words, option(SELECTION, "--seq", "Lengths instead of the suite's: 4Ki,128Ki.")]
+Seq = Annotated[Words, option(SELECTION, "--seq", "Lengths instead of the suite's: 4Ki,128Ki or 4Ki..64Ki.")]
 Mode = Annotated[Words, option(SELECTION, "--mode", "fwd, bwd, fwd_bwd.")]
 Device = Annotated[Words, option(SELECTION, "--device", "cpu, cuda, tpu.")]
 Force = Annotated[bool, option(SELECTION, "--force", "Show runs of different machines.")]

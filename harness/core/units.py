@@ -4,26 +4,34 @@ import math
 import re
 
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z%]*)\s*")
+
+
+def _scaled(text: object, number: float, factor: float) -> float:
+    """A number in its unit. ValueError where that is beyond what a float holds."""
+    if math.isinf(number * factor):
+        raise ValueError(f'"{text}" is too large')
+    return number * factor
 
 
 def _split_number(text: object, example: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
-    number = float(match[1].replace("_", ""))
-    if math.isinf(number):
-        raise ValueError(f'"{text}" is too large')
-    return number, match[2]
+    return _scaled(text, float(match[1].replace("_", "")), 1.0), match[2]
 
 
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
     number, prefix = _split_number(text, "4096 or 128Ki")
+    if prefix in _DECIMAL:
+        binary = str(text).strip().removesuffix(prefix).strip() + f"{prefix.upper()}i"
+        raise ValueError(f'"{text}" may mean either: write {binary} for {parse_count(binary)}, or the number')
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
-    count = number * _BINARY[prefix]
+    count = _scaled(text, number, _BINARY[prefix])
     if count != int(count):
         raise ValueError(f'"{text}" is not a whole number')
     return int(count)
@@ -35,7 +43,7 @@ def parse_bytes(text: object) -> int:
     prefix = unit.removesuffix("B")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
-    return int(number * _BINARY[prefix])
+    return int(_scaled(text, number, _BINARY[prefix]))
 
 
 def parse_seconds(text: object) -> float:
@@ -43,7 +51,7 @@ def parse_seconds(text: object) -> float:
     number, unit = _split_number(text, "4s or 250ms")
     if unit not in _SECONDS and unit:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use us, ms, s, m or h')
-    return number * _SECONDS.get(unit, 1.0)
+    return _scaled(text, number, _SECONDS.get(unit, 1.0))
 
 
 def parse_share(text: object) -> float:

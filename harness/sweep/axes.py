@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from harness.catalog.catalog import FamilyInfo
 from harness.core.errors import UsageError
+from harness.core.units import format_count, parse_count
 from harness.core.workload import Field, Value, canonical, shown
 from harness.sweep.yaml.nodes import Scalar, at
 
@@ -26,11 +27,29 @@ def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
     """The values of one axis in the order written; a duplicate is refused, as a mistake easily overlooked."""
     parsed: list[Value] = []
     for raw in values:
-        value = parse(field, raw)
-        if value in parsed:
-            raise UsageError(f"{raw.where}: {field.name} lists {canonical(value)} twice; name it once")
-        parsed.append(value)
+        for value in expand(field, raw):
+            if value in parsed:
+                raise UsageError(f"{raw.where}: {field.name} lists {canonical(value)} twice; name it once")
+            parsed.append(value)
     return parsed
+
+
+def expand(field: Field, raw: Scalar) -> list[Value]:
+    """The value that is written, or those that `4Ki..64Ki` stands for: each twice the one before."""
+    first, dots, last = raw.text.partition("..")
+    if not dots or field.kind != "int":
+        return [parse(field, raw)]
+    with at(raw.where):
+        low, high = parse_count(first), parse_count(last)
+        if not 0 < low <= high:
+            raise ValueError(f'"{raw.text}" is empty; write the smaller number first')
+        doublings = (high // low).bit_length() - 1
+        if low << doublings != high:
+            before, after = (format_count(low << count) for count in (doublings, doublings + 1))
+            raise ValueError(
+                f'"{raw.text}" doubles from {first} past its end; end it with {before} or {after}'
+            )
+    return [parse(field, Scalar.given(raw.where, str(low << count))) for count in range(doublings + 1)]
 
 
 def missing(family: FamilyInfo, given: Collection[str]) -> list[str]:

@@ -45,7 +45,8 @@ class Overrides:
         for flag, values, known in (("--mode", self.modes, MODES), ("--device", self.devices, DEVICES)):
             for value in values:
                 if value not in known:
-                    raise UsageError(f'{flag}: unknown {flag[2:]} "{value}"{nearest(value, known)}')
+                    near = '; nearest: "cuda"' if value == "gpu" else nearest(value, known)
+                    raise UsageError(f'{flag}: unknown {flag[2:]} "{value}"{near}')
         if self.replicates < 1:
             raise UsageError(f"--replicates: must be at least 1, not {self.replicates}")
 

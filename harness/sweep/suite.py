@@ -9,7 +9,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
-from harness.sweep.axes import axis, complete, missing, parse, points
+from harness.sweep.axes import axis, complete, expand, missing, points
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
@@ -151,7 +151,7 @@ def _written_axes(suite: SuiteConfig, family: FamilyInfo) -> dict[str, list[Valu
 def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     names = {field.name for field in grid.family.fields}
     from_flags = {
-        name: list(dict.fromkeys(parse(grid.family.field(name), raw) for raw in values))
+        name: list(dict.fromkeys(v for raw in values for v in expand(grid.family.field(name), raw)))
         for name, values in overrides.axes().items()
         if name in names
     }

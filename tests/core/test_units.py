@@ -31,7 +31,13 @@ def test_a_count_may_carry_a_binary_prefix(text, count):
 @pytest.mark.parametrize(
     ("parse", "text", "says"),
     [
-        (parse_count, "4k", 'unknown unit "k"'),
+        (parse_count, "4k", "write 4Ki for 4096"),
+        (parse_count, "64K", "write 64Ki for 65536"),
+        (parse_count, "1 M", "write 1Mi for 1048576"),
+        (parse_count, "4q", 'unknown unit "q"'),
+        (parse_count, "1e308Ki", "too large"),
+        (parse_bytes, "1e308KiB", "too large"),
+        (parse_seconds, "1e308h", "too large"),
         (parse_count, "1.5", "not a whole number"),
         (parse_count, "-1", "not a quantity"),
         (parse_count, True, "not a quantity"),

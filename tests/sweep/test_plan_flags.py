@@ -296,3 +296,35 @@ def test_a_file_without_suites_needs_a_family(bench, catalog):
     assert refusal(bench("defaults: {budget: 1s}\n"), catalog) == (
         "bench.yaml has no suite to run; name a family with --family"
     )
+
+
+# ranges
+
+
+def test_a_range_doubles_from_its_beginning_to_its_end(config, catalog):
+    found = suites(config, catalog, "mask", seqs=("4Ki..32Ki", "128Ki"))
+    assert found["mask"].axes["seq"] == [4096, 8192, 16384, 32768, 131072]
+
+
+def test_a_range_in_bench_yaml(bench, catalog):
+    config = bench("suites:\n  m: {family: mask, seq: 1Ki..4Ki, rows: 1..2}\n")
+    axes = suites(config, catalog)["m"].axes
+    assert (axes["seq"], axes["rows"]) == ([1024, 2048, 4096], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("4Ki..60Ki", '--seq: "4Ki..60Ki" doubles from 4Ki past its end; write 32Ki or 64Ki'),
+        ("8Ki..4Ki", '--seq: "8Ki..4Ki" is empty; write the smaller number first'),
+        ("0..4", '--seq: "0..4" is empty; write the smaller number first'),
+        ("..4Ki", '--seq: "" is not a quantity; write it like 4096 or 128Ki'),
+        ("4K..8Ki", '--seq: "4K" may mean either: write 4Ki for 4096, or the number'),
+    ],
+)
+def test_a_range_that_is_none(config, catalog, text, says):
+    assert refusal(config, catalog, "mask", seqs=(text,)) == says
+
+
+def test_a_gpu_is_cuda_here(config, catalog):
+    assert refusal(config, catalog, devices=("gpu",)) == '--device: unknown device "gpu"; nearest: "cuda"'
