@@ -46,9 +46,7 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         doublings = (high // low).bit_length() - 1
         if low << doublings != high:
             before, after = (format_count(low << count) for count in (doublings, doublings + 1))
-            raise ValueError(
-                f'"{raw.text}" doubles from {first} past its end; end it with {before} or {after}'
-            )
+            raise ValueError(f'"{raw.text}" doubles from {first} past its end; write {before} or {after}')
     return [parse(field, Scalar.given(raw.where, str(low << count))) for count in range(doublings + 1)]
 
 
