@@ -7,6 +7,7 @@ headers of torch alone exceed 64 MiB. The runner truncates a worker's output ins
 from __future__ import annotations
 
 import os
+import re
 import resource
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from harness.core.errors import speaks_of_oom
 
+OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
 
 
@@ -95,8 +97,12 @@ def is_oom(error: BaseException | None) -> bool:
 
 
 def message_of(error: BaseException) -> str:
-    """An exception's message in one line, even where `str()` of it raises another exception."""
+    """An exception's message in one line, even where `str()` of it raises another exception.
+
+    An object that shows nothing but its address is named by its class.
+    """
     try:
-        return " ".join(str(error).split())[:300].encode(errors="replace").decode()
+        line = OBJECT.sub(r"\1", " ".join(str(error).split()))
+        return line[:300].encode(errors="replace").decode()
     except BaseException as second:
         return f"(its message raises {type(second).__name__})"
