@@ -41,8 +41,10 @@ ENVIRONMENT = {  # plugins read it when they are loaded, with the first target
 class Compiler:
     """Answers `compile`, as often as it is asked; each time with a job of its own."""
 
-    def __init__(self, _: Job) -> None:
-        os.environ.update(ENVIRONMENT)
+    def __init__(self, job: Job) -> None:
+        # libtpu's glog writes two files per process to the first of TEST_TMPDIR, TMPDIR, TMP and /tmp. The
+        # first is Google's alone, so nothing else of the process moves; the folder goes with its executor.
+        os.environ.update({**ENVIRONMENT, "TEST_TMPDIR": job.folder})
         self.spent = False  # the compiler has given a warning that it gives once per process only
 
     def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:

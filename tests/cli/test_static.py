@@ -70,8 +70,12 @@ def test_the_second_time_nothing_is_compiled(seqsweep, folder):
 
 def test_targets_stand_beside_each_other(seqsweep, folder):
     targets = ["host", *(name for name in ("tpu:v6e", "cuda:h100") if not absent(name.split(":")[0]))]
-    said = seqsweep("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json", folder=folder)
+    words = ("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json")
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    said = seqsweep(*words, folder=folder, TMPDIR=str(temporary))
     assert said.code == 0
+    assert list(temporary.iterdir()) == [], "not even a compiler's log"
     found = statics(said)
     assert {target for _, _, target in found} == set(targets)
     for (_, _, target), (status, figures) in found.items():

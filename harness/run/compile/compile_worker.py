@@ -120,7 +120,7 @@ class CompileWorker:
             module=info.module,
             case=case,
             group=request.case.group,
-            folder="",  # nothing is handed over
+            folder=str(self.processes.folder) if self.processes else "",
             seed=settings.seed,
             threads=settings.threads,
             memory_bytes=COMPILER_BYTES,
