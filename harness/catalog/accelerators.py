@@ -111,7 +111,7 @@ def absent(kind: str) -> str | None:
     package, modules = COMPILERS[kind]
     if any(_is_installed(name) for name in modules):
         return None
-    return f"{package} is not installed; pip install 'seqsweep[{kind}]'"
+    return f"{package} is not installed; pip install -e '.[{kind}]'"
 
 
 def _is_installed(name: str) -> bool:

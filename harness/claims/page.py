@@ -238,7 +238,7 @@ def _claim(verdict: Verdict) -> list[str]:
 def _extras(verdict: Verdict) -> str:
     """The install extras of this package that a claim's figures need."""
     kinds = {target(name).kind for reading in verdict.readings for name in reading.targets} - {HOST}
-    return f" (needs `pip install 'seqsweep[{','.join(sorted(kinds))}]'`)" if kinds else ""
+    return f" (needs `pip install -e '.[{','.join(sorted(kinds))}]'`)" if kinds else ""
 
 
 def _sources(citations: Sequence[Citation]) -> Iterator[str]:

@@ -87,4 +87,4 @@ def test_an_extra_that_is_there_is_not_missed(monkeypatch):
     monkeypatch.setattr(accelerators, "COMPILERS", {"tpu": ("libtpu", ("json",))})
     assert accelerators.absent("tpu") is None
     monkeypatch.setattr(accelerators, "COMPILERS", {"cuda": ("the plugin", ("no_such.module", "json.no"))})
-    assert accelerators.absent("cuda") == "the plugin is not installed; pip install 'seqsweep[cuda]'"
+    assert accelerators.absent("cuda") == "the plugin is not installed; pip install -e '.[cuda]'"

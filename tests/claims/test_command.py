@@ -46,7 +46,7 @@ context:
     figures: [{name: sum, published: 4, follows: 1 + 3}]
     expect: adds up
 """
-LIBTPU = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+LIBTPU = "libtpu is not installed; pip install -e '.[tpu]'"
 
 
 class Compiler:

@@ -235,7 +235,7 @@ def test_what_this_machine_failed_at_is_told_apart(status, told):
 
 def test_a_compiler_that_is_not_installed_is_told_apart():
     (need,) = compiled("tpu:v5p")
-    why = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+    why = "libtpu is not installed; pip install -e '.[tpu]'"
     absent = {need: Compiled(Static.none(why), reason=why, absent=True)}
     with pytest.raises(Missing, match="pip install") as missing:
         value('temp_bytes("mask/a", "tpu:v5p")', compiled=absent)

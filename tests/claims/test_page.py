@@ -29,7 +29,7 @@ What memory says
 - hardware: a TPU (here: tpu:v5p)
 - shape: rows 1Ki, seq 128Ki
 - verdict: **reproduced**: Temp: 2 GiB is published, and found.
-- check it again: `seqsweep claims mask/memory` (needs `pip install 'seqsweep[tpu]'`)
+- check it again: `seqsweep claims mask/memory` (needs `pip install -e '.[tpu]'`)
 
 | figure | published | follows from it | found here | tolerance | found by |
 | --- | --- | --- | --- | --- | --- |
@@ -129,7 +129,7 @@ def test_the_command_names_the_extra_that_it_needs():
     assert "- check it again: `seqsweep claims mask/rate`\n" in TEXT
     both = replace(MEMORY.readings[0], targets=("cuda:h200", "host", "tpu:v6e"))
     text = page([replace(MEMORY, readings=(both,))], VERSIONS)
-    assert "`seqsweep claims mask/memory` (needs `pip install 'seqsweep[cuda,tpu]'`)" in text
+    assert "`seqsweep claims mask/memory` (needs `pip install -e '.[cuda,tpu]'`)" in text
 
 
 def test_published_rows_stand_once_as_they_were_written():

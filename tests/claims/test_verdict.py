@@ -518,7 +518,7 @@ def test_one_figure_that_is_missing_leaves_all_undecided(verdict):
 
 
 def test_without_a_compiler_nothing_is_decided_and_the_sentence_says_what_to_install(verdict):
-    why = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+    why = "libtpu is not installed; pip install -e '.[tpu]'"
     told = verdict(compiled(7, V5P), arithmetic(1, "1"), absent=why)
     assert (told.word, told.incomplete) == (NOT_CHECKABLE, why)
     assert told.sentence.endswith(f"{why}.")

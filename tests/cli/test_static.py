@@ -102,7 +102,7 @@ def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(seqsweep, folde
     words = ("static", "mask", "--target", "tpu:v5p,host", "--seq", "256")
     said = seqsweep(*words, folder=folder, PYTHONPATH=str(hide))
     assert said.code == 0
-    assert said.err.count("libtpu is not installed; pip install 'seqsweep[tpu]'") == 1
+    assert said.err.count("libtpu is not installed; pip install -e '.[tpu]'") == 1
     again = seqsweep(*words, "--json", folder=folder, PYTHONPATH=str(hide))
     found = statics(again)
     assert found["mask/scatter", 256, "host"][1]["temp_bytes"] > 0

@@ -16,7 +16,7 @@ from tests.report.tables.columns import notes, texts
 GOLDEN = Path(__file__).parents[2] / "golden"
 GIB = 2**30
 LIMITS = {"host": 18 * GIB, "tpu:v5e": 16 * GIB}
-NOT_INSTALLED = "libtpu is not installed; pip install 'seqsweep[tpu]'"
+NOT_INSTALLED = "libtpu is not installed; pip install -e '.[tpu]'"
 WORDS = "Ran out of memory in memory space hbm. Used 33.1G of 15.75G hbm."
 ALL = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_bytes", "flops", "bytes_accessed")
 

@@ -161,7 +161,7 @@ def test_without_its_compiler_a_target_says_what_to_install_and_others_go_on(poo
     missing = said[1024, "tpu:v5p"]
     assert (missing.status, missing.reason) == (
         "unsupported",
-        "libtpu is not installed; pip install 'seqsweep[tpu]'",
+        "libtpu is not installed; pip install -e '.[tpu]'",
     )
     assert missing.static.unavailable["temp_bytes"] == missing.reason
     assert said[1024, "host"].status == "ok"
