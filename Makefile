@@ -1,5 +1,5 @@
 # `make sweep` and `make test` need Python 3.11, pip and make; everything else they install themselves.
-# `make sweep ARGS="mask --quick"` and `make test ARGS=tests/store` pass arguments on.
+# `make sweep ARGS="mask --quick"` and `make test ARGS=tests/store` pass arguments on; with ARGS="-n 0" tests run in one process.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,10 +9,10 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 
-.PHONY: help sweep chart test lint gate claims types format wheel clean
+.PHONY: help sweep chart test test-all drill lint gate claims types format wheel clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
 
 sweep: $(READY)  ## run the default suites: tables here, records in results/, SVGs in charts/
 	@$(BIN)/python cli.py run $(ARGS); status=$$?; \
@@ -21,8 +21,14 @@ sweep: $(READY)  ## run the default suites: tables here, records in results/, SV
 chart: $(READY)  ## draw the newest run's charts again
 	@$(BIN)/python cli.py chart $(ARGS)
 
-test: $(READY)  ## run the tests
-	@$(BIN)/pytest $(ARGS)
+test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
+	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full" $(ARGS)
+
+test-all: $(READY)  ## run every test
+	@$(BIN)/pytest -n logical --maxprocesses 8 $(ARGS)
+
+drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
+	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)
 
 lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 	$(BIN)/ruff check .

@@ -68,6 +68,7 @@ def test_the_second_time_nothing_is_compiled(seqsweep, folder):
     assert statics(first) == statics(second)
 
 
+@pytest.mark.full
 def test_targets_stand_beside_each_other(seqsweep, folder):
     targets = ["host", *(name for name in ("tpu:v6e", "cuda:h100") if not absent(name.split(":")[0]))]
     words = ("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json")
@@ -109,7 +110,7 @@ def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(seqsweep, folde
     assert found["mask/scatter", 256, "tpu:v5p"][1]["temp_bytes"] is None
 
 
-@pytest.mark.parametrize("target", ["host", "cuda:h200"])
+@pytest.mark.parametrize("target", ["host", pytest.param("cuda:h200", marks=pytest.mark.full)])
 def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
     if target != "host" and (missing := absent("cuda")):
         pytest.skip(missing)
@@ -123,6 +124,7 @@ def test_a_hostile_case_takes_no_other_with_it(seqsweep, folder, target):
     assert found["mask/scatter", 512, target][0] == "ok"
 
 
+@pytest.mark.full
 def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
     """Each has a module of the same name, which one process could load only once."""
     if missing := absent("cuda"):

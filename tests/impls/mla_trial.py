@@ -7,6 +7,7 @@ import numpy as np
 from harness import Trial
 from harness.core.static_figures import Static
 from impls.mla.family import CONFIGS, FAMILY, Config
+from tests.impls.jax_case import jit
 from tests.impls.torch_case import tensor, tensors
 
 CHECKS = {check.name: check for check in FAMILY.checks}
@@ -52,7 +53,7 @@ def by_jax(function, arrays):
     import jax
 
     with jax.enable_x64(arrays["x"].dtype == np.float64):
-        return np.asarray(jax.jit(function)(**arrays))
+        return np.asarray(jit(function)(**arrays))
 
 
 def trial(w, build, mode="fwd", by=by_torch):

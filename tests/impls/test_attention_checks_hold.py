@@ -15,6 +15,7 @@ from impls.attention.nsa_mslk_jax import nsa_mslk_jax
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
 from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
 from impls.attention.nsa_paper import nsa_paper
+from tests.impls.jax_case import jit
 from tests.impls.test_attention_checks import CHECKS, PACKED, SMALL
 from tests.impls.test_attention_checks_model import trial
 from tests.impls.torch_case import named
@@ -80,10 +81,9 @@ def test_packed_ones_hold(implementation, mode):
 )
 def test_jax_holds(implementation, names):
     """Each further workload is a compilation; `seqsweep check` makes all of them."""
-    import jax
 
     def run(function, inputs):
-        return np.asarray(jax.jit(function)(**named(function, inputs))).astype(np.float64)
+        return np.asarray(jit(function)(**named(function, inputs))).astype(np.float64)
 
     made = trial(F32, implementation, run=run)
     for name in names:

@@ -9,6 +9,7 @@ from harness import Evidence, Unsupported
 from impls.attention.dense_jax import dense_jax
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from tests.impls.jax_case import jit
 from tests.impls.torch_case import gradients, named, run, run_marks
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
@@ -32,14 +33,14 @@ def call(variant, w, inputs, cotangent=None):
         function = variant(w)
         arguments = {name: jax.numpy.asarray(part) for name, part in named(function, inputs).items()}
         if cotangent is None:
-            return np.asarray(jax.jit(function)(**arguments)).astype(np.float64)
+            return np.asarray(jit(function)(**arguments)).astype(np.float64)
         whole = {name: arguments.pop(name) for name in ("cu_seqlens",) if name in arguments}
 
         def pull(arguments, seed):
             result, pullback = jax.vjp(lambda floating: function(**floating, **whole), arguments)
             return pullback(seed.astype(result.dtype))[0]
 
-        found = jax.jit(pull)(arguments, jax.numpy.asarray(cotangent))
+        found = jit(pull)(arguments, jax.numpy.asarray(cotangent))
     return {name: np.asarray(part).astype(np.float64) for name, part in found.items()}
 
 

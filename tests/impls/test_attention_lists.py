@@ -17,6 +17,7 @@ from impls.attention.lists_scatter_sort import lists_scatter_sort
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
 from impls.attention.nsa_paper import nsa_paper
+from tests.impls.jax_case import jit
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
@@ -43,7 +44,7 @@ def call(variant, w, picks, **options):
     if variant.framework == "jax":
         import jax
 
-        result = jax.jit(variant(w, **options))(jax.numpy.asarray(picks))
+        result = jit(variant(w, **options))(jax.numpy.asarray(picks))
     else:
         import torch
 

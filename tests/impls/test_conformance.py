@@ -1,6 +1,7 @@
 """One suite over the registry: every implementation is held to its contract, in every mode it supports.
 
-The cases run as they do for a user, in processes of their own; conformance.yaml lists the points.
+The cases run as they do for a user, in processes of their own, a family at a time; conformance.yaml
+lists the points.
 """
 
 import json
@@ -8,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,40 +17,50 @@ import pytest
 from harness.catalog.discovery import builtin
 
 # a cheap one of each family; what holds and what fails all of them is in the family's own tests
-CHECKS = (
-    "mask/matches_indices",
-    "topk/order",
-    "offsets/cu_seqlens_round_trip",
-    "mla/no_nan",
-    "attention/causality",
-)
+CHECKS = {
+    "mask": "mask/matches_indices",
+    "topk": "topk/order",
+    "offsets": "offsets/cu_seqlens_round_trip",
+    "mla": "mla/no_nan",
+    "attention": "attention/causality",
+}
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = [pytest.mark.jax, pytest.mark.torch]
+IMPLEMENTATIONS = builtin().implementations.values()
+pytestmark = [pytest.mark.jax, pytest.mark.torch, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
-    """`seqsweep check` over conformance.yaml: (exit code, records by implementation)."""
-    folder = tmp_path_factory.mktemp("conformance")
-    words = ["check", *builtin().families, *CHECKS]
-    words += ["--config", str(Path(__file__).with_name("conformance.yaml")), "--json"]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words, "--results", str(folder)],
-        env={**os.environ, "COLUMNS": "160"},
-        capture_output=True,
-        text=True,
-        timeout=1200,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    by_implementation = defaultdict(list)
-    for record in json.loads(done.stdout)["records"]:
-        by_implementation[record["implementation"]].append(record)
-    return done.returncode, by_implementation
+    """`seqsweep check` of a family over conformance.yaml: (exit code, records by implementation)."""
+
+    @cache
+    def check(family):
+        words = ["check", family, CHECKS[family], "--json", "--results", str(tmp_path_factory.mktemp(family))]
+        config = str(Path(__file__).with_name("conformance.yaml"))
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "cli.py"), *words, "--config", config],
+            env={**os.environ, "COLUMNS": "160"},
+            capture_output=True,
+            text=True,
+            timeout=1200,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        by_implementation = defaultdict(list)
+        for record in json.loads(done.stdout)["records"]:
+            by_implementation[record["implementation"]].append(record)
+        return done.returncode, by_implementation
+
+    return check
 
 
-def test_nothing_is_wrong_that_should_be_right(checked):
-    code, by_implementation = checked
+def test_every_family_has_its_check():
+    assert set(CHECKS) == set(builtin().families)
+
+
+@pytest.mark.parametrize("family", CHECKS)
+def test_nothing_is_wrong_that_should_be_right(checked, family):
+    code, by_implementation = checked(family)
     wrong = [
         (record["case"], record["status"], record["reason"])
         for records in by_implementation.values()
@@ -59,11 +71,11 @@ def test_nothing_is_wrong_that_should_be_right(checked):
     assert code == 0
 
 
-@pytest.mark.parametrize("info", builtin().implementations.values(), ids=lambda info: info.id)
+@pytest.mark.parametrize("info", IMPLEMENTATIONS, ids=lambda info: info.id)
 def test_conforms(checked, info):
     """In every mode of its family it was judged at least once, and passed, or it refuses that mode."""
     modes = set(builtin().family(info.family).modes)
-    records = checked[1][info.id]
+    records = checked(info.family)[1][info.id]
     passed = {r["mode"] for r in records if r["correctness"] and r["correctness"]["passed"]}
     refused = modes - {r["mode"] for r in records if r["status"] != "unsupported"}
     needs_a_package = any("pip install" in record["reason"] for record in records if record["reason"])
@@ -71,20 +83,22 @@ def test_conforms(checked, info):
     assert passed | refused == modes
 
 
-def test_every_family_was_put_to_its_check(checked):
-    made = {one["check"] for records in checked[1].values() for r in records for one in r["checks"]}
-    assert made == set(CHECKS)
+@pytest.mark.parametrize("family", CHECKS)
+def test_a_family_was_put_to_its_check(checked, family):
+    records = [record for records in checked(family)[1].values() for record in records]
+    assert {made["check"] for record in records for made in record["checks"]} == {CHECKS[family]}
 
 
-@pytest.mark.parametrize(
-    "info", [i for i in builtin().implementations.values() if i.expects], ids=lambda info: info.id
-)
+@pytest.mark.parametrize("info", [info for info in IMPLEMENTATIONS if info.expects], ids=lambda info: info.id)
 def test_expected_failures_fail(checked, info):
-    expected = [record for record in checked[1][info.id] if record["expected"]]
+    expected = [record for record in checked(info.family)[1][info.id] if record["expected"]]
     assert expected
     assert {record["status"] for record in expected} == {"incorrect"}
 
 
-def test_a_refusal_names_what_is_refused(checked):
-    refusals = [r for records in checked[1].values() for r in records if r["status"] == "unsupported"]
+@pytest.mark.parametrize("family", CHECKS)
+def test_a_refusal_names_what_is_refused(checked, family):
+    records = [record for records in checked(family)[1].values() for record in records]
+    refusals = [record for record in records if record["status"] == "unsupported"]
+    assert refusals
     assert all(len(record["reason"]) > 20 for record in refusals)

@@ -17,21 +17,12 @@ from impls.mask.scatter import scatter
 from impls.mask.scatter_flat import scatter_flat
 from impls.mask.threshold_exactk import threshold_exactk
 from impls.mask.threshold_raw import threshold_raw
+from tests.impls.jax_case import call, jit
 
 ALL = (broadcast, scatter, scatter_flat, threshold_exactk, threshold_raw)
 NAMES = [variant.name for variant in ALL]
 ROOT = Path(__file__).resolve().parents[2]
 FULL = {"f32": "float32", "bf16": "bfloat16", "f64": "float64", "i32": "int32"}
-
-
-def call(variant, w, **inputs):
-    """The variant's result on the inputs it names, under jit, as numpy."""
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        function = variant(w)
-        names = inspect.signature(function).parameters
-        return np.asarray(jax.jit(function)(**{name: inputs[name] for name in names}))
 
 
 def compiled(variant, w):
@@ -44,7 +35,7 @@ def compiled(variant, w):
         name: jax.ShapeDtypeStruct(shapes[name].shape, FULL[shapes[name].dtype])
         for name in inspect.signature(function).parameters
     }
-    return jax.jit(function).lower(**arrays).compile()
+    return jit(function).lower(**arrays).compile()
 
 
 def wide(inputs):
@@ -97,7 +88,7 @@ def test_variant_meets_its_contract(variant, dtype, shape):
     batch, rows, seq, topk = shape
     w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, dtype=dtype)
     inputs = FAMILY.inputs(w, np.random.default_rng(7))
-    result = call(variant, w, **inputs)
+    result = call(variant, w, inputs)
     assert short_name(result.dtype) == dtype
     expected = reference(variant.semantics, w, inputs)
     judgement = FAMILY.semantics[variant.semantics].contract.judge(Evidence(w, inputs, result, expected))

@@ -10,17 +10,10 @@ from harness.catalog.arrays import numpy_dtype
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
 from impls.mask.reference import closed_value, last_visible, visible
+from tests.impls.jax_case import call
 
 MEANING = FAMILY.semantics["masked_again"]
 ALL = {**INDEXED, **SCORED}
-
-
-def call(function, w, inputs):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        named = {name: inputs[name] for name in inspect.signature(function).parameters}
-        return np.asarray(jax.jit(function)(**named))
 
 
 def roles(w, inputs, rows=None):
@@ -48,7 +41,7 @@ def test_variant_meets_its_contract(of, dtype, shape):
     batch, rows, seq, topk = shape
     w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, dtype=dtype, causal=True)
     inputs = FAMILY.inputs(w, np.random.default_rng(7))
-    result = call(masked_again(w, of=of), w, inputs)
+    result = call(masked_again, w, inputs, of=of)
     assert result.dtype == numpy_dtype(dtype)
     judgement = judged(w, inputs, result)
     assert judgement.passed, judgement.reason
@@ -63,7 +56,7 @@ def test_causal_workloads_meet_the_contracts_before_it_too(of):
     reference = meaning.reference(w, None)
     wide = {n: a if a.dtype.kind == "i" else a.astype(np.float64) for n, a in inputs.items()}
     want = reference(**{name: wide[name] for name in inspect.signature(reference).parameters})
-    assert meaning.contract.judge(Evidence(w, inputs, call(ALL[of](w), w, inputs), want)).passed
+    assert meaning.contract.judge(Evidence(w, inputs, call(ALL[of], w, inputs), want)).passed
 
 
 @pytest.mark.jax
@@ -71,10 +64,10 @@ def test_variants_agree_after_and_not_before():
     """Row 0 sees one column and selects three: raw opens all six, the others two hidden ones."""
     w = MaskWorkload(rows=6, seq=6, topk=3, causal=True)
     inputs = crafted(w, np.random.default_rng(5).standard_normal((6, 6)))
-    before = {of: call(ALL[of](w), w, inputs) == 0 for of in ALL}
+    before = {of: call(ALL[of], w, inputs) == 0 for of in ALL}
     assert before["threshold_raw"][0, 0].all()
     assert before["scatter"][0, 0].tolist() == [True, True, True, False, False, False]
-    after = {of: call(masked_again(w, of=of), w, inputs) == 0 for of in ALL}
+    after = {of: call(masked_again, w, inputs, of=of) == 0 for of in ALL}
     for of, kept in after.items():
         assert np.array_equal(kept, after["broadcast"]), of
     assert after["broadcast"].sum(axis=-1).tolist() == [[1, 2, 3, 3, 3, 3]]
@@ -85,7 +78,7 @@ def test_variants_agree_after_and_not_before():
 def test_without_the_second_time_the_contract_fails(of):
     w = MaskWorkload(rows=6, seq=6, topk=3, causal=True)
     inputs = crafted(w, np.random.default_rng(5).standard_normal((6, 6)))
-    judgement = judged(w, inputs, call(ALL[of](w), w, inputs))
+    judgement = judged(w, inputs, call(ALL[of], w, inputs))
     assert not judgement.passed
     assert "to be closed" in judgement.reason
 
@@ -101,7 +94,7 @@ def test_raw_opens_all_visible_columns_that_tie(of, kept, over):
     scores = [0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]
     inputs = crafted(w, [scores, scores])
     assert roles(w, inputs)[0].tolist() == [[1, 2, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
-    result = call(masked_again(w, of=of), w, inputs)
+    result = call(masked_again, w, inputs, of=of)
     assert np.flatnonzero(result[0, 0] == 0).tolist() == kept
     judgement = judged(w, inputs, result)
     assert judgement.passed, judgement.reason
@@ -139,7 +132,7 @@ def test_rounded_visible_scores_tie_so_raw_is_over():
     w = MaskWorkload(rows=4, seq=16384, topk=1024, dtype="bf16", causal=True)
     inputs = FAMILY.inputs(w, np.random.default_rng(0))
     raw, exact = (
-        judged(w, inputs, call(masked_again(w, of=of), w, inputs)) for of in ("threshold_raw", "scatter")
+        judged(w, inputs, call(masked_again, w, inputs, of=of)) for of in ("threshold_raw", "scatter")
     )
     assert raw.passed
     assert exact.passed

@@ -18,6 +18,7 @@ from impls.mask.family import MaskWorkload
 from impls.mask.onehot_gemm import onehot_gemm
 from impls.mask.scatter import scatter
 from impls.mask.scatter_sorted import scatter_sorted
+from tests.impls.jax_case import jit
 
 ROOT = Path(__file__).resolve().parents[2]
 SEQ = 45
@@ -33,10 +34,9 @@ rows = st.lists(st.integers(-2 * SEQ, 2 * SEQ), min_size=5, max_size=5)
 
 @cache
 def compiled(place):
-    import jax
 
     variant, options = [*DENSE, (scatter, {}), (bit_packed, {}), (block_granular, {})][place]
-    return jax.jit(variant(W, **options))
+    return jit(variant(W, **options))
 
 
 def open_columns(place, indices):
@@ -80,7 +80,7 @@ def test_temporaries_known_beforehand(variant, options, large, small):
     shapes = [MaskWorkload(rows=1024, seq=131072), MaskWorkload(batch=2, rows=128, seq=1024, topk=64)]
     for w, mib in zip(shapes, (large, small), strict=True):
         indices = jax.ShapeDtypeStruct((w.batch, w.rows, w.topk), "int32")
-        program = jax.jit(variant(w, **options)).lower(topk_indices=indices).compile()
+        program = jit(variant(w, **options)).lower(topk_indices=indices).compile()
         assert program.memory_analysis().temp_size_in_bytes == pytest.approx(mib * 2**20, rel=0.1)
 
 
@@ -91,7 +91,7 @@ def test_the_plain_one_hot_sum_is_planned_whole():
 
     w = MaskWorkload(rows=1024, seq=131072)
     indices = jax.ShapeDtypeStruct((1, 1024, 2048), "int32")
-    program = jax.jit(onehot_gemm(w, width=w.seq)).lower(topk_indices=indices).compile()
+    program = jit(onehot_gemm(w, width=w.seq)).lower(topk_indices=indices).compile()
     elements = 1024 * 2048 * 131072
     assert program.memory_analysis().temp_size_in_bytes == pytest.approx(4 * elements, rel=0.01)
     assert program.cost_analysis()["flops"] == pytest.approx(4 * elements, rel=0.01)  # with its making

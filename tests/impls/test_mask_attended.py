@@ -11,19 +11,11 @@ from harness.catalog.arrays import short_name
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.gather_kv import gather_kv
 from impls.mask.masked_dense import masked_dense
+from tests.impls.jax_case import call, jit
 
 BOTH = [gather_kv, masked_dense]
 IDS = [variant.name for variant in BOTH]
 MEANING = FAMILY.semantics["attended"]
-
-
-def call(variant, w, inputs):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        function = variant(w)
-        named = {name: inputs[name] for name in inspect.signature(function).parameters}
-        return np.asarray(jax.jit(function)(**named))
 
 
 def expected(w, inputs, rows=None):
@@ -131,7 +123,7 @@ def test_gathering_needs_no_memory_that_grows_with_seq():
         arrays = {n: jax.ShapeDtypeStruct(a.shape, kinds[a.dtype]) for n, a in FAMILY.shapes(w).items()}
         function = variant(w)
         named = {name: arrays[name] for name in inspect.signature(function).parameters}
-        return jax.jit(function).lower(**named).compile().memory_analysis().temp_size_in_bytes
+        return jit(function).lower(**named).compile().memory_analysis().temp_size_in_bytes
 
     assert temporaries(gather_kv, 65536) == temporaries(gather_kv, 4096)
     assert temporaries(masked_dense, 65536) > 8 * temporaries(masked_dense, 4096)

@@ -19,6 +19,7 @@ from impls.mask.scatter_flat import scatter_flat
 from impls.mask.scatter_sorted import scatter_sorted
 from impls.mask.threshold_exactk import threshold_exactk
 from impls.mask.threshold_raw import threshold_raw
+from tests.impls.jax_case import jit
 from tests.impls.test_mask_checks import PLAIN, trial
 
 VARIANTS = {
@@ -45,7 +46,7 @@ def jitted(w, function):
     import jax
 
     names = list(inspect.signature(function).parameters)
-    compiled = jax.jit(function)
+    compiled = jit(function)
 
     def answer(**inputs):
         with jax.enable_x64(w.dtype == "f64"):

@@ -4,8 +4,6 @@ Indices outside the row, duplicates, ties at the cutoff, an approximate selectio
 shorter than the selection, and NaN.
 """
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -15,6 +13,7 @@ from impls.mask.scatter import scatter
 from impls.mask.scatter_flat import scatter_flat
 from impls.mask.threshold_exactk import threshold_exactk
 from impls.mask.threshold_raw import threshold_raw
+from tests.impls.jax_case import call
 
 INDEXED = (broadcast, scatter, scatter_flat)
 EXACT = (*INDEXED, threshold_exactk)
@@ -23,18 +22,9 @@ NAMES = [variant.name for variant in ALL]
 NEG = np.float32(-0.7 * float(np.finfo(np.float32).max))
 
 
-def call(variant, w, **inputs):
-    """The variant's result on the inputs it names, under jit, as numpy."""
-    import jax
-
-    function = variant(w)
-    named = {name: inputs[name] for name in inspect.signature(function).parameters}
-    return np.asarray(jax.jit(function)(**named))
-
-
 def opened(variant, w, **inputs):
     """The open columns of every row, as lists."""
-    mask = call(variant, w, **inputs)
+    mask = call(variant, w, inputs)
     return [np.flatnonzero(row == 0).tolist() for row in mask.reshape(-1, w.seq)]
 
 
@@ -80,7 +70,7 @@ def test_duplicate_indices_open_once(variant):
     indices = np.random.default_rng(0).integers(0, w.seq, (2, 128, 64)).astype(np.int32)
     assert any(len(set(row)) < 64 for row in indices.reshape(-1, 64))
     want = FAMILY.semantics["exact"].reference(w, None)(indices)
-    assert np.array_equal(call(variant, w, topk_indices=indices), want)
+    assert np.array_equal(call(variant, w, {"topk_indices": indices}), want)
 
 
 @pytest.mark.jax
@@ -106,11 +96,11 @@ def test_ties_at_the_cutoff(scores, kept, kept_raw):
 def test_rounded_scores_tie_so_raw_keeps_more_than_topk():
     w = MaskWorkload(rows=4, seq=16384, topk=1024, dtype="bf16")
     inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    kept = (call(threshold_raw, w, **inputs) == 0).sum(axis=-1)
+    kept = (call(threshold_raw, w, inputs) == 0).sum(axis=-1)
     assert (kept >= w.topk).all()
     assert kept.max() > w.topk
     for variant in EXACT:
-        assert ((call(variant, w, **inputs) == 0).sum(axis=-1) == w.topk).all(), variant.name
+        assert ((call(variant, w, inputs) == 0).sum(axis=-1) == w.topk).all(), variant.name
 
 
 @pytest.mark.jax
@@ -136,7 +126,7 @@ def test_a_causal_prefix_shorter_than_topk():
     causal = np.where(np.tri(6, dtype=bool), np.float32(0), NEG)[None]
     # Adding −2.4e38 to a score of order one leaves −2.4e38: all masked scores tie exactly.
     inputs = top(scores + causal, 3)
-    before = {variant.name: call(variant, w, **inputs) for variant in ALL}
+    before = {variant.name: call(variant, w, inputs) for variant in ALL}
     for variant in EXACT:
         assert np.array_equal(before[variant.name], before["broadcast"]), variant.name
     short = before["threshold_raw"][0, 0]
@@ -155,7 +145,7 @@ def test_raw_differs_after_the_second_masking_when_visible_scores_tie():
     causal = np.array([0, 0, NEG, NEG], np.float32)
     inputs = top(np.array([[[0.5, 0.5, 0.9, 0.9]]], np.float32) + causal, 1)
     with np.errstate(over="ignore"):
-        kept = [(call(v, w, **inputs) + causal == 0).ravel().tolist() for v in (scatter, threshold_raw)]
+        kept = [(call(v, w, inputs) + causal == 0).ravel().tolist() for v in (scatter, threshold_raw)]
     assert kept == [[True, False, False, False], [True, True, False, False]]
 
 

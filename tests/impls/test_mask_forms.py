@@ -1,7 +1,5 @@
 """The mask in other forms: packed into words, and by blocks."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -9,17 +7,10 @@ from harness import Evidence
 from impls.mask.bit_packed import bit_packed
 from impls.mask.block_granular import block_granular
 from impls.mask.family import FAMILY, MaskWorkload
+from tests.impls.jax_case import call, jit
 
 FORMS = [(bit_packed, {}), (bit_packed, {"unique": True}), (block_granular, {})]
 IDS = ["bit_packed", "bit_packed-unique", "block_granular"]
-
-
-def call(variant, w, options=None, **inputs):
-    import jax
-
-    function = variant(w, **(options or {}))
-    named = {name: inputs[name] for name in inspect.signature(function).parameters}
-    return jax.tree.map(np.asarray, jax.jit(function)(**named))
 
 
 def held(variant, w, inputs, result):
@@ -47,7 +38,7 @@ def columns(form, seq):
 def test_form_meets_its_contract_and_is_the_mask(variant, options, shape):
     w = MaskWorkload(batch=shape[0], rows=shape[1], seq=shape[2], topk=shape[3])
     inputs = FAMILY.inputs(w, np.random.default_rng(7))
-    result = call(variant, w, options, **inputs)
+    result = call(variant, w, inputs, **options)
     judgement = held(variant, w, inputs, result)
     assert judgement.passed, judgement.reason
     dense = FAMILY.semantics["exact"].reference(w, None)(inputs["topk_indices"]).reshape(-1, w.seq)
@@ -73,7 +64,7 @@ def test_words_known_by_heart():
     indices = np.array([[[33, 0, 31, 69]]], np.int32)
     want = [[[0x8000_0001, 0x2, 0x20]]]
     assert FAMILY.semantics["packed"].reference(w, None)(indices).tolist() == want
-    got = call(bit_packed, w, topk_indices=indices)
+    got = call(bit_packed, w, {"topk_indices": indices})
     assert got.dtype == np.uint32
     assert got.tolist() == want
 
@@ -81,7 +72,7 @@ def test_words_known_by_heart():
 @pytest.mark.jax
 def test_blocks_known_by_heart():
     w = MaskWorkload(rows=1, seq=300, topk=3)
-    result = call(block_granular, w, topk_indices=np.array([[[299, 127, 0]]], np.int32))
+    result = call(block_granular, w, {"topk_indices": np.array([[[299, 127, 0]]], np.int32)})
     assert result["held"].tolist() == [[[True, False, True]]]
     assert result["inside"].shape == (1, 1, 3, 128)
     assert np.argwhere(result["inside"][0, 0]).tolist() == [[0, 0], [0, 127], [2, 43]]
@@ -94,7 +85,7 @@ def test_an_index_outside_the_row_opens_nothing(variant, options, index):
     """Also none of the last word's or block's places past seq."""
     w = MaskWorkload(rows=3, seq=40, topk=2)
     indices = np.array([[[3, 4], [index, 5], [6, 39]]], np.int32)
-    assert columns(call(variant, w, options, topk_indices=indices), w.seq) == [[3, 4], [5], [6, 39]]
+    assert columns(call(variant, w, {"topk_indices": indices}, **options), w.seq) == [[3, 4], [5], [6, 39]]
 
 
 @pytest.mark.jax
@@ -102,8 +93,8 @@ def test_a_bit_added_twice_carries_into_the_next_column():
     """What the sort of bit_packed is for, and why `unique` is a promise."""
     w = MaskWorkload(rows=1, seq=64, topk=4)
     inputs = {"topk_indices": np.array([[[5, 31, 5, 31]]], np.int32)}
-    assert columns(call(bit_packed, w, **inputs), w.seq) == [[5, 31]]
-    broken = call(bit_packed, w, {"unique": True}, **inputs)
+    assert columns(call(bit_packed, w, inputs), w.seq) == [[5, 31]]
+    broken = call(bit_packed, w, inputs, unique=True)
     assert columns(broken, w.seq) == [[6]]  # 31's carry is lost with the word
     assert not held(bit_packed, w, inputs, broken).passed
 
@@ -113,7 +104,7 @@ def test_a_bit_added_twice_carries_into_the_next_column():
 def test_duplicates_open_once(variant):
     w = MaskWorkload(batch=2, rows=8, seq=200, topk=64)
     inputs = {"topk_indices": np.random.default_rng(0).integers(0, 200, (2, 8, 64)).astype(np.int32)}
-    judgement = held(variant, w, inputs, call(variant, w, **inputs))
+    judgement = held(variant, w, inputs, call(variant, w, inputs))
     assert judgement.passed, judgement.reason
 
 
@@ -123,6 +114,6 @@ def test_a_packed_mask_is_a_thirty_second_of_the_dense_one():
 
     w = MaskWorkload(rows=1024, seq=131072)
     indices = jax.ShapeDtypeStruct((1, 1024, 2048), "int32")
-    memory = jax.jit(bit_packed(w)).lower(topk_indices=indices).compile().memory_analysis()
+    memory = jit(bit_packed(w)).lower(topk_indices=indices).compile().memory_analysis()
     assert memory.output_size_in_bytes == 1024 * 131072 * 4 // 32
     assert memory.temp_size_in_bytes <= 2**27

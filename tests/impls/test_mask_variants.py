@@ -1,7 +1,5 @@
 """Further ways to the exact mask: contracts, options, and indices that no selection holds."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.onehot_gemm import onehot_gemm
 from impls.mask.scatter_sorted import scatter_sorted
 from impls.mask.torch_scatter import torch_scatter
+from tests.impls.jax_case import call
 from tests.impls.torch_case import tensor
 
 JAX = [
@@ -24,15 +23,6 @@ JAX = [
     (onehot_gemm, {"width": 9999}),
 ]
 IDS = [f"{v.name}{''.join(f'-{x}' for x in options.values())}" for v, options in JAX]
-
-
-def call(variant, w, options=None, **inputs):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        function = variant(w, **(options or {}))
-        names = inspect.signature(function).parameters
-        return np.asarray(jax.jit(function)(**{name: inputs[name] for name in names}))
 
 
 def opened(mask):
@@ -51,7 +41,7 @@ def held(w, inputs, result):
 def test_variant_meets_its_contract(variant, options, dtype, shape):
     w = MaskWorkload(batch=shape[0], rows=shape[1], seq=shape[2], topk=shape[3], dtype=dtype)
     inputs = FAMILY.inputs(w, np.random.default_rng(7))
-    result = call(variant, w, options, **inputs)
+    result = call(variant, w, inputs, **options)
     assert short_name(result.dtype) == dtype
     judgement = held(w, inputs, result)
     assert judgement.passed, judgement.reason
@@ -64,7 +54,7 @@ def test_an_index_outside_the_row_opens_nothing(variant, options, index):
     """scatter opens the last column at −1; none of these does."""
     w = MaskWorkload(rows=3, seq=8, topk=6)
     indices = np.array([[[0] * 6, [2, index, 2, 2, 7, 2], [1] * 6]], np.int32)
-    assert opened(call(variant, w, options, topk_indices=indices)) == [[0], [2, 7], [1]]
+    assert opened(call(variant, w, {"topk_indices": indices}, **options)) == [[0], [2, 7], [1]]
 
 
 @pytest.mark.jax
@@ -73,7 +63,7 @@ def test_duplicates_open_once(variant, options):
     w = MaskWorkload(batch=2, rows=8, seq=64, topk=24)
     indices = np.random.default_rng(0).integers(0, w.seq, (2, 8, 24)).astype(np.int32)
     assert any(len(set(row)) < 24 for row in indices.reshape(-1, 24))
-    judgement = held(w, {"topk_indices": indices}, call(variant, w, options, topk_indices=indices))
+    judgement = held(w, {"topk_indices": indices}, call(variant, w, {"topk_indices": indices}, **options))
     assert judgement.passed, judgement.reason
 
 

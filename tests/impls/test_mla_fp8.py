@@ -12,6 +12,7 @@ from impls.mla.absorb import absorb
 from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
+from tests.impls.jax_case import jit
 from tests.impls.mla_trial import UNEVEN, alone, drawn
 from tests.impls.torch_case import array, judged, tensor, tensors
 
@@ -141,7 +142,7 @@ def test_jax_reads_the_same_numbers(dtype):
     weights = drawn(w)["weights"]
     shared = _torch.dequantise(w, tensors(weights))
     with jax.enable_x64(dtype == "f64"):
-        twins = jax.jit(lambda weights: _jax.dequantise(w, weights))(weights)
+        twins = jit(lambda weights: _jax.dequantise(w, weights))(weights)
     assert set(twins) == set(shared)
     for name, twin in twins.items():
         assert np.array_equal(np.asarray(twin), shared[name].numpy()), name

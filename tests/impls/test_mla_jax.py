@@ -16,6 +16,7 @@ from impls.mla.family import FAMILY, Config, MlaWorkload
 from impls.mla.naive import naive
 from impls.mla.naive_jax import naive_jax
 from tests.impls import torch_case
+from tests.impls.jax_case import jit
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
@@ -51,7 +52,7 @@ def run(function, w, inputs):
 
     names = inspect.signature(function).parameters
     with jax.enable_x64(w.dtype == "f64"):
-        return wide(jax.jit(function)(**{name: inputs[name] for name in names}))
+        return wide(jit(function)(**{name: inputs[name] for name in names}))
 
 
 def gradients(function, w, inputs, cotangent):
@@ -62,7 +63,7 @@ def gradients(function, w, inputs, cotangent):
     with jax.enable_x64(w.dtype == "f64"):
         fixed = {n: inputs[n] for n in inspect.signature(function).parameters if n not in {"x", "weights"}}
 
-        @jax.jit
+        @jit
         def pulled(x, weights):
             result, pull = jax.vjp(lambda x, weights: function(x=x, weights=weights, **fixed), x, weights)
             return pull(jnp.asarray(cotangent, result.dtype))

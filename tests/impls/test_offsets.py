@@ -20,6 +20,7 @@ from impls.offsets.mask_quadratic import mask_quadratic
 from impls.offsets.onehot_minmax import onehot_minmax
 from impls.offsets.reference import run_lengths
 from impls.offsets.segment_min import segment_min
+from tests.impls.jax_case import jit
 
 ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
 NAMES = [variant.name for variant in ALL]
@@ -30,10 +31,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def jitted(variant, w):
-    import jax
 
     function = variant(w)
-    return jax.jit(function), tuple(inspect.signature(function).parameters)
+    return jit(function), tuple(inspect.signature(function).parameters)
 
 
 def call(variant, w, inputs):
@@ -243,7 +243,7 @@ def planned(variant, w):
     shapes = FAMILY.shapes(w)
     names = inspect.signature(function).parameters
     arrays = {name: jax.ShapeDtypeStruct(shapes[name].shape, np.int32) for name in names}
-    program = jax.jit(function).lower(**arrays).compile()
+    program = jit(function).lower(**arrays).compile()
     return program.memory_analysis().temp_size_in_bytes, program.cost_analysis()["flops"]
 
 

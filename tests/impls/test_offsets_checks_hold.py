@@ -19,6 +19,7 @@ from impls.offsets.run_length import run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.segment_min import segment_min
 from impls.offsets.torch_unique import torch_unique
+from tests.impls.jax_case import jit
 from tests.impls.test_offsets_checks import trial
 
 GOOD = (mask_quadratic, mask_blocked, segment_min, torch_unique)
@@ -42,9 +43,7 @@ def compiled(variant, w):
         def answer(**inputs):
             return tuple(part.numpy() for part in function(**{n: torch.tensor(a) for n, a in inputs.items()}))
     else:
-        import jax
-
-        program = jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+        program = jit(function)
 
         def answer(**inputs):
             return tuple(np.asarray(part) for part in program(**inputs))

@@ -5,7 +5,6 @@ segment. G6, G10: stripes of a ring, one row and two. G7, G8: ids beyond max_seg
 token at all. `short_stripe`: single tokens far into their segment.
 """
 
-import inspect
 from functools import cache
 
 import numpy as np
@@ -17,6 +16,7 @@ from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.mask_quadratic import mask_quadratic
 from impls.offsets.onehot_minmax import onehot_minmax
 from impls.offsets.segment_min import segment_min
+from tests.impls.jax_case import call
 
 ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
 NAMES = [variant.name for variant in ALL]
@@ -148,14 +148,6 @@ def results(variant, places, kind):
     else:
         found = call(variant, w, inputs)
     return {name: [part[row].tolist() for part in found] for row, name in enumerate(names)}
-
-
-def call(variant, w, inputs):
-    import jax
-
-    function = variant(w)
-    named = {name: inputs[name] for name in inspect.signature(function).parameters}
-    return tuple(np.asarray(part) for part in jax.jit(function)(**named))
 
 
 @pytest.mark.parametrize(("name", "kind"), RIGHT, ids="-".join)

@@ -13,6 +13,7 @@ import impls.offsets
 from harness import Evidence, Unsupported
 from harness.catalog.implementation import Implementation
 from impls.offsets.family import FAMILY, OffsetsWorkload
+from tests.impls.jax_case import jit
 
 LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
 KINDS = ("causal", "bottom_right", "padding", "sliding")
@@ -74,9 +75,8 @@ def compiled(name, kind):
         return lambda inputs: tuple(
             part.numpy() for part in function(**{n: torch.tensor(inputs[n]) for n in names})
         )
-    import jax
 
-    program = jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+    program = jit(function)
     return lambda inputs: tuple(np.asarray(part) for part in program(**{n: inputs[n] for n in names}))
 
 

@@ -17,6 +17,7 @@ from impls.offsets.mask_blocked import mask_blocked
 from impls.offsets.run_length import most_runs, run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.torch_unique import torch_unique
+from tests.impls.jax_case import jit
 
 ALL = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
 NAMES = [variant.name for variant in ALL]
@@ -92,9 +93,8 @@ def compiled(variant, w, options):
         import torch
 
         return names, lambda **named: function(**{n: torch.from_numpy(a) for n, a in named.items()})
-    import jax
 
-    return names, jax.jit(function)
+    return names, jit(function)
 
 
 def call(variant, w, inputs, **options):
@@ -219,9 +219,8 @@ def test_run_boundaries_in_blocks_of_any_size(block, seq):
 @pytest.mark.parametrize(("block", "seq"), [(16, 1), (16, 2049), (48, 2048), (64, 100)])
 def test_run_boundaries_however_dense_the_changes_are(block, seq):
     """A change at every token, several in a block, one in many blocks, none; ids of any size."""
-    import jax
 
-    first = jax.jit(lambda ids: boundaries(ids, 66, block))
+    first = jit(lambda ids: boundaries(ids, 66, block))
     random = np.random.default_rng(seq)
     for values, length in ((3, 1), (3, 7), (2, 40), (5, 300), (1, 1)):
         ids = (

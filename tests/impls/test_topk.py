@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.torch_topk import torch_topk
 from impls.topk.two_stage import two_stage
+from tests.impls.jax_case import call
 
 DISTRIBUTIONS = ("iid", "clustered", "periodic", "tied", "causal")
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -25,11 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def jax_call(variant, w, scores, **options):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        values, indices = jax.jit(variant(w, **options))(scores=scores)
-        return np.asarray(values), np.asarray(indices)
+    """The result; what the scores were drawn from the variant does not know."""
+    return call(variant, replace(w, distribution="iid"), {"scores": scores}, **options)
 
 
 def torch_call(variant, w, scores):

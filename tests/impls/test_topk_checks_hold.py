@@ -11,6 +11,7 @@ from impls.topk.approx_unaggregated import approx_unaggregated
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.radix_f16 import radix_f16
 from impls.topk.two_stage import two_stage
+from tests.impls.jax_case import jit
 from tests.impls.test_topk_checks import CHECKS, trial
 
 W = TopkWorkload(rows=8, seq=4096, topk=64)
@@ -29,7 +30,7 @@ def compiled(variant, w, **options):
     import jax
 
     def build(w):
-        jitted = jax.jit(variant(w, **options))
+        jitted = jit(variant(w, **options))
 
         def select(scores):
             return jitted(scores=scores)

@@ -13,6 +13,7 @@ from impls.topk._indexer import scores_at, scores_of
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.indexer_approx import indexer_approx
 from impls.topk.indexer_exact import indexer_exact
+from tests.impls.jax_case import call
 
 SMALL = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -24,13 +25,6 @@ def drawn(w, seed=0):
 
 def wide(inputs):
     return {name: array.astype(np.float64) for name, array in inputs.items()}
-
-
-def called(variant, w, inputs):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        return tuple(np.asarray(part) for part in jax.jit(variant(w))(**inputs))
 
 
 def judged(w, inputs, result, semantics="indexer", rows=None):
@@ -94,7 +88,7 @@ def test_the_reference_gives_single_rows_and_steps_do_not_show(monkeypatch):
 def test_variants_keep_their_contracts(variant, dtype):
     w = replace(SMALL, dtype=dtype)
     inputs = drawn(w)
-    result = called(variant, w, inputs)
+    result = call(variant, w, inputs)
     assert short_name(result[0].dtype) == ("f64" if dtype == "f64" else "f32")
     judgement = judged(w, inputs, result, variant.semantics)
     assert judgement.passed, judgement.reason
@@ -104,7 +98,7 @@ def test_variants_keep_their_contracts(variant, dtype):
 @pytest.mark.jax
 def test_chosen_rows_are_judged_alone():
     inputs, rows = drawn(SMALL), np.array([1, 4])
-    values, indices = called(indexer_exact, SMALL, inputs)
+    values, indices = call(indexer_exact, SMALL, inputs)
     assert judged(SMALL, inputs, (values[:, rows], indices[:, rows]), rows=rows).passed
     assert not judged(SMALL, inputs, (values[:, :2], indices[:, :2]), rows=rows).passed
 
@@ -201,7 +195,7 @@ def test_a_score_moves_by_less_than_is_allowed():
         assert scores.dtype == np.float32
         figures = judged(w, inputs, taken(scores, ranked(scores)[..., : w.topk])).figures
         assert 0 < figures["largest_error_of_allowed"] < 2 / 6
-    inner = called(indexer_exact, w, inputs)
+    inner = call(indexer_exact, w, inputs)
     assert 0 < judged(w, inputs, inner).figures["largest_error_of_allowed"] < 2 / 6
 
 

@@ -21,6 +21,7 @@ from impls.topk.radix import radix
 from impls.topk.sampled_threshold import sampled_threshold
 from impls.topk.sharded import sharded
 from impls.topk.sort_slice import sort_slice
+from tests.impls.jax_case import call
 
 ROOT = Path(__file__).resolve().parents[2]
 DTYPES = ("f64", "f32", "bf16", "f16")
@@ -47,10 +48,7 @@ EDGES = (
 
 
 def on_jax(variant, w, scores):
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        return tuple(np.asarray(part) for part in jax.jit(variant(w))(scores=scores))
+    return call(variant, replace(w, distribution="iid"), {"scores": scores})
 
 
 def draw(w, seed=0):

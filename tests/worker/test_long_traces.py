@@ -72,7 +72,7 @@ def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
     ("family", "name", "mode", "fields"),
     [
         *((ATTENTION, "dense_chunked", mode, SMALL) for mode in MODES),
-        (ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL),
+        pytest.param(ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL, marks=pytest.mark.full),
         (ATTENTION, "dsa_gather", "fwd", {**SMALL, "gated": False, "indexer_heads": 2, "topk": 512}),
         (MLA, "naive_chunked", "fwd_bwd", {}),
     ],
@@ -114,7 +114,7 @@ def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
 def test_the_short_way_through_an_operator_is_the_modes(tracing, monkeypatch, name, mode):
     from harness.worker.frameworks.torch_fake_ops import Fakes
 
-    trace, whole = tracing(ATTENTION, name, mode, seq=2048, dtype="bf16", **SMALL)
+    trace, whole = tracing(ATTENTION, name, mode, seq=1024, dtype="bf16", **SMALL)
     quick, _ = trace(whole)
     monkeypatch.setattr(Fakes, "call", lambda _self, func, args, kwargs: func(*args, **kwargs))
     slow, _ = trace(whole)
@@ -140,6 +140,7 @@ def test_dense_attention_counts_what_it_costs(tracing, causal):
     assert found["fwd"].peak_bytes == 2 * query + 2 * key + 4 * 2 * n, "and the softmax's sums, one a row"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["dense_chunked", "nsa_mslk", "dense"])
 def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, name):
     seq = 1 << 20

@@ -13,7 +13,7 @@ from harness.core.case import Case
 from harness.run.compile import CompileRequest, compile_all
 from harness.sweep.settings import Settings
 
-pytestmark = pytest.mark.jax
+pytestmark = [pytest.mark.jax, pytest.mark.full]
 MIB, GIB = 2**20, 2**30
 MASK = {"batch": 1, "dtype": "f32", "rows": 1024, "seq": 131072, "topk": 2048}
 TOPK = {**MASK, "distribution": "iid", "recall": 0.95}

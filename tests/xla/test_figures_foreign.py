@@ -14,7 +14,7 @@ from harness.core.plain_data import from_plain
 from harness.core.static_figures import Collective, Static
 from tests.xla.alone import ENVIRONMENT
 
-pytestmark = pytest.mark.jax
+pytestmark = [pytest.mark.jax, pytest.mark.full]
 
 TPU, GPU = "tpu:v5p:2x2x1", "cuda:h200"
 N = 512

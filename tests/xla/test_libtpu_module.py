@@ -116,6 +116,7 @@ def tpu(pytestconfig):
 
 
 @pytest.mark.jax
+@pytest.mark.full
 def test_a_module_reads_alike_both_ways(tpu):
     """Of a program that jaxlib reads; the first line is its configuration, which the bytes have elsewhere."""
     (_, *usual), (_, *ours) = (text.splitlines() for text in tpu["texts"])
@@ -124,6 +125,7 @@ def test_a_module_reads_alike_both_ways(tpu):
 
 
 @pytest.mark.jax
+@pytest.mark.full
 def test_a_program_has_the_same_figures_both_ways(tpu):
     usual, ours = (from_plain(Static, tpu["statics"][name]) for name in ("passed_on", "passed_on_unread"))
     assert (ours.program is None, ours.collectives) == (False, usual.collectives)
@@ -132,6 +134,7 @@ def test_a_program_has_the_same_figures_both_ways(tpu):
 
 
 @pytest.mark.jax
+@pytest.mark.full
 def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
     if not tpu["refused"]:
         pytest.skip("jaxlib reads this libtpu's modules as they are")
@@ -143,6 +146,7 @@ def test_a_program_that_jaxlib_refuses_has_all_its_figures(tpu):
 
 
 @pytest.mark.jax
+@pytest.mark.full
 def test_its_hash_is_the_same_in_every_process_and_under_every_name(tpu, pytestconfig):
     def hashes(done):
         return {name: static["program"] for name, static in done["statics"].items() if "passed" not in name}

@@ -10,6 +10,8 @@ import pytest
 
 from harness.gate.outcome import WEIGHT
 
+pytestmark = pytest.mark.full
+
 BENCH = """\
 plugins: [kernels.py]
 defaults: {memory: 4GiB, timeout: 60s}
