@@ -96,7 +96,7 @@ def test_expected_failures_fail(checked, info):
     assert {record["status"] for record in expected} == {"incorrect"}
 
 
-@pytest.mark.parametrize("family", CHECKS)
+@pytest.mark.parametrize("family", ["mask", "offsets", "mla", "attention"])
 def test_a_refusal_names_what_is_refused(checked, family):
     records = [record for records in checked(family)[1].values() for record in records]
     refusals = [record for record in records if record["status"] == "unsupported"]
