@@ -61,6 +61,13 @@ def test_frameworks_load_inside_builders_and_measuring_processes_only() -> None:
             assert not FRAMEWORKS & imported(on_import(ast.parse(path.read_text()))), path
 
 
+def test_importing_every_implementation_loads_no_framework_and_no_numpy() -> None:
+    modules = [path.relative_to(ROOT).with_suffix("").parts for path in files("impls")]
+    code = "import sys\n" + "".join(f"import {'.'.join(parts)}\n" for parts in modules)
+    code += f"print(sorted({HEAVY} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "[]\n"
+
+
 def test_every_import_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]

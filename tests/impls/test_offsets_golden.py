@@ -1,9 +1,4 @@
-"""The golden vectors G1 … G10 of the offsets family: what is right, and which variant differs how.
-
-G2: a gap inside a segment. G3, G4: queries shorter and longer than their keys. G5: an absent
-segment. G6, G10: stripes of a ring, one row and two. G7, G8: ids beyond max_segments. G9: no
-token at all. `short_stripe`: single tokens far into their segment.
-"""
+"""The golden vectors of the offsets family: what is right, and which variant differs how."""
 
 from functools import cache
 
@@ -17,49 +12,12 @@ from impls.offsets.mask_quadratic import mask_quadratic
 from impls.offsets.onehot_minmax import onehot_minmax
 from impls.offsets.segment_min import segment_min
 from tests.impls.jax_case import call
+from tests.impls.offsets_vectors import FIELDS, VECTORS, numbers, padded
 
 ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
 NAMES = [variant.name for variant in ALL]
 SEQ = 16
-
-
-def numbers(text):
-    return [int(part) for part in text.split()]
-
-
-def position(ids):
-    """Positions within the segment, counting on through padding."""
-    out, current, start = [], 0, 0
-    for index, segment in enumerate(ids):
-        if segment not in {0, current}:
-            current, start = segment, index
-        out.append(index - start)
-    return out
-
-
-def vector(places, q, kv, pos_q="", pos_kv=""):
-    """(max_segments, inputs) of one row, padded to SEQ tokens; positions are derived where not given."""
-    ids_q, ids_kv = numbers(q), numbers(kv)
-    given = (ids_q, ids_kv, numbers(pos_q) or position(ids_q), numbers(pos_kv) or position(ids_kv))
-    names = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
-    rows = (np.array(row + [0] * (SEQ - len(row)), np.int32) for row in given)
-    return places, dict(zip(names, rows, strict=True))
-
-
-GOLDEN = {
-    "G1": vector(3, "1 1 1 0 2 2 2 2 0 0", "1 1 1 0 2 2 2 2 0 0"),
-    "G2": vector(3, "1 1 0 1 2 2", "1 1 0 1 2 2"),
-    "G3": vector(2, "1 1 1 0 2 2 2 2 0 0 0 0 0 0 0 0", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2"),
-    "G4": vector(2, "1 1 1 1 2 2", "1 1 2 2 2 2"),
-    "G5": vector(3, "1 1 2 2 3 3", "1 1 3 3 0 0"),
-    "G6": vector(2, "1 1 2 2", "1 1 2 2", "0 2 0 2", "1 3 1 3"),
-    "G7": vector(3, "4 4 4 0 0 5 5 5 6 6 0 0", "4 4 4 0 0 5 5 5 6 6 0 0"),
-    "G8": vector(2, "1 2 3 4", "1 2 3 4"),
-    "G9": vector(3, "0 0 0 0 0 0", "0 0 0 0 0 0"),
-    "G10a": vector(3, "1 1 2 2 3 3 3 3", "1 1 2 2 3 3 3 3", "0 2 0 2 0 2 4 6", "1 3 1 3 1 3 5 7"),
-    "G10b": vector(3, "1 1 1 1 1 1 2 2", "1 1 1 1 1 1 2 2", "0 2 4 6 8 10 0 2", "1 3 5 7 9 11 1 3"),
-    "short_stripe": vector(2, "1 2", "1 2", "2 2", "3 3"),
-}
+GOLDEN = {name: (places, padded(inputs, SEQ)) for name, (places, inputs) in VECTORS.items()}
 
 # (vector, kind) → q_seqlens, kv_seqlens, q_offsets, kv_offsets
 RIGHT = {
@@ -134,8 +92,7 @@ WRONG = {
 def together(places):
     """The vectors with that many places, by name, and stacked as one batch."""
     chosen = {name: inputs for name, (count, inputs) in GOLDEN.items() if count == places}
-    first = next(iter(chosen.values()))
-    return list(chosen), {part: np.stack([inputs[part] for inputs in chosen.values()]) for part in first}
+    return list(chosen), {part: np.concatenate([row[part] for row in chosen.values()]) for part in FIELDS}
 
 
 @cache
@@ -176,7 +133,7 @@ def test_only_compact_bincount_marks_an_empty_length_with_minus_one():
 def test_a_batch_is_its_rows_one_by_one(variant):
     w = OffsetsWorkload(seq=SEQ, max_segments=3)
     for name in ("G10a", "G10b"):
-        alone = call(variant, w, {part: row[None] for part, row in GOLDEN[name][1].items()})
+        alone = call(variant, w, GOLDEN[name][1])
         assert [part[0].tolist() for part in alone] == results(variant, 3, "causal")[name]
 
 

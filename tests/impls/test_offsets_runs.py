@@ -18,50 +18,17 @@ from impls.offsets.run_length import most_runs, run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.torch_unique import torch_unique
 from tests.impls.jax_case import jit
+from tests.impls.offsets_vectors import FIELDS, VECTORS, numbers, padded, position, row
 
 ALL = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
 NAMES = [variant.name for variant in ALL]
 KINDS = ("causal", "bottom_right", "padding", "sliding")
 LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
-FIELDS = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
 
-def numbers(text):
-    return [int(part) for part in text.split()]
-
-
-def position(ids):
-    """Positions within the segment, counting on through padding."""
-    out, current, start = [], 0, 0
-    for index, segment in enumerate(ids):
-        if segment not in {0, current}:
-            current, start = segment, index
-        out.append(index - start)
-    return out
-
-
-def row(q, kv, pos_q="", pos_kv=""):
-    """One row's inputs, [1, seq]; positions are derived where not given."""
-    ids = numbers(q), numbers(kv)
-    given_ = numbers(pos_q) or position(ids[0]), numbers(pos_kv) or position(ids[1])
-    return {name: np.array([part], np.int32) for name, part in zip(FIELDS, (*ids, *given_), strict=True)}
-
-
-G = {  # name: (max_segments, inputs)
-    "G1": (3, row("1 1 1 0 2 2 2 2 0 0", "1 1 1 0 2 2 2 2 0 0")),
-    "G2": (3, row("1 1 0 1 2 2", "1 1 0 1 2 2")),
-    "G3": (2, row("1 1 1 0 2 2 2 2 0 0 0 0 0 0 0 0", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2")),
-    "G4": (2, row("1 1 1 1 2 2", "1 1 2 2 2 2")),
-    "G5": (3, row("1 1 2 2 3 3", "1 1 3 3 0 0")),
-    "G6": (2, row("1 1 2 2", "1 1 2 2", "0 2 0 2", "1 3 1 3")),
-    "G7": (3, row("4 4 4 0 0 5 5 5 6 6 0 0", "4 4 4 0 0 5 5 5 6 6 0 0")),
-    "G8": (2, row("1 2 3 4", "1 2 3 4")),
-    "G9": (3, row("0 0 0 0 0 0", "0 0 0 0 0 0")),
-    "G10a": (3, row("1 1 2 2 3 3 3 3", "1 1 2 2 3 3 3 3", "0 2 0 2 0 2 4 6", "1 3 1 3 1 3 5 7")),
-    "G10b": (3, row("1 1 1 1 1 1 2 2", "1 1 1 1 1 1 2 2", "0 2 4 6 8 10 0 2", "1 3 5 7 9 11 1 3")),
-}
+G = {name: vector for name, vector in VECTORS.items() if name != "short_stripe"}
 
 # What a variant is known to give instead, under every kind it takes.
 # Counting keeps tokens without a partner, and knows no second start (G2) and no id beyond max_segments.
@@ -113,13 +80,8 @@ def lists(result):
 @cache
 def golden(variant, places, kind):
     """(results, references) by name of the vectors with that many places, in one batch of 16 tokens."""
-    chosen = {name: inputs for name, (count, inputs) in G.items() if count == places}
-    stacked = {
-        field: np.concatenate(
-            [np.pad(i[field], ((0, 0), (0, 16 - i[field].shape[1]))) for i in chosen.values()]
-        )
-        for field in FIELDS
-    }
+    chosen = {name: padded(inputs, 16) for name, (count, inputs) in G.items() if count == places}
+    stacked = {field: np.concatenate([inputs[field] for inputs in chosen.values()]) for field in FIELDS}
     w = OffsetsWorkload(batch=len(chosen), seq=16, max_segments=places, kind=kind)
     pair = lists(call(variant, w, stacked)), lists(reference(w, stacked))
     return [{name: [part[at] for part in side] for at, name in enumerate(chosen)} for side in pair]
