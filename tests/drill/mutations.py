@@ -260,7 +260,8 @@ def tests_of(fault: Fault) -> list[str]:
 def failure(root: Path, arguments: list[str]) -> str | None:
     """The first test that fails in the tree below `root`; None where all of them pass."""
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-x", "-q", *arguments]
+    options = ["-p", "no:cacheprovider", "-x", "-q", "-n", "logical", "--maxprocesses", "8", "-m", "not full"]
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
     process = subprocess.Popen(
         command,
         cwd=root,
@@ -289,7 +290,7 @@ def attempt(fault: Fault, *, room_only: bool) -> str:
         root = Path(folder, "tree")
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*LEFT_BEHIND), symlinks=True)
         (root / fault.file).write_text(fault.changed(), encoding="utf-8")
-        found = failure(root, ["-m", "not full", *tests_of(fault)])
+        found = failure(root, tests_of(fault))
         if found or room_only:
             return f"its room: {found}" if found else "not found in its room"
         found = failure(root, [])

@@ -57,6 +57,7 @@ def compiled(variant, w):
     return answer
 
 
+@cache
 def examined(variant, w):
     """The verdicts of the checks that concern the variant, by name."""
 
