@@ -12,12 +12,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 LONG = (
     "impls/test_conformance.py",
     "cli/gate/test_gate_timed.py",
-    "impls/test_offsets_runs.py",
+    "cli/test_run.py",
+    "cli/test_mistakes.py",
+    "cli/test_checks.py",
+    "cli/gate/test_gate_static.py",
     "worker/test_long_traces.py",
+    "impls/test_offsets_runs.py",
+    "impls/test_offsets_checks_hold.py",
     "impls/test_mla_jax.py",
     "impls/test_offsets.py",
     "impls/test_topk.py",
-    "cli/test_run.py",
+    "cli/test_static.py",
 )
 
 
@@ -31,12 +36,16 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
-        """A file is a unit, whose fixtures are made once; of the conformance suite each family is one."""
+        """A file is a unit, whose fixtures are made once.
+
+        Of the conformance suite each family is one; two files of the command line share one measured run.
+        """
 
         def _split_scope(self, nodeid):
             file, _, test = nodeid.partition("::")
-            family = re.search(r"\[(\w+)", test) if file.endswith("test_conformance.py") else None
-            return file + (family[1] if family else "")
+            if file.endswith("test_conformance.py") and (family := re.search(r"\[(\w+)", test)):
+                return file + family[1]
+            return "tests/cli/test_run.py" if file == "tests/cli/test_mistakes.py" else file
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

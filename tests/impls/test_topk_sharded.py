@@ -92,6 +92,7 @@ print(json.dumps({b.name: told(compiled(b, w, devices)) for b in (indexer_exact,
 
 @pytest.mark.jax
 @pytest.mark.skipif(find_spec("libtpu") is None, reason="compiles for TPUs: pip install libtpu")
+@pytest.mark.full
 def test_production_shape_over_128_devices():
     """A device scores its 1024 rows against all keys, which are gathered once; no score travels."""
     given = json.dumps(asdict(PRODUCTION))

@@ -199,6 +199,7 @@ def test_without_history_or_file_it_says_how_to_get_either(gate, work):
     assert said.out == ""
 
 
+@pytest.mark.full
 def test_the_file_answers_where_there_is_no_history(gate, work, tmp_path):
     """A copy that nothing else touches: written once, compared, outdated by what leaves the code."""
     place = tmp_path / "copy"
@@ -224,6 +225,7 @@ def test_the_file_answers_where_there_is_no_history(gate, work, tmp_path):
     assert gone["reason"].endswith("seqsweep gate --static --update")
 
 
+@pytest.mark.full
 def test_a_plugin_in_a_repository_of_its_own_is_the_one_that_is_checked_out(
     gate, repositories, plugin_of, tmp_path
 ):
@@ -241,6 +243,7 @@ def test_a_plugin_in_a_repository_of_its_own_is_the_one_that_is_checked_out(
     assert f'{kernels.folder} knows no commit "of-project"' in unknown.err
 
 
+@pytest.mark.full
 def test_a_commit_from_before_workloads_had_files_of_their_own(gate, repositories, plugin_of):
     """One file with workload, family and implementation, against three with the same code."""
     text = plugin_of(same=("jax", ADDS))
