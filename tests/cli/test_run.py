@@ -133,13 +133,13 @@ def test_static_runs_nothing(seqsweep):
     assert by_name["mask/scatter"]["status"] == "ok"
 
 
-def test_dry_run_stores_nothing(seqsweep, tmp_path, project):
+def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
     said = seqsweep("run", "--dry-run", "--json", folder=tmp_path)
     assert said.code == 0
     assert len(said.json["cases"]) == 9
     assert all(case["planned_bytes"] > 0 for case in said.json["cases"])
-    assert not (tmp_path / "results").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["compiled"]
 
 
 def test_kill_then_resume(seqsweep, tmp_path, project):
