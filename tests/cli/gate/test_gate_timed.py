@@ -110,7 +110,7 @@ def test_the_last_gate_was_interrupted_and_says_how_to_go_on(interrupted):
 def test_resuming_measures_nothing_twice(interrupted, resumed):
     found = pairs(interrupted.results)
     assert found[: len(interrupted.kept)] == interrupted.kept
-    assert len(set(found)) == len(found) >= 4 * len(CASES)
+    assert len(set(found)) == len(found) >= 4 * len(CASES), resumed.json["cases"]
     assert resumed.json["exit_code"] == resumed.code
 
 
@@ -118,8 +118,8 @@ def test_a_self_check_says_everything_about_every_case(resumed):
     data = resumed.json
     assert sorted(case["case"] for case in data["cases"]) == sorted(CASES)
     assert {case["verdict"] for case in data["cases"]} <= set(WEIGHT)
+    assert all(case["reason"] and case["pairs"] >= 4 for case in data["cases"]), data["cases"]
     assert all(case["low"] <= case["effect"] <= case["high"] for case in data["cases"])
-    assert all(case["reason"] and case["pairs"] >= 4 for case in data["cases"])
     assert data["kind"] == "time"
     assert data["self_check"] is True
     assert data["slowdown"] == {"calm": 0.9}
@@ -173,7 +173,7 @@ def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured
         assert found[name]["reason"].startswith("the candidate ended its process")
         assert found[name]["effect"] is None
     assert "SIGKILL" in found["is_killed"]["reason"]
-    assert all(found[name]["pairs"] >= 4 for name in ("adds", "sums"))
+    assert all(found[name]["pairs"] >= 4 for name in ("adds", "sums")), found
     assert left_behind() == []
 
 

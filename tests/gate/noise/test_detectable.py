@@ -77,6 +77,7 @@ def test_the_tally_gives_every_case_the_same_number_of_pairs():
     for effect in (0.01, -0.01):
         tally.feed("a", effect)
     assert tally.undecided() == {"b"}
+    assert tally.missing("a") == 1, "a gate goes on by a pair at least"
     tally.drop("b")
     assert tally.undecided() == set()
     (found,) = tally.spreads({"a": 0.5})
