@@ -163,6 +163,15 @@ def test_the_fast_path_trims_only_what_both_sides_hold(inputs, answer):
     assert lists(call(fast_causal, w, inputs)) == [[numbers(part)] for part in answer]
 
 
+@pytest.mark.parametrize(("window", "count"), [(3, 0), (4, 1)])
+def test_a_window_of_three_ends_before_the_third_token_back(window, count):
+    """The only key stands three tokens before the only query."""
+    inputs = row("1", "1", "3", "0")
+    w = OffsetsWorkload(seq=1, max_segments=1, kind="sliding", window=window)
+    for result in (reference(w, inputs), *(call(v, w, inputs) for v in (mask_blocked, torch_unique))):
+        assert lists(result)[:2] == [[[count]]] * 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tile", [7, 1000])
 def test_blocks_that_do_not_divide_the_row(kind, tile):

@@ -97,6 +97,17 @@ def test_exact_variants_in_jax_and_numpy(dtype, distribution):
         assert short_name(result[0].dtype) == dtype
 
 
+@pytest.mark.jax
+@pytest.mark.torch
+def test_exact_variants_tell_doubles_apart_that_are_one_float():
+    w = TopkWorkload(rows=1, seq=64, topk=8, dtype="f64")
+    scores = 1 + 1e-12 * np.random.default_rng(0).permutation(64).reshape(1, 1, 64)
+    assert len(np.unique(scores.astype(np.float32))) == 1
+    largest = set(np.argsort(-scores[0, 0])[:8].tolist())
+    results = jax_call(exact, w, scores), partition(w)(scores=scores), torch_call(torch_topk, w, scores)
+    assert [set(indices[0, 0].tolist()) for _, indices in results] == [largest] * 3
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
