@@ -256,5 +256,6 @@ def test_scores_of_the_count_tie_with_no_cutoff():
             scores, values = (made[name].astype(np.float64) for name in ("scores", "topk_values"))
             assert (np.diff(values, axis=-1) <= 0).all()
             cutoff = values[..., -1:]
+            assert (cutoff == 1).all()
             assert ((scores == cutoff).sum(axis=-1) == 1).all()
             assert ((scores > cutoff).sum(axis=-1) == topk - 1).all()
