@@ -226,3 +226,19 @@ def test_a_score_moves_by_less_than_its_ambiguity():
     finite = exact.isfinite()
     for scores in (pooled, running, full):
         assert ((scores - exact).abs() / allowed)[finite].max() < 2
+
+
+@pytest.mark.parametrize(("apart", "ambiguous"), [(1e-3, True), (1e-2, False)])
+def test_groups_are_as_ambiguous_as_the_rounding_of_their_sums(monkeypatch, apart, ambiguous):
+    """Eight scores of 1000 without an error of their own: six deviations of both means are 0.0027."""
+    import torch
+
+    from impls.attention import _ambiguous
+
+    scores = torch.full((1, 1, 1, 16), 1000.0, dtype=torch.float64)
+    scores[..., 8:] -= apart
+    monkeypatch.setattr(_ambiguous, "block_scores", lambda *_: lambda _: scores)
+    monkeypatch.setattr(_ambiguous, "_deviation", lambda *_: torch.zeros_like(scores))
+    w = of(seq=256, selected=16, compressed_block=8, compressed_selected=1)
+    near = _ambiguous._near_ties(w, None, None, None, sparse_compressed=True)
+    assert near.tolist() == [[[ambiguous]]]
