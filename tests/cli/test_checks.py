@@ -37,6 +37,7 @@ def test_every_check_that_concerns_a_case_is_made(whole):
     assert (failed["passed"], failed["reason"]) == (False, "a doubled one is not positive")
 
 
+@pytest.mark.full
 def test_a_check_alone(checked):
     found = by_name(checked("doubled/size"))
     assert {name for checks in found.values() for name in checks} == {"doubled/size"}
@@ -55,6 +56,7 @@ def test_a_typo_names_the_nearest_check(seqsweep):
     assert 'nearest: "doubled/positive"' in said.err
 
 
+@pytest.mark.full
 def test_a_run_makes_no_checks(seqsweep):
     """Of a family that stands in one file, from its workload to its implementations."""
     words = ("--family", "doubled", "--seq", "8", "--plugin", PLUGIN, "--budget", "10ms", "--json")

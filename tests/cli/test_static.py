@@ -160,6 +160,7 @@ def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
     assert sizes == {"mask/one": 4 * 4 * 32, "mask/two": 2 * 4 * 4 * 32}
 
 
+@pytest.mark.full
 def test_the_largest_length_that_fits(seqsweep, folder):
     words = ("static", "mask", "--impl", "threshold_raw", "--seq", "64Ki", "--memory", "16MiB")
     said = seqsweep(*words, "--max-seq", "--json", folder=folder)

@@ -71,10 +71,14 @@ def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
 @pytest.mark.parametrize(
     ("family", "name", "mode", "fields"),
     [
-        *((ATTENTION, "dense_chunked", mode, SMALL) for mode in MODES),
+        (ATTENTION, "dense_chunked", "bwd", SMALL),
+        *(
+            pytest.param(ATTENTION, "dense_chunked", mode, SMALL, marks=pytest.mark.full)
+            for mode in ("fwd", "fwd_bwd")
+        ),
         pytest.param(ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL, marks=pytest.mark.full),
         (ATTENTION, "dsa_gather", "fwd", {**SMALL, "gated": False, "indexer_heads": 2, "topk": 512}),
-        (MLA, "naive_chunked", "fwd_bwd", {}),
+        pytest.param(MLA, "naive_chunked", "fwd_bwd", {}, marks=pytest.mark.full),
     ],
 )
 def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, name, mode, fields):
@@ -88,6 +92,7 @@ def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, na
     assert "extrapolated" in guess.unavailable["program"]
 
 
+@pytest.mark.full
 def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
     from harness.worker.frameworks import torch_extrapolation
 

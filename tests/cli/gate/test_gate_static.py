@@ -162,6 +162,7 @@ def test_a_wrong_answer_is_more_than_a_regression(static, tmp_path):
     }
 
 
+@pytest.mark.full
 def test_a_vanished_case_is_not_softened_but_weighs_less_than_a_regression(static):
     said = static("removed", "--inconclusive", "warn", "--json")
     assert (said.code, verdicts(said)) == (3, {"same": "unchanged", "gone": "vanished"})
