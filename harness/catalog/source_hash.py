@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
 
 from harness.core.paths import PACKAGE, PROJECT
 
 INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib"))
-PARSING = Lock()  # Python 3.11 fails with SystemError where two threads build syntax trees at once
 
 
 def source_hash(implementation: Path, family: Path) -> str:
@@ -56,8 +54,7 @@ def _content(file: Path) -> bytes:
 @cache
 def _imported_files(file: Path) -> tuple[Path, ...]:
     try:
-        with PARSING:
-            tree = ast.parse(_content(file))
+        tree = ast.parse(_content(file))
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return ()
     # In the order in which Python would look: the first folder that holds a name decides, so that a file of
