@@ -39,7 +39,9 @@ AFTER = {
     "is_killed": "import os, signal\nreturn lambda x: os.kill(os.getpid(), signal.SIGKILL)",
     "leaves_late": LATE,
 }
-SELF_CHECK = ("calm", "--self-check", "--max-pairs", "4", "--delta", "90%")
+# A budget that no load of the machine exhausts: how many pairs fit into one is tested with a fake clock.
+FOUR_PAIRS = ("--max-pairs", "4", "--delta", "90%", "--budget", "3600s")
+SELF_CHECK = ("calm", "--self-check", *FOUR_PAIRS)
 CASES = [f"points/{name}@seq={seq}:fwd:cpu" for seq in (64, 128) for name in ("adds", "sums")]
 
 
@@ -164,7 +166,7 @@ def test_what_cannot_be_written_is_no_regression(work, gate, start, interrupted,
 def test_a_case_that_ends_its_process_is_invalid_and_its_neighbours_are_measured(
     work, gate, tmp_path, left_behind
 ):
-    words = ("killers", "--against", "git:HEAD", "--max-pairs", "4", "--delta", "90%", "--json")
+    words = ("killers", "--against", "git:HEAD", *FOUR_PAIRS, "--json")
     said = gate(work, *words, "--results", str(tmp_path))
     found = {case["case"].split("@")[0].split("/")[1]: case for case in said.json["cases"]}
     assert said.code == 4
