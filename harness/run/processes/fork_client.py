@@ -26,7 +26,6 @@ END_SECONDS = 10.0
 
 ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",  # otherwise libtpu is mapped and prints
-    "OMP_WAIT_POLICY": "PASSIVE",  # another process's spinning threads double a torch sample
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "PYTHONUNBUFFERED": "1",
