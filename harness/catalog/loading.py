@@ -38,7 +38,7 @@ def load(source: str) -> ModuleType:
         sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # whoever asked says what was wrong; half a module must not stay behind
         del sys.modules[name]
         raise
     return module

@@ -213,7 +213,7 @@ class CaseWorker:
             name = f"result-{os.getpid()}-{self.results}"
             try:
                 array_files.write(self.folder / name, arrays)
-            except BaseException:
+            except BaseException:  # the answer says what was wrong; half a result must not stay behind
                 shutil.rmtree(self.folder / name, ignore_errors=True)
                 raise
         return name

@@ -1,5 +1,5 @@
 from harness.core import machine
-from harness.core.machine import control_group_limit, usable_memory
+from harness.core.machine import Processor, control_group_limit, processor, usable_memory
 
 
 def group(root, membership, line, *limits):
@@ -46,3 +46,19 @@ def test_the_lower_of_memory_and_limit_counts(monkeypatch):
     assert usable_memory() == 12345
     monkeypatch.setattr(machine, "control_group_limit", lambda: 2**62)
     assert 12345 < usable_memory() < 2**62
+
+
+def test_a_processor_is_the_first_that_the_kernel_lists(tmp_path):
+    listed = tmp_path / "cpuinfo"
+    listed.write_text(
+        "processor\t: 0\nmodel name\t: EPYC: 9\nflags\t\t: sse avx2 avx\n\nprocessor\t: 1\nmodel name\t: B\n"
+    )
+    assert processor(listed) == Processor("EPYC: 9", ("avx", "avx2", "sse"))
+
+
+def test_an_arm_processor_has_features_and_no_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine.platform, "processor", lambda: "aarch64")
+    listed = tmp_path / "cpuinfo"
+    listed.write_text("processor\t: 0\nFeatures\t: sve asimd\nCPU part\t: 0xd40\n")
+    assert processor(listed) == Processor("aarch64", ("asimd", "sve"))
+    assert processor(tmp_path / "none") == Processor("aarch64", ())

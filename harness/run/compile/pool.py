@@ -99,7 +99,7 @@ class Pool:
 
     def _read_cached(self, entry: Mapping[str, Any]) -> CompileResult | None:
         data = self.cache.get(entry)
-        with suppress(ValueError, TypeError, KeyError):  # another version wrote it
+        with suppress(ValueError, TypeError):  # another version wrote it
             return CompileResult.from_json(data) if data else None
         return None
 
