@@ -1,20 +1,26 @@
 """The import closure of a module, and its hash: the file and all that it imports but installed packages.
 
-Imports inside functions count, because builders import there. Imports by a computed name do not.
+Imports inside functions count, because builders import there, and so do modules that were compiled from
+another language. Imports by a computed name do not.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 
 from harness.core.paths import PACKAGE, PROJECT
 
+SUFFIXES = (".py", *EXTENSION_SUFFIXES)
+PACKAGES = {"site-packages", "dist-packages"}  # a user's own, and a distribution's
 INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib"))
 
 
@@ -67,6 +73,8 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
             continue
         folders = [file.parents[level - 1]] if level else roots
         root = next((folder for folder in folders if _holds(folder, parts[0])), None)
+        if root is None and not level:
+            root = _import_root(parts[0])
         if root is not None:  # a package's own file runs before the modules in it
             lengths = range(1, len(parts) + 1)
             imported += [path for length in lengths if (path := _file_of(root, parts[:length]))]
@@ -78,11 +86,29 @@ def _home(file: Path) -> Path:
     return next(folder for folder in file.parents if not (folder / "__init__.py").is_file())
 
 
+@cache
+def _import_root(name: str) -> Path | None:
+    """The folder that a top-level name would be imported from, if an import hook or `sys.path` knows it.
+
+    A package that is installed as a link to its sources is found so, and no version covers its edits.
+    """
+    if name in sys.stdlib_module_names:
+        return None
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):  # whoever imports it says what is wrong with it
+        return None
+    if spec is None or spec.origin is None or not spec.has_location:
+        return None
+    file = Path(spec.origin)
+    return file.parents[1] if spec.submodule_search_locations else file.parent
+
+
 def _is_hashed_elsewhere(file: Path) -> bool:
     """Whether a file is an installed package's, which a version covers."""
     if PROJECT / "impls" in file.parents:
         return False
-    return any(folder in file.parents for folder in INSTALLED)
+    return any(folder in file.parents for folder in INSTALLED) or not PACKAGES.isdisjoint(file.parts)
 
 
 def _search_path() -> list[str]:
@@ -111,13 +137,13 @@ def _statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 @cache
 def _holds(root: Path, name: str) -> bool:
-    return (root / f"{name}.py").is_file() or (root / name).is_dir()
+    return (root / name).is_dir() or any((root / f"{name}{suffix}").is_file() for suffix in SUFFIXES)
 
 
 @cache
 def _file_of(root: Path, parts: tuple[str, ...]) -> Path | None:
     path = root.joinpath(*parts)
-    for candidate in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+    for candidate in (*(path.with_name(f"{path.name}{suffix}") for suffix in SUFFIXES), path / "__init__.py"):
         if candidate.is_file():
             return candidate.resolve()
     return None

@@ -17,8 +17,9 @@ from harness.commands.output import console, print_json
 from harness.core.errors import SeqsweepError, SideError, UsageError
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.plan import schedule_of, single_match
+from harness.gate.plan import plan_of, plan_of_candidate, schedule_of, single_match
 from harness.gate.report.progress import GateProgress
+from harness.gate.sides.git import NoHistory
 from harness.gate.store import newest
 from harness.sweep.project import Project
 
@@ -36,6 +37,8 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     options = limit_threads(options, project)
     if options.last:
         return print_outcome(*read_newest(project), options, json=json)
+    if options.dry_run:
+        return print_gate_plan(project, options, json=json)
     if options.explain:
         # Refuse a pattern that matches no case, or several, before anything is measured.
         single_match(options.explain, [case.id for case in schedule_of(project, options)[1]])
@@ -48,6 +51,24 @@ def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
             kind, base = STATIC if options.static else TIME, options.against or "its base"
             outcome, evidence = GateOutcome(kind, base, (), broken=str(error)), {}
     return print_outcome(outcome, evidence, options, json=json)
+
+
+def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> int:
+    """Print what the gate would measure, and how long it takes at most; 0."""
+    from harness.gate.report.planned_cases import plan_data, plan_lines
+
+    try:
+        with plan_of(project, options) as gate_plan:
+            data = plan_data(gate_plan, options)
+    except NoHistory as missing:
+        if not options.static:
+            raise
+        data = plan_data(plan_of_candidate(project, options), options, missing=str(missing))
+    if json:
+        print_json(data)
+    else:
+        typer.echo("\n".join(plan_lines(data)))
+    return 0
 
 
 def decide(project: Project, options: GateOptions, progress: GateProgress) -> tuple[GateOutcome, Evidence]:

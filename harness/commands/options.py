@@ -246,6 +246,8 @@ class GateFlags:
         option(GATE, "--against", "The base: git:REF, impl:NAME or py:INTERPRETER; none: the merge base."),
     ] = None
     cases: Annotated[Words, option(GATE, "--cases", "Only cases that match: 'mask/*seq=4096*'.")] = None
+    everything: Annotated[bool, option(GATE, "--all", "Also cases whose code is the same.")] = False
+    dry_run: Annotated[bool, option(GATE, "--dry-run", "Say what would be measured, and stop.")] = False
     delta: Annotated[Text, option(GATE, "--delta", "The slowdown to catch: 5%.")] = None
     max_pairs: Annotated[int, option(GATE, "--max-pairs", "Pairs of processes per case, at most.")] = 12
     budget: Annotated[str, option(GATE, "--budget", "Wall time of the gate: 300s.")] = "300s"
@@ -272,6 +274,8 @@ class GateFlags:
             overrides=put_settings(overrides, budget=self.budget),
             against=self.against,
             cases=tuple(self.cases or ()),
+            everything=self.everything,
+            dry_run=self.dry_run,
             delta=self.delta,
             max_pairs=self.max_pairs,
             budget_s=parse_budget(self.budget),

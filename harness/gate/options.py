@@ -20,7 +20,8 @@ class GateOptions:
     """The flags of a gate. UsageError where two of them contradict each other.
 
     `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
-    None for the suite's own Δ. `explain` is the pattern of one case; `junit` the file to write.
+    None for the suite's own Δ. `everything`: cases of the same code, too; `dry_run`: none.
+    `explain` is the pattern of one case; `junit` the file to write.
     """
 
     suites: tuple[str, ...] = ()
@@ -31,6 +32,8 @@ class GateOptions:
     max_pairs: int = 12
     budget_s: float = 300.0
     explain: str | None = None
+    everything: bool = False
+    dry_run: bool = False
     last: bool = False
     self_check: bool = False
     static: bool = False
@@ -54,6 +57,9 @@ class GateOptions:
             ("--static", self.static, "--resume", self.resume),
             ("--self-check", self.self_check, "--against", self.against),
             ("--last", self.last, "--resume", self.resume),
+            ("--dry-run", self.dry_run, "--last", self.last),
+            ("--dry-run", self.dry_run, "--update", self.update),
+            ("--dry-run", self.dry_run, "--explain", bool(self.explain)),
         ):
             if is_given and other_is_given:
                 raise UsageError(f"{flag} and {other} ask for two things; give one of them")

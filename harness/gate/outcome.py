@@ -33,8 +33,9 @@ class CaseVerdict:
     """The verdict on one case.
 
     `low` and `high` are one-sided 99 % bounds of `effect` over `pairs` pairs of processes. All three are
-    None where nothing was timed. `reason` is one sentence, with a remedy where there is one. `notes` are
-    advisory and decide nothing. `file` and `line` say where the case's implementation stands.
+    None where nothing was timed; the bounds alone where two pairs were enough for a gross slowdown.
+    `reason` is one sentence, with a remedy where there is one. `notes` are advisory and decide nothing.
+    `file` and `line` say where the case's implementation stands. `same_code`: nothing was measured.
     """
 
     case: str
@@ -47,6 +48,7 @@ class CaseVerdict:
     notes: tuple[str, ...] = ()
     file: str | None = None
     line: int | None = None
+    same_code: bool = False
 
     def __post_init__(self) -> None:
         if self.verdict not in WEIGHT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -11,9 +11,10 @@ from harness.core.case import Case, split_list
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
 from harness.gate.options import GateOptions
-from harness.gate.outcome import VANISHED, CaseVerdict
+from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
 from harness.gate.sides.base import Base, base_of
 from harness.gate.sides.matching import counterpart
+from harness.gate.sides.same_code import SAME_CODE, cases_of_same_code
 from harness.gate.sides.side import Side
 from harness.gate.sides.temp_folder import locked_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
@@ -30,7 +31,8 @@ QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
 class GatePlan:
     """The cases of a gate, and what each is compared with.
 
-    `opponents` maps every selected case to the base's; None: the base has none, and `new` says why.
+    `opponents` maps every case to measure to the base's; None: the base has none, and `new` says why.
+    `same_code` are the cases, each with the base's, that need no measuring.
     `vanished` are the base's cases that the candidate lacks, `left_out` those that run nowhere.
     """
 
@@ -39,6 +41,7 @@ class GatePlan:
     sides: Mapping[str, Side]
     opponents: Mapping[Case, Case | None]
     new: Mapping[str, str] = field(default_factory=dict[str, str])
+    same_code: Mapping[Case, Case] = field(default_factory=dict[Case, Case])
     vanished: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     patterns: tuple[str, ...] = ()
@@ -60,6 +63,18 @@ class GatePlan:
         """
         base, candidate = self.sides[BASE], self.sides[CANDIDATE]
         return not self.self_check and base.interpreter == candidate.interpreter
+
+    def measuring(self, cases: Collection[Case]) -> GatePlan:
+        """The plan with these cases of the same code measured all the same."""
+        measured = {case: theirs for case, theirs in self.same_code.items() if case in cases}
+        rest = {case: theirs for case, theirs in self.same_code.items() if case not in cases}
+        return replace(self, opponents={**self.opponents, **measured}, same_code=rest)
+
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, reduced to the cases that are measured."""
+        ids = {case.id for case in self.opponents}
+        reduced = (_select_group(group, ids) for group in self.schedule.groups)
+        return tuple(group for group in reduced if group.cases)
 
     def selects(self, case: str) -> bool:
         """Whether --cases, where it is given, matches the case."""
@@ -163,11 +178,13 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
     vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
+    same_code = {} if options.everything else cases_of_same_code(opponents, candidate, base.side)
     return replace(
         gate_plan,
         sides={CANDIDATE: candidate, BASE: base.side},
-        opponents=opponents,
+        opponents={case: theirs for case, theirs in opponents.items() if case not in same_code},
         new=new,
+        same_code=same_code,
         vanished=vanished,
         notes=notes,
     )
@@ -235,7 +252,13 @@ def single_match(pattern: str, ids: Iterable[str]) -> str:
     return case_ids[0]
 
 
-def vanished_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
-    """The verdicts on the cases that only the base has."""
+def unmeasured_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
+    """The verdicts that need no measuring: on equal code, and on cases that only the base has."""
+    equal: list[CaseVerdict] = []
+    for case in gate_plan.same_code:
+        info = gate_plan.catalog.implementation(case.implementation)
+        equal.append(
+            CaseVerdict(case.id, UNCHANGED, SAME_CODE, file=info.file, line=info.line, same_code=True)
+        )
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
-    return [CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished]
+    return [*equal, *(CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished)]

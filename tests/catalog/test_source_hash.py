@@ -1,4 +1,5 @@
 import shutil
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,24 @@ def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
     changed = tmp_path / "impls/mask/reference.py"
     changed.write_text(changed.read_text() + "x = 1\n")
     assert hash_of(tmp_path / "impls/mask/masked_again.py") != hash_of(IMPLS / "mask/masked_again.py")
+
+
+def test_a_compiled_module_belongs_to_who_imports_it(plugin):
+    (plugin / "mine.py").write_text("import fast\n")
+    compiled = plugin / f"fast{EXTENSION_SUFFIXES[0]}"
+    compiled.write_bytes(b"\x7fELF one")
+    before = hash_of(plugin / "mine.py")
+    compiled.write_bytes(b"\x7fELF two")
+    assert hash_of(plugin / "mine.py") != before
+
+
+def test_a_package_that_is_imported_through_a_link_is_followed(plugin, tmp_path_factory, monkeypatch):
+    sources = tmp_path_factory.mktemp("src")
+    (sources / "linked_kernels").mkdir()
+    (sources / "linked_kernels/__init__.py").write_text("from . import deep\n")
+    (sources / "linked_kernels/deep.py").write_text("")
+    monkeypatch.syspath_prepend(sources)
+    (plugin / "mine.py").write_text("import linked_kernels\n")
+    source_hash._imported_files.cache_clear()
+    files = source_hash.closure(plugin / "mine.py")
+    assert sources / "linked_kernels/deep.py" in files

@@ -30,7 +30,16 @@ FLAGS = {
     "compare": ["--impl", "--force", "--config", "--results", "--json"],
     "gate": [
         *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
-        *("--self-check", "--static", "--update", "--inconclusive", "--junit", "--resume"),
+        *(
+            "--self-check",
+            "--static",
+            "--update",
+            "--inconclusive",
+            "--junit",
+            "--resume",
+            "--all",
+            "--dry-run",
+        ),
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"),
     ],
 }

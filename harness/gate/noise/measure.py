@@ -120,7 +120,7 @@ def short_cases(plan: GatePlan) -> dict[Case, Case]:
 def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: GateProgress) -> Regime:
     tally = Tally.of([case.id for case in cases])
     started = progress.clock()
-    with set_up(plan.schedule, cases, plan.sides, progress) as (shared, paired_cases):
+    with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
         loop = GateLoop(shared, paired_cases, tally, progress, DiscardingSink(), REGIME_SECONDS, pair_effect)
         loop.run()
         calls = {paired.id: paired.candidate.call_s for paired in paired_cases}

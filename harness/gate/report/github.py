@@ -101,7 +101,8 @@ def summary(outcome: GateOutcome) -> str:
     if outcome.broken:
         return f"### Gate: a side does not load\n\n{_inline(outcome.broken)}\n"
     loud = [case for case in outcome.cases if case.verdict not in _QUIET]
-    quiet = [case for case in outcome.cases if case.verdict in _QUIET]
+    quiet = [case for case in outcome.cases if case.verdict in _QUIET and not case.same_code]
+    same_code = wording.same_code_line(outcome)
     left_out = [f"- {_inline(line)}" for line in wording.left_out_lines(outcome)]
     means = wording.means_line(outcome)
     parts = [
@@ -109,6 +110,7 @@ def summary(outcome: GateOutcome) -> str:
         "\n".join(f"{_inline(line)}  " for line in (wording.comparison(outcome), *wording.promises(outcome))),
         *_tables(outcome, loud),
         *_details(wording.counts(quiet), _tables(outcome, quiet)),
+        *([_inline(same_code)] if same_code else []),
         *_details(f"{len(outcome.left_out)} left out", ["\n".join(left_out)] if left_out else []),
         *([_inline(means)] if means else []),
         *(f"> {_inline(note)}" for note in outcome.notes),

@@ -61,7 +61,7 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(promise, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
-    for line in wording.left_out_lines(outcome):
+    for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
         console.print(Text(line, style="dim"))
     means = wording.means_line(outcome)
     if means:
@@ -75,8 +75,8 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
 
 
 def gate_tables(outcome: GateOutcome) -> list[TableData]:
-    """A table per family; footnotes count through all of them, and stand below the last."""
-    verdicts = {case.case: case for case in outcome.cases}
+    """A table per family of what was measured; footnotes count through all, and stand below the last."""
+    verdicts = {case.case: case for case in outcome.cases if not case.same_code}
     families = by_family([name_of(case) for case in verdicts])
     notes = Footnotes()
     static = outcome.kind == STATIC

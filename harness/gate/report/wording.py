@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.core.units import format_count
+from harness.core.units import format_count, format_ratio
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -22,6 +22,7 @@ from harness.gate.outcome import (
     GateOutcome,
 )
 from harness.gate.report.case_names import name_of
+from harness.gate.timed.decision import GROSS
 
 ABSENT = "–"
 
@@ -59,7 +60,12 @@ def share(value: float) -> str:
 
 
 def change(case: CaseVerdict) -> str:
-    return ABSENT if case.effect is None else percent(case.effect)
+    """`+5.1 %`; from twice as slow or as fast on, `945× slower`."""
+    if case.effect is None:
+        return ABSENT
+    if abs(case.effect) < GROSS:
+        return percent(case.effect)
+    return f"{format_ratio(math.exp(abs(case.effect)))} {'slower' if case.effect > 0 else 'faster'}"
 
 
 def interval(case: CaseVerdict) -> str:
@@ -200,6 +206,16 @@ def left_out_lines(outcome: GateOutcome) -> list[str]:
         *lines[:LEFT_OUT_LINES],
         *([f"left out for other reasons, {rest} more; --json has them"] if rest else []),
     ]
+
+
+def same_code_line(outcome: GateOutcome) -> str:
+    """The cases that needed no measuring, in a line; empty where there are none."""
+    cases = [case.case for case in outcome.cases if case.same_code]
+    if not cases:
+        return ""
+    families = Counter(name_of(case).family for case in cases)
+    which = ", ".join(f"{family} {count}" for family, count in families.items())
+    return f"same code on both sides, so unchanged and not measured: {which} (--all measures them)"
 
 
 def _by_label(cases: Sequence[str]) -> str:

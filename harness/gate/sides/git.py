@@ -131,11 +131,25 @@ def state(repo: Path) -> str:
     digest = hashlib.sha256((_commit(repo, "HEAD") or "").encode())
     changes = git(repo, "diff", "--no-ext-diff", "--no-textconv", "--binary", "--submodule=diff", "HEAD")
     digest.update(changes.stdout.encode(errors="surrogateescape"))
-    for name in _modules_not_added(repo):
-        file = repo / name
-        digest.update(name.encode(errors="surrogateescape") + b"\0")
+    for file in _modules_not_added(repo):
+        digest.update(bytes(file.relative_to(repo)) + b"\0")
         digest.update(file.read_bytes() if file.is_file() else b"")
     return f"sha256:{digest.hexdigest()}"
+
+
+def edited_files(repo: Path, tree: Path) -> list[Path]:
+    """The tracked files that differ from a worktree's commit, as places in the repository."""
+    commit = git(tree, "rev-parse", "HEAD").stdout.strip()
+    answer = git(repo, "diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", commit, "--")
+    if answer.returncode:
+        raise MachineError(f"git cannot compare {repo} with {commit[:7]}: {answer.stderr.strip()}")
+    return [repo / name for name in answer.stdout.split("\0") if name]
+
+
+def new_files(repo: Path) -> list[Path]:
+    """The files that are neither tracked nor ignored."""
+    listing = git(repo, "ls-files", "--others", "--exclude-standard", "-z").stdout
+    return [repo / name for name in listing.split("\0") if name]
 
 
 def _has_edits(repo: Path) -> bool:
@@ -144,9 +158,8 @@ def _has_edits(repo: Path) -> bool:
     return bool(tracked) or bool(_modules_not_added(repo))
 
 
-def _modules_not_added(repo: Path) -> list[str]:
-    listing = git(repo, "ls-files", "--others", "--exclude-standard", "-z", "--", "*.py").stdout
-    return sorted(filter(None, listing.split("\0")))
+def _modules_not_added(repo: Path) -> list[Path]:
+    return sorted(file for file in new_files(repo) if file.suffix == ".py")
 
 
 def _commit(repo: Path, ref: str) -> str | None:

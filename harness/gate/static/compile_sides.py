@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from harness.core.protocol import Job
@@ -15,7 +15,7 @@ from harness.run.group.group_run import GroupRun
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Executor, Worker
 from harness.run.processes.worker_process import Processes
-from harness.sweep.schedule import Schedule
+from harness.sweep.schedule import Group
 
 
 class BySide:
@@ -35,7 +35,7 @@ class BySide:
 
 
 def compile_sides(
-    schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> dict[str, dict[str, CaseState]]:
     """The settled states by the candidate's case id, then by side; one side where there is no counterpart."""
     catalog = sides[CANDIDATE].catalog
@@ -43,13 +43,13 @@ def compile_sides(
     with ExitStack() as stack:
         processes: dict[str, Processes] = {}
         for name, side in sides.items():
-            frameworks = _frameworks(schedule, opponents, sides, name)
+            frameworks = _frameworks(opponents, sides, name)
             processes[name] = Processes(frameworks, "cpu", interpreter=side.interpreter, path=side.path)
             stack.callback(processes[name].close)
         executor = BySide(processes)
         folder = processes[CANDIDATE].folder
         run = RunContext(executor, catalog, PROVENANCE, listener, folder, depth="check")
-        for index, group in enumerate(schedule.groups):
+        for index, group in enumerate(groups):
             context, both_sides = open_group(group, opponents, sides, run)
             if not both_sides:
                 continue
@@ -60,10 +60,10 @@ def compile_sides(
     return states
 
 
-def _frameworks(schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:
+def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> list[str]:
     catalog = sides[name].catalog
     cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
     needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
     if name == CANDIDATE:
-        needed |= {catalog.family(suite.family).desk for suite in schedule.suites}
+        needed |= {catalog.family(case.family).desk for case in opponents}
     return sorted(needed)

@@ -156,6 +156,8 @@ def _status_verdict(base: StaticFigures | None, candidate: StaticFigures) -> Sta
             return StaticVerdict(IMPROVED, f"fits now; {then}")
         return StaticVerdict(NEW, then)
     now = f"{candidate.state}: {candidate.reason}"
+    if base is not None and base.state == candidate.state:
+        return StaticVerdict(None, f"on both sides {now}")
     if candidate.state in {"crashed", "timeout"}:
         return StaticVerdict(
             INVALID, f"{now}; {then if base is None or base.state != 'ok' else 'the base was ok'}"

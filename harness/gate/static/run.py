@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
-from harness.gate.plan import GatePlan, plan_of, plan_of_candidate, vanished_verdicts
+from harness.gate.plan import GatePlan, plan_of, plan_of_candidate, unmeasured_verdicts
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
+from harness.gate.sides.worktrees import path_in_worktree
 from harness.gate.static.baseline import UPDATE, Baseline, ProcessorKey, diff, merge, path_of, read, write
 from harness.gate.static.baseline_diff import compare_with_file, planned_of
 from harness.gate.static.compile_sides import compile_sides
@@ -58,15 +60,15 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
                 f"{missing}; without history a gate compares with {path}, which does not exist: "
                 f"{UPDATE} writes it"
             )
-        progress.total = len(plan.schedule.groups)
-        states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
+        plan = plan.measuring(_cases_with_another_entry(plan, path, baseline))
+        states = _compile(plan, progress)
     notes = [f"compared with the committed file alone: {missing}"] if missing else []
     pairs = _pairs(plan, states)
     verdicts = judge(pairs, plan.accept) if BASE in plan.sides else {}
     stale: list[str] = []
-    if baseline is None:
+    if baseline is None and plan.opponents:
         notes.append(f"no file of exact figures for these versions: write {path} with {UPDATE}")
-    else:
+    if baseline is not None:
         candidates = {case.id: candidate for case, (_, candidate) in pairs.items()}
         alike = baseline.planned_alike(machine.processor, threads)
         by_file = compare_with_file(baseline, candidates, plan.accept, same_processor=alike)
@@ -75,7 +77,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
-        base=_base_names(plan, baseline is not None, str(path)),
+        base=_base_names(plan, bool(plan.opponents and baseline), str(path)),
         cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
         left_out={**plan.left_out, **left_out},
         notes=(*plan.notes, *notes),
@@ -90,8 +92,7 @@ def update(
     plan = plan_of_candidate(project, options)
     threads = plan.schedule.suites[0].settings.threads
     machine = BaselineMachine.here(threads)
-    progress.total = len(plan.schedule.groups)
-    states = compile_sides(plan.schedule, plan.opponents, plan.sides, progress)
+    states = _compile(plan, progress)
     path = path_of(project.results, HOST, machine.versions)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
     planned = {
@@ -109,9 +110,28 @@ def update(
     return str(path), diff(old, new), refused
 
 
+def _compile(plan: GatePlan, progress: GateProgress) -> dict[str, dict[str, CaseState]]:
+    groups = plan.groups()
+    progress.total = len(groups)
+    return compile_sides(groups, plan.opponents, plan.sides, progress) if groups else {}
+
+
+def _cases_with_another_entry(plan: GatePlan, path: Path, baseline: Baseline | None) -> set[Case]:
+    """The cases of the same code whose entry in the file is not the base's: a change of what to expect."""
+    trees = (
+        {Path(repo): Path(tree) for repo, tree in plan.sides[BASE].trees.items()} if plan.same_code else {}
+    )
+    earlier_path = path_in_worktree(path, trees)
+    if earlier_path is None or baseline is None:
+        return set()
+    earlier = read(earlier_path)
+    known = earlier.cases if earlier else {}
+    return {case for case in plan.same_code if baseline.cases.get(case.id) != known.get(case.id)}
+
+
 def _unregistered_cases(baseline: Baseline, plan: GatePlan) -> set[str]:
     """The file's cases whose implementation is no longer registered in a selected family."""
-    families = {case.family for case in plan.opponents}
+    families = {suite.family for suite in plan.schedule.suites}
     known = plan.catalog.implementations
     return {
         case
@@ -189,7 +209,7 @@ def _verdicts(
                 line=info.line,
             )
         )
-    return (*cases, *vanished_verdicts(plan)), left_out
+    return (*cases, *unmeasured_verdicts(plan)), left_out
 
 
 def _base_names(plan: GatePlan, has_file: bool, path: str) -> str:

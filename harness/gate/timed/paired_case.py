@@ -19,6 +19,10 @@ READINGS = 4  # the smallest of them is a side's value in a round: what disturbs
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 NO_TIME = "the {} read a time that is not positive; leave the clock alone"
 ROUNDS = ((0.02, 20), (0.2, 10), (math.inf, 5))  # (longest reading in seconds, rounds of a pair)
+SUSPECT = (
+    4.0  # times the base's: a candidate this slow when it was verified gets the look for gross slowdowns
+)
+GROSS_ROUNDS = ((1.0, 3), (math.inf, 1))  # of that look, in which a reading is not repeated
 
 
 @dataclass
@@ -77,10 +81,17 @@ class PairedCase:
         return next(rounds for most, rounds in ROUNDS if self.reading_s <= most)
 
     @property
+    def gross_rounds(self) -> int:
+        """Rounds of the look for a gross slowdown; 0 where nothing suggests one."""
+        if self.candidate.call_s <= SUSPECT * self.base.call_s:
+            return 0
+        return next(rounds for most, rounds in GROSS_ROUNDS if self.reading_s <= most)
+
+    @property
     def cost_s(self) -> float:
         """Estimated seconds of the case's rounds in one pair, from the seconds of its calls."""
         calls = sum(state.call_s for state in self.sides.values()) * self.inner
-        return calls * READINGS * (self.rounds + 1)
+        return calls * (self.gross_rounds or READINGS * (self.rounds + 1))
 
     def set_inner(self) -> None:
         """Set the calls per reading from the first calls' time; a time that is not positive is invalid."""
@@ -117,6 +128,8 @@ def _verdict_on_failure(candidate: CaseState, base: CaseState) -> tuple[str, str
         return INCORRECT, reason
     if candidate.status == "skipped":
         return NOT_ENOUGH, reason
+    if candidate.status == base.status and not candidate.expected:
+        return LEFT_OUT, f"on both sides {candidate.status}: {reason}"
     if candidate.status not in {"incorrect", "unsupported", "oom"}:
         return INVALID, f"the candidate's is {candidate.status}: {reason}"
     # Beside another implementation, a case that the candidate cannot run is no regression.

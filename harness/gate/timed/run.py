@@ -95,7 +95,7 @@ def _loop(
     progress: GateProgress,
 ) -> TimedResult:
     steps = looks(options.max_pairs)
-    with set_up(plan.schedule, with_counterpart, plan.sides, progress) as (shared, paired_cases):
+    with set_up(plan.groups(), with_counterpart, plan.sides, progress) as (shared, paired_cases):
         margins = {
             paired.id: Margin(plan.delta(paired.candidate.case), looks=steps) for paired in paired_cases
         }

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
+from harness.gate.timed.decision import GROSS
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, NO_TIME, READINGS, PairedCase
 from harness.run.group.forged_clock import forged_beside, forged_reason
 
@@ -49,16 +50,14 @@ class PairSampler:
         self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
     def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
-        for paired in paired_cases:
+        readings: dict[Turns, list[list[float]]] = defaultdict(list)
+        rest = [paired for paired in paired_cases if not self._is_grossly_slower(paired, readings)]
+        for paired in rest:
             self._warm_up(paired)
-        readings: dict[tuple[str, str], list[list[float]]] = {}
-        for round_ in range(max((paired.rounds for paired in paired_cases), default=0)):
-            for paired in paired_cases:
+        for round_ in range(max((paired.rounds for paired in rest), default=0)):
+            for paired in rest:
                 if paired.living and round_ < paired.rounds:
-                    # The side that goes second finds caches as the first
-                    # left them: chance decides which, round by round.
-                    for side in self.random.sample(BOTH, len(BOTH)):
-                        readings.setdefault((paired.id, side), []).append(self._turn(paired, side))
+                    self._round(paired, readings, READINGS)
         for paired in paired_cases:
             if paired.living:
                 self._check_clock(paired)
@@ -73,6 +72,33 @@ class PairSampler:
             paired.candidate.call_s, paired.base.call_s = rounds.levels_s
         return all_rounds
 
+    def _round(self, paired: PairedCase, readings: dict[Turns, list[list[float]]], count: int) -> None:
+        # The side that goes second finds caches as the first left them: chance decides which, round by round.
+        for side in self.random.sample(BOTH, len(BOTH)):
+            readings[paired.id, side].append(self._turn(paired, side, count))
+
+    def _is_grossly_slower(self, paired: PairedCase, readings: dict[Turns, list[list[float]]]) -> bool:
+        """Whether a few readings, cold ones, show a candidate beyond twice the base's time in every round.
+
+        They are kept then. Otherwise they are forgotten, and the case has its rounds like any other.
+        """
+        for _ in range(paired.gross_rounds):
+            self._round(paired, readings, 1)
+        sides = zip(readings[paired.id, CANDIDATE], readings[paired.id, BASE], strict=True)
+        if (
+            paired.living
+            and paired.gross_rounds
+            and all(math.log(candidate[0] / base[0]) > GROSS for candidate, base in sides)
+        ):
+            return True
+        self._forget(paired, readings)
+        return False
+
+    def _forget(self, paired: PairedCase, readings: dict[Turns, list[list[float]]] | None = None) -> None:
+        for side in BOTH:
+            for kept in (self.read, self.hidden, readings or {}):
+                kept.pop((paired.id, side), None)
+
     def _warm_up(self, paired: PairedCase) -> None:
         """Sample a case on both sides until its smallest reading no longer falls."""
         smallest = dict.fromkeys(BOTH, math.inf)
@@ -82,18 +108,18 @@ class PairSampler:
             if not paired.living or settled or paired.reading_s > WARM_SECONDS:
                 break
             smallest = {side: min(smallest[side], latest[side]) for side in BOTH}
-        for side in BOTH:  # the first wake-up is slower; leave it out of the clock check
-            self.read.pop((paired.id, side), None)
-            self.hidden.pop((paired.id, side), None)
+        self._forget(paired)  # the first wake-up is slower; leave it out of the clock check
 
-    def _turn(self, paired: PairedCase, side: str, *, warm: bool = False) -> list[float]:
+    def _turn(
+        self, paired: PairedCase, side: str, count: int = READINGS, *, warm: bool = False
+    ) -> list[float]:
         """One turn's readings, in seconds per call; none when it settled the case."""
         state, clock, inner = paired.sides[side], self.shared.run.clock, paired.inner
         if not paired.living:
             return []
         start = clock()
         # No untimed call first: the smallest of the readings counts, and the cold one is not the smallest.
-        answer = paired.context.ask(state, "turns", "sample", readings=READINGS, inner=inner, warm=False)
+        answer = paired.context.ask(state, "turns", "sample", readings=count, inner=inner, warm=False)
         self.shared.check_process(paired, state)
         if answer is None:
             paired.resolve()
@@ -140,4 +166,5 @@ def _summarise(case: str, candidate: Sequence[Sequence[float]], base: Sequence[S
 
 
 def _p90(turns: Sequence[Sequence[float]]) -> float:
-    return statistics.quantiles([seconds for turn in turns for seconds in turn], n=10)[-1]
+    readings = [seconds for turn in turns for seconds in turn]
+    return statistics.quantiles(readings, n=10)[-1] if len(readings) > 1 else readings[0]

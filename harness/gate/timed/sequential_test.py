@@ -3,6 +3,10 @@
 A case is analysed after each number of pairs that its margin names. *Regressed* takes two steps: the
 first only raises a suspicion and calls for fresh pairs; on those it must hold again, and must survive
 Holm's procedure over all cases of the gate.
+
+A slowdown beyond twofold is not worth a budget: a first pair beyond it and a fresh one beyond it decide.
+Where the fresh one is not, nothing was decided, and the case goes on with both pairs as if it had not been
+looked at: that look could only end it as regressed, so that the other verdicts' error rates stay.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.gate.outcome import NOT_ENOUGH, REGRESSED
-from harness.gate.timed.decision import Decision, Margin, confirm, holm, judge, p_value
+from harness.gate.timed.decision import GROSS, Decision, Margin, confirm, gross, holm, judge, p_value
 
 HOLM_LEVEL = 0.05
 
@@ -34,6 +38,11 @@ class TestState:
         return self.first if self.fresh is None else self.fresh
 
     @property
+    def grossly_suspected(self) -> bool:
+        """Whether the first pair alone raised the suspicion."""
+        return self.verdict is None and self.suspicion is not None and self.suspicion.pairs == 1
+
+    @property
     def latest(self) -> Decision:
         """The verdict; before it is reached, the effect so far, as not enough evidence."""
         return self.verdict or replace(judge(self.effects, self.margin), verdict=NOT_ENOUGH)
@@ -53,6 +62,8 @@ class SequentialTest:
         """Pairs until the next interim analysis of a case."""
         state = self.cases[case]
         count = len(state.effects)
+        if state.grossly_suspected:
+            return 1
         return next((look - count for look in state.margin.looks if look > count), 1)
 
     def advise(self, case: str) -> None:
@@ -74,8 +85,20 @@ class SequentialTest:
         if state is None or state.verdict is not None:
             return
         state.effects.append(effect)
-        if len(state.effects) in state.margin.looks:
+        if state.grossly_suspected:
+            self._confirm_gross(state)
+        elif len(state.effects) == 1 and effect > GROSS and state.fresh is None and case not in self.advisory:
+            state.suspicion, state.fresh = gross(state.first), []
+        elif len(state.effects) in state.margin.looks:
             self._analyse(case, state)
+
+    @staticmethod
+    def _confirm_gross(state: TestState) -> None:
+        fresh = state.fresh or []
+        if min(fresh) > GROSS:
+            state.verdict = gross([*state.first, *fresh])
+        else:
+            state.first, state.fresh, state.suspicion = [*state.first, *fresh], None, None
 
     def _analyse(self, case: str, state: TestState) -> None:
         decision = judge(state.effects, state.margin)

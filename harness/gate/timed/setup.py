@@ -17,7 +17,7 @@ from harness.run.group.events import Listener
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.processes.worker_process import Processes
-from harness.sweep.schedule import Group, Schedule
+from harness.sweep.schedule import Group
 
 PROVENANCE = Provenance(run="gate", fingerprint="", environment="", seed=0)  # a gate keeps pairs, not records
 
@@ -26,7 +26,7 @@ Opponents = Mapping[Case, Case | None]  # the candidate's case -> the base's; No
 
 @contextmanager
 def set_up(
-    schedule: Schedule, opponents: Opponents, sides: Mapping[str, Side], listener: Listener
+    groups: Sequence[Group], opponents: Opponents, sides: Mapping[str, Side], listener: Listener
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
     """Everything that the loop needs; all of it ends with the block."""
     catalog = sides[CANDIDATE].catalog
@@ -36,7 +36,7 @@ def set_up(
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
     paired_cases: list[PairedCase] = []
     try:
-        for group in schedule.groups:
+        for group in groups:
             context, both_sides = open_group(group, opponents, sides, run)
             paired_cases += [PairedCase(pair, context) for pair in both_sides]
         ranks = _ranks([paired.candidate.case for paired in paired_cases])

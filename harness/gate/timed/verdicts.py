@@ -10,10 +10,10 @@ from typing import Any
 
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import GateOptions
-from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED, CaseVerdict
-from harness.gate.plan import GatePlan, vanished_verdicts
+from harness.gate.outcome import IMPROVED, NEW, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
+from harness.gate.plan import GatePlan, unmeasured_verdicts
 from harness.gate.store import GateFolder
-from harness.gate.timed.decision import pair_effect
+from harness.gate.timed.decision import Decision, pair_effect
 from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest, TestState
@@ -63,16 +63,28 @@ def verdicts(
         if paired.verdict is not None:
             case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
             continue
-        verdict = _timed_verdict(paired, result.sequential_test.cases[case.id], plan, options)
-        tail = _tail_note(writer.of(case.id)) if verdict.verdict != REGRESSED else []
+        lines = writer.of(case.id)
+        verdict = _timed_verdict(paired, result.sequential_test, lines, plan, options)
+        tail = _tail_note(lines) if verdict.verdict != REGRESSED else []
         case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail), **place))
-    return (*case_verdicts, *vanished_verdicts(plan))
+    return (*case_verdicts, *unmeasured_verdicts(plan))
 
 
-def _timed_verdict(paired: PairedCase, state: TestState, plan: GatePlan, options: GateOptions) -> CaseVerdict:
+def _timed_verdict(
+    paired: PairedCase,
+    sequential_test: SequentialTest,
+    lines: Sequence[Mapping[str, Any]],
+    plan: GatePlan,
+    options: GateOptions,
+) -> CaseVerdict:
+    state = sequential_test.cases[paired.id]
     decision = state.latest
-    verdict, reason = decision.verdict, explain(state, options)
+    verdict, reason = decision.verdict, explain(state)
+    if state.verdict is None:
+        reason = _open_reason(state, options, sequential_test.missing(paired.id), paired.cost_s)
     notes: list[str] = []
+    if verdict == NOT_ENOUGH and state.suspicion is not None:
+        notes.append(_suspicion(state.suspicion, lines))
     if paired.same_program and plan.demoting:
         if verdict in {REGRESSED, IMPROVED}:
             notes.append(f"advisory: by the clock alone it is {verdict.replace('_', ' ')} ({reason})")
@@ -100,10 +112,12 @@ def _tail_note(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"advisory: the slowest tenth of its calls takes {100 * math.expm1(tail):.0f} % longer"]
 
 
-def explain(state: TestState, options: GateOptions) -> str:
+def explain(state: TestState) -> str:
     """The reason of the verdict that a case's pairs give it."""
     decision, delta = state.latest, state.margin.slowdown
     half = f"{50 * delta:g} %"
+    if decision.verdict == REGRESSED and decision.low is None:
+        return "more than twice as slow in a first pair of processes, and again in a fresh one"
     if decision.verdict == REGRESSED:
         if state.suspicion is None or state.fresh is None:  # advisory: no fresh pairs are taken
             return f"more than {half} slower on {decision.pairs} pairs"
@@ -116,13 +130,26 @@ def explain(state: TestState, options: GateOptions) -> str:
     if state.unconfirmed:
         return f"not confirmed: {state.unconfirmed}"
     count = len(state.effects)
-    if state.verdict is None:
-        stage = "fresh pairs to confirm a suspicion" if state.suspicion else "pairs"
-        return (
-            f"the budget of {format_seconds(options.budget_s, 2)} was spent after {count} {stage}: "
-            "raise --budget, or name fewer cases with --cases"
-        )
     return f"{count} pairs leave it open: raise --max-pairs, or measure on a quieter machine"
+
+
+def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: float) -> str:
+    """Why a case got no verdict: what its next analysis needs, which the budget had no room for."""
+    count = len(state.effects)
+    kind = "fresh pairs to confirm a suspicion" if state.suspicion else "pairs"
+    each = f" of about {format_seconds(pair_s, 2)} each" if pair_s else ""
+    return (
+        f"open after {count} {kind}: the {missing} more{each} that the next analysis needs do not fit the "
+        f"budget of {format_seconds(options.budget_s, 2)}; raise --budget, or name fewer cases with --cases"
+    )
+
+
+def _suspicion(suspicion: Decision, lines: Sequence[Mapping[str, Any]]) -> str:
+    """What raised a suspicion that was not confirmed: its effect, and both sides' times in those pairs."""
+    levels = [line["levels_s"] for line in lines[: suspicion.pairs]]
+    candidate_s, base_s = (statistics.median(level[side] for level in levels) for side in (0, 1))
+    times = f"{format_seconds(candidate_s, 3)} against {format_seconds(base_s, 3)}"
+    return f"suspected, not confirmed: {100 * math.expm1(suspicion.effect or 0.0):+.1f} %, {times}"
 
 
 def note_isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:

@@ -17,6 +17,7 @@ from harness.gate.outcome import (
     CaseVerdict,
 )
 from harness.gate.report import wording
+from harness.gate.report.table import gate_tables
 
 
 @pytest.mark.parametrize(
@@ -145,3 +146,18 @@ def test_many_reasons_are_cut_aloud(outcome):
 
 def test_plain_text_has_no_control_characters():
     assert wording.plain("\x1b[31mred\x1b[0m\x00 a\nb\ufffe") == "red a\nb"
+
+
+def test_a_change_beyond_twofold_is_a_factor():
+    slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
+    assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")
+
+
+def test_equal_code_is_one_line_and_no_row(outcome):
+    cases = [CaseVerdict(f"m/a@seq={seq}:fwd:cpu", UNCHANGED, "x", same_code=True) for seq in (1, 2)]
+    given = outcome(cases)
+    assert wording.same_code_line(given) == (
+        "same code on both sides, so unchanged and not measured: m 2 (--all measures them)"
+    )
+    assert not gate_tables(given)
+    assert wording.conclusion(given) == "unchanged: 2 unchanged (exit code 0)"

@@ -174,3 +174,23 @@ def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"check": {"seconds": 0.5}}), slower(2e-3))
     world.pair()
     assert (world.paired().candidate.call_s, world.paired().base.call_s) == (1e-3, 2e-3)
+
+
+@pytest.mark.parametrize(("seconds", "turns_taken"), [(0.1, 3), (2.0, 1)])
+def test_a_gross_slowdown_needs_few_readings(tmp_path, seconds, turns_taken):
+    world = World(tmp_path, slower(seconds), slower(1e-3))
+    rounds = world.rounds()["scatter"]
+    assert rounds.log_ratios == (math.log(seconds / 1e-3),) * turns_taken
+    assert turns(world, "candidate") == turns(world, "base") == turns_taken
+    assert {said["readings"] for *_, verb, said in world.asked if verb == "sample"} == {1}
+    assert rounds.tail == pytest.approx(math.log(seconds / 1e-3))
+
+
+def test_a_first_call_that_is_slow_alone_has_all_its_rounds(tmp_path):
+    world = World(tmp_path, slower(1e-3), slower(1e-3))
+    paired = world.paired()
+    for state, seconds in zip(paired.sides.values(), (0.1, 1e-3), strict=True):
+        state.call_s = seconds
+    paired.verified = paired.verified_again = True
+    assert paired.gross_rounds == 3
+    assert world.rounds()["scatter"].log_ratios == (0.0,) * 10

@@ -255,3 +255,41 @@ def test_five_percent_is_caught_twice():
 
 def test_ten_percent_is_caught_twice():
     assert shares(1.10).get(REGRESSED, 0) >= 0.99
+
+
+GROSS = math.log(20)
+
+
+def test_a_gross_slowdown_takes_two_pairs():
+    sequential_test = feed(GROSS)
+    assert (sequential_test.undecided(), sequential_test.missing("a")) == ({"a"}, 1)
+    sequential_test.feed("a", math.log(22))
+    decision = sequential_test.cases["a"].verdict
+    assert (decision.verdict, decision.pairs, decision.low) == (REGRESSED, 2, None)
+    assert math.exp(decision.effect) == pytest.approx(math.sqrt(440))
+
+
+@pytest.mark.parametrize("second", [math.log(1.99), 0.0, -GROSS])
+def test_a_gross_pair_that_is_not_confirmed_counts_like_any_other(second):
+    sequential_test = feed(GROSS, second)
+    state = sequential_test.cases["a"]
+    assert (state.first, state.fresh, state.suspicion) == ([GROSS, second], None, None)
+    assert sequential_test.missing("a") == 2
+
+
+def test_a_second_pair_that_is_gross_raises_nothing():
+    assert feed(0.0, GROSS).cases["a"].suspicion is None
+
+
+def test_just_under_twofold_is_no_gross_slowdown():
+    assert feed(math.log(2), math.log(2)).cases["a"].suspicion is None
+
+
+def test_an_advisory_case_has_no_gross_look():
+    assert feed(GROSS, GROSS, advisory=["a"]).undecided() == {"a"}
+
+
+def test_holm_counts_a_gross_case_and_takes_no_level_from_it():
+    sequential_test = SequentialTest({"a": Margin(), "b": Margin()})
+    replay(sequential_test, {"a": [GROSS, GROSS], "b": around(SLOW) + around(SLOW)})
+    assert [verdict(sequential_test, case) for case in "ab"] == [REGRESSED, REGRESSED]

@@ -1,0 +1,47 @@
+"""The plan of a gate for people, before anything is measured: which cases, against what, for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.core.units import format_seconds
+from harness.gate.options import GateOptions
+from harness.gate.plan import GatePlan
+
+
+def plan_data(plan: GatePlan, options: GateOptions, missing: str = "") -> dict[str, Any]:
+    """The plan for --json. `missing` says why there is no base; `seconds_at_most` is None without a clock."""
+    return {
+        "base": plan.base,
+        "missing": missing,
+        "measured": sorted(case.id for case in plan.opponents if case.id not in plan.new),
+        "same_code": sorted(case.id for case in plan.same_code),
+        "new": dict(plan.new),
+        "vanished": list(plan.vanished),
+        "left_out": dict(plan.left_out),
+        "seconds_at_most": None if options.static else options.budget_s,
+        "pairs_at_most": None if options.static else options.max_pairs,
+    }
+
+
+def plan_lines(data: dict[str, Any]) -> list[str]:
+    """The plan in lines: a heading for each kind of case, and its ids below."""
+    kinds = {
+        "measured": "measured" if data["seconds_at_most"] else "compiled and verified on both sides",
+        "same_code": "same code on both sides, not measured (--all measures them)",
+        "new": "new, so without a verdict",
+        "vanished": "vanished",
+        "left_out": "left out",
+    }
+    lines = [f"the working tree against {data['base'] or data['missing']}"]
+    for key, heading in kinds.items():
+        if data[key]:
+            lines += ["", f"{heading}: {len(data[key])}", *(f"  {case}" for case in data[key])]
+    seconds, pairs = data["seconds_at_most"], data["pairs_at_most"]
+    if not data["measured"]:
+        end = "nothing would be measured"
+    elif seconds:
+        end = f"at most {format_seconds(seconds, 2)} (--budget) and {pairs} pairs of processes (--max-pairs)"
+    else:
+        end = "no clock: the time is that of compiling both sides once"
+    return [*lines, "", end]

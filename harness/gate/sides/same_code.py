@@ -1,0 +1,65 @@
+"""Which cases are the same code on both sides: what such a case plans and takes cannot differ by the change.
+
+Equal are the implementation's source, its family's, and all that the two import (`catalog.source_hash`),
+with the same options and workload, in the same interpreter and so with the same installed packages. The
+harness does not count, because one harness drives both sides.
+
+Imports are all that can be followed, and code is also read as data: kernels that are compiled from C++ or
+CUDA when a module loads, tables beside a module. So a case whose repository has a changed file of that kind
+is not taken for the same code. What a module loads by a computed name from elsewhere is seen by nobody;
+`--all` measures everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from harness.core.case import Case
+from harness.gate.sides.git import edited_files, new_files
+from harness.gate.sides.side import Side
+
+SAME_CODE = "same code on both sides; not measured"
+
+PROSE = {".md", ".rst", ".svg", ".png"}
+NATIVE = {
+    *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hip", ".inl", ".metal"),
+    *(".cl", ".f90", ".mlir", ".ptx", ".cubin", ".pxd", ".pyx", ".rs", ".so", ".pyd"),
+}
+
+
+def cases_of_same_code(
+    opponents: Mapping[Case, Case | None], candidate: Side, base: Side
+) -> dict[Case, Case]:
+    """The cases, each with the base's, that cannot differ; none unless the base is a commit."""
+    if not base.trees or candidate.interpreter != base.interpreter:
+        return {}
+    changed: list[Path] = []
+    for repo, tree in base.trees.items():
+        changed += edited_files(Path(repo), Path(tree))
+        # A gate and a build leave new files of their own.
+        changed += [file for file in new_files(Path(repo)) if file.suffix in NATIVE]
+    return {
+        case: theirs
+        for case, theirs in opponents.items()
+        if theirs is not None
+        and theirs == case
+        and _is_same(case, candidate, base)
+        and not _reads(case, candidate, changed)
+    }
+
+
+def _is_same(case: Case, candidate: Side, base: Side) -> bool:
+    ours, theirs = (side.catalog.implementation(case.implementation) for side in (candidate, base))
+    return ours.hash == theirs.hash and ours.expects == theirs.expects
+
+
+def _reads(case: Case, side: Side, changed: Iterable[Path]) -> bool:
+    """Whether the case may read one of the changed files without importing it."""
+    files = (side.catalog.implementation(case.implementation).file, side.catalog.family(case.family).file)
+    folders = {Path(file).resolve().parent for file in files}
+    return any(
+        file.suffix in NATIVE
+        or (file.suffix not in {".py", *PROSE} and any(file.is_relative_to(folder) for folder in folders))
+        for file in changed
+    )
