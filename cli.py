@@ -128,12 +128,22 @@ def list_(*, place: options.CatalogFlags, json: options.Json = False) -> None:
 
 
 @command("doctor")
-def doctor(noise: options.Noise = False, *, place: options.PlaceFlags, json: options.Json = False) -> None:
+def doctor(
+    noise: options.Noise = False,
+    self_check: options.SelfCheck = False,
+    *,
+    place: options.PlaceFlags,
+    json: options.Json = False,
+) -> None:
     """This machine: what a benchmark finds here, what is missing, and how to install it."""
     if noise:
         from harness.commands.gate import measure_noise
 
         measure_noise(place.project(), json=json)
+    elif self_check:
+        from harness.commands.self_check import check_self
+
+        check_self(place.project(), VERSION, json=json)
     else:
         from harness.run.doctor import examine
 

@@ -100,6 +100,10 @@ Noise = Annotated[
     bool, option("Noise", "--noise", "Measure this machine's noise, and which slowdown a gate can hold.")
 ]
 
+SelfCheck = Annotated[
+    bool, option("Noise", "--self-check", "Is a case as fast here as in a plain loop of a fresh process?")
+]
+
 
 @option_group
 class StoredFlags:

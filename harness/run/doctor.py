@@ -24,9 +24,28 @@ PACKAGES = {
 OPTIONAL = {"libtpu": "figures for TPU targets", "jax-cuda13-plugin": "jax on CUDA, figures for CUDA targets"}
 
 
+# What a measuring process has that a user's own has not; `doctor --self-check` measures what it costs.
+DIFFERENCES: Mapping[str, str] = {
+    "JAX_PLATFORMS": "the case's device alone; otherwise jax would map libtpu, which prints",
+    "TF_CPP_MIN_LOG_LEVEL=2": "XLA's log would mix with the case's own output",
+    "XLA_PYTHON_CLIENT_PREALLOCATE=false": "a GPU's memory is shared by the cases of a group",
+    "PYTHONUNBUFFERED=1": "what a case printed is known when it crashes",
+    "MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_": "in a gate: one level of page faults, not two",
+    "cores": "as many as --threads, while it compiles: XLA sizes its pool by that",
+    "address space": "limited by --memory, so that a case fails instead of the machine",
+    "oom_score_adj 1000": "the kernel ends a case before it ends the runner",
+    "fork": "from a process that has imported the framework: pages are copied at their first write",
+    "garbage collector": "runs before a turn and not within one",
+    "neighbours": "whoever is not on turn is stopped (SIGSTOP), and keeps its memory",
+}
+
+
 @dataclass(frozen=True)
 class Finding:
-    """`state` is `ok`, `optional` (missing, and only some things need it) or `problem`."""
+    """`state` is `ok`, `optional` (missing, and only some things need it), `problem`, or `differs`.
+
+    What differs is what a measuring process has that a plain one has not.
+    """
 
     what: str
     state: str
@@ -50,7 +69,8 @@ def examine(results: Path) -> list[Finding]:
         lambda: _lock("cpu"),
         lambda: _results(results),
     ]
-    return [check() for check in checks]
+    differences = (Finding(what, "differs", why) for what, why in DIFFERENCES.items())
+    return [*(check() for check in checks), *differences]
 
 
 def _python() -> Finding:

@@ -24,7 +24,7 @@ FLAGS = {
     "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--strict", "--json"],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
-    "doctor": ["--noise", *PLACE, "--json"],
+    "doctor": ["--noise", "--self-check", *PLACE, "--json"],
     "show": [*CASES, "--device", "--run", "--config", "--results", "--json"],
     "chart": [*CASES, "--device", "--run", "--out", "--config", "--results", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--json"],

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
-from harness.core.units import format_bytes
+from harness.core.units import format_bytes, format_seconds
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration
 
@@ -101,10 +101,36 @@ def _table(*columns: tuple[str, bool]) -> Table:
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
-    """What `doctor` found: a line each, and the remedies below."""
+    """What `doctor` found: a line each, remedies below, and how a worker differs from a plain process."""
     table = _table(("", False), ("", False), ("", False))
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
+    differing = [finding for finding in findings if finding.state == "differs"]
     for finding in findings:
+        if finding in differing:
+            continue
         table.add_row(finding.what, Text(finding.state, style=styles[finding.state]), finding.says)
     remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
-    return Group(table, Text(""), *remedies)
+    differences = _table(("a measuring process differs from yours in", False), ("because", False))
+    for finding in differing:
+        differences.add_row(finding.what, finding.says)
+    return Group(table, Text(""), *remedies, differences)
+
+
+def agreements_table(agreements: Sequence[Any]) -> Group:
+    """Cases in the harness beside the same in plain loops."""
+    table = _table(
+        ("case", False), ("harness", True), ("plain loop", True), ("harness / plain", True), ("", False)
+    )
+    for agreement in agreements:
+        data = agreement.to_json()
+        table.add_row(
+            data["case"],
+            format_seconds(data["harness_s"], 3),
+            format_seconds(data["plain_s"], 3),
+            f"{data['ratio']:.3f} [{data['ratio_low']:.3f}, {data['ratio_high']:.3f}]",
+            Text("agrees", style="green") if data["agrees"] else Text("differs", style="yellow"),
+        )
+    pairs = min((agreement.pairs for agreement in agreements), default=0)
+    return Group(
+        table, Text(f"ratio of medians, {pairs} pairs of runs and fresh processes, 95 % by Student's t")
+    )

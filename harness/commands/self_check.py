@@ -1,0 +1,164 @@
+"""`doctor --self-check`: does a case take as long in the harness as in a plain loop in a fresh process?
+
+The unit is a pair: one measurement by the harness and one plain loop, one after the other, in an order that
+changes from pair to pair. Of the pairs' log ratios the mean, with Student's t.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.stats import t_half_width
+from harness.catalog import child_process
+from harness.commands.output import console, print_json, progress_of
+from harness.core.errors import MachineError, UsageError
+from harness.run.session import Request, conduct
+
+if TYPE_CHECKING:
+    from harness.catalog.catalog import Catalog
+    from harness.core.case import Case
+    from harness.run.group.events import Listener
+    from harness.sweep.project import Project
+    from harness.sweep.schedule import Schedule
+
+SUITES = "self_check"  # what the names of its suites begin with
+
+PAIRS = 5
+LOOP_SECONDS = 2.0
+TIMEOUT_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A case in the harness against a plain loop: seconds per call, and the mean log ratio of the pairs."""
+
+    case: str
+    harness_s: float
+    plain_s: float
+    log_ratio: float
+    half_width: float
+    pairs: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the 95 % interval of the ratio contains 1."""
+        return abs(self.log_ratio) <= self.half_width
+
+    def to_json(self) -> dict[str, Any]:
+        ratio, low, high = (math.exp(self.log_ratio + side * self.half_width) for side in (0, -1, 1))
+        return {
+            "case": self.case,
+            "harness_s": self.harness_s,
+            "plain_s": self.plain_s,
+            "ratio": ratio,
+            "ratio_low": low,
+            "ratio_high": high,
+            "pairs": self.pairs,
+            "agrees": self.agrees,
+        }
+
+
+@dataclass
+class _Pairs:
+    harness: list[float] = field(default_factory=list[float])
+    plain: list[float] = field(default_factory=list[float])
+
+    def agreement(self, case: str) -> Agreement:
+        ratios = [math.log(mine / plain) for mine, plain in zip(self.harness, self.plain, strict=True)]
+        return Agreement(
+            case,
+            statistics.median(self.harness),
+            statistics.median(self.plain),
+            statistics.fmean(ratios),
+            t_half_width(statistics.stdev(ratios), len(ratios)),
+            len(ratios),
+        )
+
+
+def check_self(project: Project, version: str, *, json: bool) -> None:
+    """Measure the suites whose names begin with self_check, and print a line per case."""
+    suites = [name for name in project.config.suites if name.startswith(SUITES)]
+    if not suites:
+        raise UsageError(
+            f"{project.config.path}: no suite's name begins with {SUITES}; add the cases to compare"
+        )
+    schedule = project.plan(suites)
+    with closing(progress_of(schedule)) as progress:
+        agreements = compare_with_loops(schedule, project.catalog, version, progress)
+    if json:
+        print_json({"cases": [agreement.to_json() for agreement in agreements]})
+    else:
+        from harness.report.tables.listing import agreements_table
+
+        console().print(agreements_table(agreements))
+
+
+def compare_with_loops(
+    schedule: Schedule, catalog: Catalog, version: str, listener: Listener
+) -> list[Agreement]:
+    """Measure in pairs; nothing is stored. MachineError where a case fails on either side."""
+    cases = {case.id: case for suite in schedule.suites for case in suite.cases}
+    pairs = {case: _Pairs() for case in cases}
+    settings = schedule.suites[0].settings
+    for number in range(PAIRS):
+        listener.message(f"pair {number + 1} of {PAIRS}")
+        for by_harness in (True, False) if number % 2 else (False, True):
+            if by_harness:
+                for case, seconds in _measure(schedule, catalog, version, listener).items():
+                    pairs[case].harness.append(seconds)
+            else:
+                for case in cases.values():
+                    pairs[case.id].plain.append(_loop(case, catalog, settings.threads, settings.seed))
+    return [pairs[case].agreement(case) for case in cases]
+
+
+def _measure(schedule: Schedule, catalog: Catalog, version: str, listener: Listener) -> dict[str, float]:
+    """Median seconds per call of every case, in a run of the harness that is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="seqsweep-self-check-") as folder:
+        request = Request(schedule, catalog, Path(folder), ["seqsweep", *sys.argv[1:]], "run", version)
+        outcome = conduct(request, listener).outcome
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    seconds: dict[str, float] = {}
+    for record in outcome.records:
+        if record.timing is None:
+            raise MachineError(f"{record.case} was {record.status} in the harness: {record.reason}")
+        seconds[record.case] = record.timing.median_s
+    return seconds
+
+
+def _loop(case: Case, catalog: Catalog, threads: int, seed: int) -> float:
+    info = catalog.implementation(case.implementation)
+    question = {
+        "case": case.to_json(),
+        "module": info.module,
+        "framework": info.framework,
+        "threads": threads,
+        "seed": seed,
+        "seconds": LOOP_SECONDS,
+    }
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-m", "harness.worker.plain_loop"],
+            input=json.dumps(question),
+            env={**child_process.environment(), "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise MachineError(f"{case.id} took more than {TIMEOUT_SECONDS:.0f} s in a plain loop") from None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["no word"])[-1]
+        raise MachineError(f"{case.id} fails in a plain loop: {last}") from None
+    return float(json.loads(answer.stdout)["median_s"])
