@@ -212,3 +212,58 @@ def test_a_hash_is_the_same_in_every_process(printed):
     exec(PROGRAM, {"print": here.append})
     assert printed(PROGRAM, PYTHONHASHSEED="7", UNUSED="x" * 99) == here
     assert here[0].startswith("sha256:")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
+def test_of_a_compiled_callable_the_function_inside_is_traced(trace, torch):
+    def inside(x, y):
+        return torch.softmax(x @ y, -1)
+
+    compiled, eager = (trace(function, (64, 32), (32, 16)) for function in (torch.compile(inside), inside))
+    for figure in ("flops", "argument_bytes", "output_bytes", "program"):
+        assert getattr(compiled, figure) == getattr(eager, figure) is not None
+    assert (compiled.temp_bytes, compiled.peak_bytes) == (None, None)
+    assert eager.temp_bytes is not None
+    assert "torch.compile decides" in compiled.unavailable["temp_bytes"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
+@pytest.mark.filterwarnings("ignore:flex_attention called without")
+def test_an_operator_of_the_compiler_alone_is_named(trace, torch):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    compiled = torch.compile(flex_attention)
+    static = trace(lambda x: compiled(x, x, x), (1, 1, 128, 64))
+    assert "the operator flex_attention" in static.unavailable["flops"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, where its compiler is imported
+def test_a_compiled_callable_is_found_wherever_a_function_can_name_it(torch):
+    from functools import partial
+
+    from harness.worker.frameworks.torch_compiled import reaches_compiled
+
+    compiled = torch.compile(lambda x: x)
+    module = torch.nn.Linear(2, 2)
+    module.compile()
+    recursive = []
+    recursive.append(recursive)
+
+    class Kernel:
+        def call(self, x):
+            return x
+
+    reaching = [
+        compiled,
+        lambda x: compiled(x) + 1,
+        lambda x: lambda: compiled(x),
+        partial(compiled, 1),
+        partial(lambda f: f, [{"a": compiled}]),
+        module,
+        torch.compile(torch.nn.Linear(2, 2)),
+        torch.nn.Sequential(module),
+    ]
+    for position, function in enumerate(reaching):
+        assert reaches_compiled(function), position
+    for function in (lambda x: torch.softmax(x, -1), Kernel().call, recursive, torch.nn.Linear(2, 2)):
+        assert not reaches_compiled(function)

@@ -3,11 +3,15 @@
 FLOPs are those of matrix products and attention kernels (`matmul_only`; causal attention kernels
 count visible pairs only). Bytes are live storages: arguments before the timed part, the peak above
 them as temporaries. A program's hash is that of its operators with dtypes, shapes and storages.
+
+Of a callable of torch.compile the function inside is traced: the operators are the same, and so are FLOPs,
+arguments and results. Which temporaries its kernels keep is the compiler's, and unavailable.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import time
 import weakref
@@ -26,6 +30,7 @@ from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks import torch_sdpa_flops
 from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.torch_compiled import reaches_compiled
 from harness.worker.frameworks.torch_extrapolation import Survey
 from harness.worker.frameworks.torch_fake_ops import Fakes
 
@@ -34,6 +39,8 @@ COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
 FRAMES = 8  # deep enough for a function of torch's under one of an implementation
 PLAIN = (int, float, complex, bool, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 EAGER = "eager torch has no compiler that counts it"
+FUSED = "torch.compile decides which temporaries it keeps, and tells nobody"
+OPAQUE = "only torch.compile knows what is in the operator {}: a trace cannot enter it"
 
 
 class Stopped(BaseException):
@@ -175,9 +182,11 @@ def figures(
     """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     totals = TraceTotals(patience, Fakes(mode), survey)
+    compiled = reaches_compiled(bind)
     start = time.perf_counter()
     try:
-        with mode:
+        # Compiled here, this mode itself would be traced by dynamo: half a minute for three operators.
+        with torch.compiler.set_stance("force_eager"), mode:
             inputs = fake_inputs()
             with totals:
                 totals.hold(inputs)
@@ -186,10 +195,11 @@ def figures(
                 result = call()
     except Stopped as stop:
         return Static.none(str(stop))
+    except NotImplementedError as error:
+        operator = re.search(r"HigherOrderOperator (\w+)", str(error))
+        return Static.none(OPAQUE.format(operator[1]) if operator else _untraceable(error))
     except Exception as error:
-        lines = str(error).strip().splitlines()
-        what = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
-        return Static.none(f"fake tensors cannot trace it: {what}")
+        return Static.none(_untraceable(error))
     input_keys = {key for key, _ in storages(inputs)}
     returned = {key: storage.nbytes() for key, storage in storages(result)}
     # Results in an argument's storage are in `before` already; the
@@ -197,21 +207,29 @@ def figures(
     alias = sum(size for key, size in returned.items() if key in input_keys)
     output = sum(returned.values())
     unavailable = {"bytes_accessed": EAGER}
+    if compiled:
+        unavailable |= {"temp_bytes": FUSED, "peak_bytes": FUSED}
     flops = totals.flops
     if not flops:
         unavailable["flops"] = "no matrix product or attention kernel to count"
     return Static(
         argument_bytes=before,
         output_bytes=output,
-        temp_bytes=max(0, totals.peak - before - (output - alias)),
+        temp_bytes=None if compiled else max(0, totals.peak - before - (output - alias)),
         alias_bytes=alias,
-        peak_bytes=totals.peak,
+        peak_bytes=None if compiled else totals.peak,
         flops=flops or None,
         flops_source="matmul_only" if flops else None,
         program=f"sha256:{totals.digest.hexdigest()}",
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
     )
+
+
+def _untraceable(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    what = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    return f"fake tensors cannot trace it: {what}"
 
 
 def warm() -> None:
