@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.core.errors import Unsupported
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
+from harness.run.group.stopping import longest_baseline_call
 from harness.run.processes.executor import Ended
 
 TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
@@ -58,6 +59,7 @@ def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
         return
     skip = run.prediction.inferred_skip(state.case)
     if run.depth == "run":
-        skip = skip or run.prediction.over_budget(state.case, state.work, settings.budget_s)
+        longest_s = longest_baseline_call(settings.budget_s) if state.baseline else settings.budget_s
+        skip = skip or run.prediction.over_budget(state.case, state.work, longest_s)
     if skip:
         context.settle(state, "skipped", skip)

@@ -97,15 +97,15 @@ class Prediction:
             seconds * ratio**exponent, exponent, f"{work_growth[1]} and seq {format_count(latest)}"
         )
 
-    def over_budget(self, case: Case, work: KnownWork, budget_s: float) -> str | None:
-        """Why not to run a case, because not even one call fits its budget."""
+    def over_budget(self, case: Case, work: KnownWork, longest_s: float) -> str | None:
+        """Why not to run a case, because one call of it takes longer than `longest_s`."""
         predicted = self.call(case, work)
-        if predicted is None or predicted.seconds <= budget_s:
+        if predicted is None or predicted.seconds <= longest_s:
             return None
         return (
             f"predicted {format_seconds(predicted.seconds, 2)} a call "
             f"(exponent {predicted.exponent:.2f}, from {predicted.basis}); "
-            f"the budget is {format_seconds(budget_s, 2)}: raise --budget"
+            f"the limit here is {format_seconds(longest_s, 2)}: raise --budget"
         )
 
 

@@ -10,13 +10,21 @@ from collections.abc import Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
+BASELINE_ROUNDS = 3  # that a baseline gets even beyond its budget: without it no other case has a speedup
+BASELINE_BUDGETS, BASELINE_SECONDS = 4, 8.0  # if one of its calls takes no longer than these
+
+
+def longest_baseline_call(budget_s: float) -> float:
+    """Seconds of one call up to which a baseline is measured: four budgets, but 8 s at most."""
+    return max(budget_s, min(BASELINE_BUDGETS * budget_s, BASELINE_SECONDS))
 
 
 class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
     `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
-    budget is in seconds of a case's own turns, and MAX_ROUNDS turns.
+    budget is in seconds of a case's own turns, and MAX_ROUNDS turns; a baseline may exceed it for
+    BASELINE_ROUNDS.
     """
 
     def __init__(self, baselines: Mapping[str, Sequence[str]], precision: float, budget_s: float) -> None:
@@ -59,6 +67,8 @@ class Stopping:
         turns = len(self.level[case])
         if turns == 0:
             return True
+        if turns < BASELINE_ROUNDS and case in self.baselines.get(case, ()):
+            return self.spent[case] / turns <= longest_baseline_call(self.budget_s)
         return turns < MAX_ROUNDS and self.spent[case] * (1 + 1 / turns) <= self.budget_s
 
     def active(self, alive: Sequence[str]) -> list[str]:

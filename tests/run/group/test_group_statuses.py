@@ -145,10 +145,10 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     shared = context(executor, tmp_path)
     for seq in (1024, 2048):
         assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
-    found = measure(executor, tmp_path, group(seq=8192), shared=shared)
+    found = measure(executor, tmp_path, group(seq=16384), shared=shared)
     assert found["broadcast"].status == "skipped"
     assert found["broadcast"].reason == (
-        "predicted 6.4 s a call (exponent 2.00, from shorter lengths); the budget is 4.0 s: raise --budget"
+        "predicted 26 s a call (exponent 2.00, from shorter lengths); the limit here is 8.0 s: raise --budget"
     )
     assert timing(found["scatter"]).stopped == "interval"
 

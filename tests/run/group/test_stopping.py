@@ -3,7 +3,7 @@
 import pytest
 
 from harness.core.median_interval import samples_needed
-from harness.run.group.stopping import MAX_ROUNDS, Stopping
+from harness.run.group.stopping import BASELINE_ROUNDS, MAX_ROUNDS, Stopping, longest_baseline_call
 
 BOTH = {"slow": ("slow",), "fast": ("slow",)}
 
@@ -70,7 +70,7 @@ def test_an_absent_baseline_leaves_a_case_its_own_interval() -> None:
 
 def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide() -> None:
     stopping = Stopping(BOTH, 0.05, 4.0)
-    feed_rounds(stopping, "slow", [3.0], seconds=3.0)
+    feed_rounds(stopping, "slow", [3.0] * BASELINE_ROUNDS, seconds=3.0)
     feed_rounds(stopping, "fast", [1.0] * 6)
     assert stopping.narrow("fast")
     assert stopping.active(["slow", "fast"]) == []
@@ -117,3 +117,25 @@ def test_two_baselines_must_both_be_narrow() -> None:
     assert not stopping.narrow("fast")
     stopping.drop("odd")
     assert stopping.narrow("fast")
+
+
+@pytest.mark.parametrize(("seconds", "rounds"), [(1.5, 3), (7.9, 3), (8.1, 1), (0.5, 4)])
+def test_a_baseline_has_three_rounds_beyond_its_budget(seconds: float, rounds: int) -> None:
+    stopping = Stopping(BOTH, 1e-9, 2.0)
+    turns = 0
+    while "slow" in stopping.active(["slow", "fast"]):
+        stopping.feed("slow", turns, [seconds], seconds)
+        stopping.feed("fast", turns, [1e-3 * (1 + turns)], 1e-3)
+        turns += 1
+    assert turns == rounds
+    assert rounds >= BASELINE_ROUNDS or seconds > longest_baseline_call(2.0)
+
+
+def test_another_case_keeps_to_its_budget() -> None:
+    stopping = feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5)
+    assert not stopping.affordable("fast")
+
+
+@pytest.mark.parametrize(("budget", "longest"), [(0.25, 1.0), (2.0, 8.0), (4.0, 8.0), (30.0, 30.0)])
+def test_the_longest_call_of_a_baseline_follows_the_budget(budget: float, longest: float) -> None:
+    assert longest_baseline_call(budget) == longest
