@@ -49,8 +49,9 @@ def print_note(text: str) -> None:
 
 def print_run(done: Done, *, json: bool) -> None:
     """Print the tables of a run that has just ended."""
-    outcome = done.outcome
-    _print_records(done.folder.info, outcome.records, outcome.overhead, (), json=json)
+    outcome, folder = done.outcome, done.folder
+    info = {**folder.info, "fingerprints": folder.fingerprints()}
+    _print_records(info, outcome.records, outcome.overhead, (), json=json)
 
 
 def print_stored(stored: Stored, *, json: bool) -> None:
