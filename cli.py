@@ -52,17 +52,18 @@ def run(
     limits: options.LimitFlags,
     sampling: options.RunFlags,
     place: options.PlaceFlags,
+    tables: options.TableFlags,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
-    project = place.project()
+    project, columns = place.project(), tables.requested()
     schedule = project.plan(suites or (), combine(selection, limits, sampling))
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule), json=json)
         return
     done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
-    output.print_run(done, json=json)
+    output.print_run(done, columns, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -147,13 +148,15 @@ def show(
     selection: options.StoredFlags,
     run: options.StoredRun = "latest",
     place: options.ResultsFlags,
+    tables: options.TableFlags,
     json: options.Json = False,
 ) -> None:
     """The tables of a stored run again."""
     from harness.commands.stored import read_run
 
+    columns = tables.requested()
     stored = read_run(place.project(), run, selection.part(names))
-    output.print_stored(stored, json=json)
+    output.print_stored(stored, columns, json=json)
 
 
 @command("compare")

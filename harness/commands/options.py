@@ -126,6 +126,24 @@ class StoredFlags:
 
 
 @option_group
+class TableFlags:
+    """What the tables show."""
+
+    columns: Annotated[
+        Words, option(OUTPUT, "--columns", "Keep or add columns: temp/base,bytes/base,95 %.")
+    ] = None
+
+    def requested(self) -> tuple[str, ...]:
+        """The columns to show whatever the width. UsageError for a name that is none."""
+        from harness.report.tables.suite_columns import check_columns
+
+        names = split_words(self.columns)
+        if names:
+            check_columns(names)
+        return names
+
+
+@option_group
 class HostSelectionFlags:
     """Which cases to compile: those of the processor, because a target is not a device."""
 

@@ -47,16 +47,17 @@ def print_note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def print_run(done: Done, *, json: bool) -> None:
-    """Print the tables of a run that has just ended."""
+def print_run(done: Done, columns: Sequence[str] = (), *, json: bool) -> None:
+    """Print the tables of a run that has just ended, with the columns asked for."""
     outcome, folder = done.outcome, done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
-    _print_records(info, outcome.records, outcome.overhead, (), json=json)
+    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json)
 
 
-def print_stored(stored: Stored, *, json: bool) -> None:
-    """Print the tables of a stored run."""
-    _print_records(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool) -> None:
+    """Print the tables of a stored run, with the columns asked for."""
+    info = stored.info
+    _print_records(info, stored.records, info.get("overhead"), stored.problems, columns, json=json)
 
 
 def _print_records(
@@ -64,6 +65,7 @@ def _print_records(
     records: Sequence[Record],
     overhead: Mapping[str, Any] | None,
     problems: Sequence[str],
+    columns: Sequence[str],
     *,
     json: bool,
 ) -> None:
@@ -76,7 +78,7 @@ def _print_records(
     else:
         from harness.report import run_report
 
-        run_report.print_run(console(), info, records, overhead, problems)
+        run_report.print_run(console(), info, records, overhead, problems, columns)
 
 
 def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:

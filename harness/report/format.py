@@ -52,6 +52,11 @@ def speedup(value: float, low: float | None, high: float | None) -> str:
     return f"{number}× {_bounds(low, high, _decimals(number))}"
 
 
+def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:
+    """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
+    return _significant(value / scale, digits(value, low, high))
+
+
 def exponent(value: float, low: float | None, high: float | None) -> str:
     """`0.98 [0.95, 1.01]`; an interval that vanishes at two decimals is left out."""
     text = f"{value:.2f}"

@@ -33,11 +33,15 @@ def print_run(
     records: Sequence[Record],
     overhead: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
+    columns: Sequence[str] = (),
 ) -> None:
-    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands."""
+    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands.
+
+    `columns` of the tables of times are shown whatever the width.
+    """
     suites = results_of(info, records)
     for suite in suites:
-        _print_suite(console, info, suite)
+        _print_suite(console, info, suite, columns)
     print_checks(console, records)
     if overhead:
         console.print(Text(overhead_line(overhead)))
@@ -50,12 +54,14 @@ def print_run(
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteResults) -> None:
+def _print_suite(
+    console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
+) -> None:
     """The host's tables where something ran or only the host was compiled for; then targets side by side."""
     compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
     if not abroad or any(record.timing is not None for record in suite.records):
-        for cases, growth in suite_tables(suite):
+        for cases, growth in suite_tables(suite, columns):
             print_tables(console, cases, growth)
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}

@@ -26,6 +26,8 @@ import pytest
         (["check", "scatter[x"], "name[option=value]"),
         (["run", "--impl", "scatter[x"], "name[option=value]"),
         (["show", "--run", "1999"], "1999"),
+        (["show", "--columns", "temp/bse"], 'unknown column "temp/bse"; nearest: "temp/base"; known: time,'),
+        (["run", "--columns", "colour"], 'unknown column "colour"; known: time, 95 %, speedup, FLOP/s,'),
         (["chart", "nosuite"], "nosuite"),
         (["compare", "latest"], "--impl a,b"),
         (["compare", "latest", "--impl", "scatter"], "name two implementations"),

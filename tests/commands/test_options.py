@@ -18,14 +18,14 @@ LIMITS = ["--timeout", "--memory", "--threads"]
 FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--strict", "--json"),
+        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--strict", "--json", "--columns"),
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--strict", "--json"],
     "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--strict", "--json"],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", *PLACE, "--json"],
-    "show": [*CASES, "--device", "--run", "--config", "--results", "--json"],
+    "show": [*CASES, "--device", "--run", "--config", "--results", "--columns", "--json"],
     "chart": [*CASES, "--device", "--run", "--out", "--config", "--results", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--json"],
     "gate": [

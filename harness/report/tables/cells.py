@@ -89,7 +89,8 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
 
 def time(row: CaseResult, notes: Footnotes) -> Cell:
     if row.time.value is None:
-        return Cell(ABSENT)
+        cell = status(row, notes)  # where a time would stand: a narrow terminal has no room elsewhere
+        return Cell(cell.text.removesuffix(" (expected)"), cell.notes, cell.style)
     text, _ = fmt.seconds(row.time.value, row.time.low, row.time.high)
     why = f"no interval: {row.time.reason}" if row.time.low is None else None
     return Cell(text, notes.mark(why, *_reservations(row.records), *row.time.warnings))
@@ -141,6 +142,19 @@ def per_step(row: CaseResult, _: Footnotes) -> Cell:
         return Cell("baseline" if comparison is None else ABSENT, style="dim" if comparison is None else "")
     text = fmt.saved_time(comparison.per_step_s, comparison.per_step_low_s, comparison.per_step_high_s)
     return Cell(text, style=_speedup_style(comparison))
+
+
+def rate(row: CaseResult, notes: Footnotes, *, work: str, scale: float) -> Cell:
+    """Work per second in units of `scale`, with the share of the device's peak where one is documented."""
+    del notes
+    throughput = row.throughput[work]
+    if throughput.per_second is None:
+        return Cell(ABSENT)
+    text = fmt.in_units(throughput.per_second, throughput.low, throughput.high, scale)
+    if throughput.share is None:
+        return Cell(text)
+    share = fmt.in_units(throughput.share, throughput.share_low, throughput.share_high, 0.01)
+    return Cell(f"{text} ({share})")
 
 
 def _speedup_style(comparison: Comparison) -> str:

@@ -6,7 +6,7 @@ from harness.analysis.compare_runs import Change
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.tables.cells import ABSENT, Cell, Footnotes, short_label
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
     Column("seq"),

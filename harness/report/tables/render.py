@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 GAP = 2
 _BREAK = re.compile(r" |(?=\[)")
