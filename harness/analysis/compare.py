@@ -28,7 +28,8 @@ class Comparison:
     bound it at 95 % over `samples` of `unit` (`rounds` of one process, or `processes`). The ratios
     are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
     is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
-    its `layers`, `per_step_s` is the time that the case saves in so many calls.
+    its `layers`, `per_step_s` is the time that the case saves in so many calls. `same_program`: the case
+    runs the baseline's program, so that a speedup is noise and never a crossover.
     """
 
     suite: str
@@ -51,6 +52,7 @@ class Comparison:
     per_step_s: float | None = None
     per_step_low_s: float | None = None
     per_step_high_s: float | None = None
+    same_program: bool = False
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
@@ -101,7 +103,15 @@ def _compare(
         per_step_s=per_step.value,
         per_step_low_s=per_step.low,
         per_step_high_s=per_step.high,
+        same_program=bool(base) and _same_program(records, base, target),
     )
+
+
+def _same_program(records: Sequence[Record], base: Sequence[Record], target: str) -> bool:
+    """Whether the program hashes agree, or the case states as a fact that it is `exact by fallback`."""
+    fallback = f"{representative(base).semantics} by fallback"
+    stated = fallback in representative(records).facts.values()
+    return stated or same_kind(records, base, target=target) == PROGRAM
 
 
 def _speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> Estimate:

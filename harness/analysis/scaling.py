@@ -151,8 +151,11 @@ def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Cros
 
 
 def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[Comparison]) -> Crossover:
-    timed = [(c.seq, math.log(c.speedup), c) for c in compared if c.speedup is not None]
+    distinct = [c for c in compared if not c.same_program]
+    timed = [(c.seq, math.log(c.speedup), c) for c in distinct if c.speedup is not None]
     gap = _gap(compared)
+    if not distinct:
+        return Crossover(suite.name, label, panel, None, None, "the baseline's program at every length")
     if not timed:
         return Crossover(suite.name, label, panel, None, None, gap)
     lead = len(timed)

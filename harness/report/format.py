@@ -46,7 +46,7 @@ def saved_time(value: float, low: float | None, high: float | None) -> str:
 
 def speedup(value: float, low: float | None, high: float | None) -> str:
     """`2.31× [2.25, 2.38]`, or `2.3×` without an interval."""
-    number = _significant(value, digits(value, low, high))
+    number = significant(value, digits(value, low, high))
     if low is None or high is None:
         return f"{number}×"
     return f"{number}× {_bounds(low, high, _decimals(number))}"
@@ -54,7 +54,7 @@ def speedup(value: float, low: float | None, high: float | None) -> str:
 
 def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:
     """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
-    return _significant(value / scale, digits(value, low, high))
+    return significant(value / scale, digits(value, low, high))
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:
@@ -80,6 +80,11 @@ def trim_zeros(text: str) -> str:
     return re.sub(r"\.0+(?!\d)|(?<=\.)(\d*?[1-9])0+(?!\d)", lambda m: m[1] or "", text)
 
 
+def short_label(label: str) -> str:
+    """A label without its family, which a suite has in common and its title names."""
+    return label.split("/", 1)[-1]
+
+
 def duration(seconds_: float) -> str:
     """How long a person waits: `0.8 s`, `42 s`, `4 m 12 s`, `1 h 3 m`."""
     if seconds_ < 9.95:
@@ -92,7 +97,9 @@ def duration(seconds_: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} m"
 
 
-def _significant(value: float, count: int) -> str:
+def significant(value: float, count: int) -> str:
+    """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
+    value = float(f"{value:.{count - 1}e}")
     return f"{value:.{max(0, count - 1 - math.floor(math.log10(value)))}f}"
 
 

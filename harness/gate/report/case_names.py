@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.core.units import format_count
-from harness.report.tables.cells import short_label
+from harness.report.format import short_label
 
 _ID = re.compile(r"([^@]+)@([^:]*):([^:]+):(.+)")
 

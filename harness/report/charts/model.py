@@ -112,8 +112,3 @@ def stretches(points: Iterable[Point], lengths: tuple[int, ...]) -> list[list[Po
             runs.append([point])
         last = at
     return runs
-
-
-def display_label(label: str) -> str:
-    """A label without its family, which the suite has in common."""
-    return label.split("/", 1)[-1]

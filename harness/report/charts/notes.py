@@ -10,7 +10,7 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.marks import planned_texts
-from harness.report.charts.model import display_label
+from harness.report.format import short_label
 
 REASON_WIDTH = 180
 
@@ -40,7 +40,7 @@ def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     for sentence, by_label in by_sentence.items():
         by_place: dict[str, list[str]] = {}
         for label, label_remarks in by_label.items():
-            by_place.setdefault(_place(grid, label, label_remarks), []).append(display_label(label))
+            by_place.setdefault(_place(grid, label, label_remarks), []).append(short_label(label))
         subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines
@@ -99,7 +99,7 @@ def semantics_notes(grid: CaseGrid) -> list[str]:
     meant = {cell.label: cell.record.semantics for cell in grid.cells}
     if len(set(meant.values())) < 2:
         return []
-    listed = ", ".join(f"{display_label(label)} {semantics}" for label, semantics in meant.items())
+    listed = ", ".join(f"{short_label(label)} {semantics}" for label, semantics in meant.items())
     return [f"other semantics, other answers: {listed}"]
 
 

@@ -18,9 +18,9 @@ from harness.report.charts.model import (
     Panel,
     Point,
     Series,
-    display_label,
 )
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes
+from harness.report.format import short_label
 
 
 def speedup(grid: CaseGrid) -> Chart:
@@ -47,7 +47,7 @@ def speedup(grid: CaseGrid) -> Chart:
     )
     valued = [c for c in compared.values() if c.speedup is not None]
     won = any(not point.hollow for panel in panels for series in panel.series for point in series.points)
-    over = display_label(suite.baseline) if suite.baseline else "a baseline"
+    over = short_label(suite.baseline) if suite.baseline else "a baseline"
     return Chart(
         title=f"{suite.name}: from which length on is anything faster than {over}?",
         scale="ratio",

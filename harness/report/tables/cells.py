@@ -55,18 +55,13 @@ def _shorten(sentence: str) -> str:
     return flat if len(flat) <= LONGEST_NOTE else flat[: LONGEST_NOTE - 1].rsplit(" ", 1)[0] + " …"
 
 
-def short_label(label: str) -> str:
-    """The label without its family, which the title names."""
-    return label.split("/", 1)[1]
-
-
 def seq(row: CaseResult, notes: Footnotes) -> Cell:
     del notes
     return Cell(format_count(row.seq) if row.first else "")
 
 
 def implementation(row: CaseResult, notes: Footnotes) -> Cell:
-    return Cell(short_label(row.label), notes.mark(*_fact_notes(row.record.facts)))
+    return Cell(fmt.short_label(row.label), notes.mark(*_fact_notes(row.record.facts)))
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:

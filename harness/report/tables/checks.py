@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.analysis.results import label_of
 from harness.core.record import Checked, Record
 from harness.core.units import format_count
-from harness.report.tables.cells import short_label
+from harness.report.format import short_label
 
 
 @dataclass

@@ -6,8 +6,8 @@ from harness.analysis.scaling import FIGURES, Crossover, Scaling, near
 from harness.analysis.suite_results import SuiteResults
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.format import ABSENT
-from harness.report.tables.cells import Cell, Footnotes, short_label
+from harness.report.format import ABSENT, short_label
+from harness.report.tables.cells import Cell, Footnotes
 
 METRICS = ("time", *FIGURES)
 

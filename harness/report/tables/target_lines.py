@@ -7,7 +7,7 @@ from harness.analysis.scaling import FIGURES
 from harness.analysis.suite_results import SuiteResults
 from harness.core.static_figures import WORDS, OperatorWeight, Static
 from harness.core.units import format_bytes, format_count
-from harness.report.tables.cells import short_label
+from harness.report.format import short_label
 from harness.report.tables.targets import TURNS
 
 MOST = 8  # lines of one kind below a table

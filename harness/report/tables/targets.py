@@ -178,7 +178,7 @@ def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
     lines: list[tuple[Cell, ...]] = []
     labels = [label for label in panel.implementations if (label, "time", "host") in fitted]
     for label in labels if len({record.seq for record in panel.records}) > 1 else []:
-        name = cells.short_label(label)
+        name = fmt.short_label(label)
         for figure in FIGURES:
             row_scalings = [fitted[label, figure, target] for target in compiled]
             if any(scaling.exponent is not None for scaling in row_scalings):

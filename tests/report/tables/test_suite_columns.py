@@ -1,13 +1,13 @@
 """Which columns a table of times has: the rates in a readable unit, and those that are asked for."""
 
 import pytest
-from tests.report.tables.columns import texts
 
 from harness.analysis.suite_results import results_of
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 from harness.report.tables.suite import suite_table
 from harness.report.tables.suite_columns import CHOICES, check_columns
+from tests.report.tables.columns import texts
 
 H100 = {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": "NVIDIA H100 80GB HBM3"}}
 RATIOS = ("temp/base", "bytes/base", "FLOPs/base")

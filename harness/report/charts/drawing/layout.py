@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from harness.report.charts.drawing import text
 from harness.report.charts.drawing.scales import BYTES, SCALES, Scale, floor_of, length_limits
 from harness.report.charts.drawing.style import Look
-from harness.report.charts.model import Chart, display_label
+from harness.report.charts.model import Chart
+from harness.report.format import short_label
 
 MARGIN = 0.2  # around the page
 HEADING, BARE = 0.3, 0.12  # above a panel: with a title, and without
@@ -110,4 +111,4 @@ def _row_heights(chart: Chart, labels: Iterable[str]) -> dict[str, float]:
 
 def _name_room(rows: Iterable[str]) -> float:
     """Inches that the rows' names and markers need at the left."""
-    return max((text.width(display_label(label), NAME) for label in rows), default=0.0) + 0.3
+    return max((text.width(short_label(label), NAME) for label in rows), default=0.0) + 0.3

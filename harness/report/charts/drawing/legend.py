@@ -8,7 +8,8 @@ from matplotlib.lines import Line2D
 
 from harness.report.charts.drawing import text
 from harness.report.charts.drawing.style import INK, SOFT, SYMBOLS, WARNING, Look, symbol_style
-from harness.report.charts.model import DEVICE, LIGHT, LIMIT, Chart, display_label
+from harness.report.charts.model import DEVICE, LIGHT, LIMIT, Chart
+from harness.report.format import short_label
 
 SIZE = 8.0  # points
 LINE, SYMBOL = 0.32, 0.14  # inches that a sample takes
@@ -44,7 +45,7 @@ def entries(chart: Chart, looks: Mapping[str, Look], baseline: str, room: float)
         return tuple(text.wrap(words, room - LINE - GAP, SIZE))
 
     named = [
-        LegendEntry(lines(display_label(label) + (" (baseline)" if label == baseline else "")), look=look)
+        LegendEntry(lines(short_label(label) + (" (baseline)" if label == baseline else "")), look=look)
         for label, look in looks.items()
     ]
     symbols = [LegendEntry(lines(key.text), symbol=key.symbol) for key in chart.keys]

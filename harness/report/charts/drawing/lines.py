@@ -5,7 +5,8 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 
 from harness.report.charts.drawing.layout import Layout
-from harness.report.charts.model import Panel, Point, Series, display_label, stretches
+from harness.report.charts.model import Panel, Point, Series, stretches
+from harness.report.format import short_label
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
 
@@ -33,7 +34,7 @@ def draw_series(axes: Axes, series: Series, panel: Panel, layout: Layout, *, asi
             ms=size,
             alpha=alpha,
             zorder=4,
-            gid=f"{axes.get_gid()}.{kind}.{display_label(series.label)}.{point.seq}",
+            gid=f"{axes.get_gid()}.{kind}.{short_label(series.label)}.{point.seq}",
         )
 
 

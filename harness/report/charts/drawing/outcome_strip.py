@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from harness.report.charts.drawing import text
 from harness.report.charts.drawing.layout import NAME, ROW, Layout
 from harness.report.charts.drawing.style import PAPER, SYMBOLS, symbol_style
-from harness.report.charts.model import CROSSOVER, Mark, display_label
+from harness.report.charts.model import CROSSOVER, Mark
+from harness.report.format import short_label
 
 PRINT = 6.0  # points
 BENEATH = 0.135  # inches from a symbol down to its small print
@@ -25,13 +26,11 @@ def draw_strip(axes: Axes, marks: Sequence[Mark], layout: Layout) -> None:
         look, middle = layout.looks[label], top - ROW / 2
         axes.plot(-0.1, middle, look.marker, color=look.colour, ms=4, clip_on=False)
         if layout.names_fit:
-            axes.text(
-                -0.2, middle, display_label(label), size=NAME, color=look.colour, ha="right", va="center"
-            )
+            axes.text(-0.2, middle, short_label(label), size=NAME, color=look.colour, ha="right", va="center")
         row_marks = [mark for mark in marks if mark.label == label]
         for mark in row_marks:
             symbol = symbol_style(SYMBOLS[mark.symbol], look.colour)
-            gid = f"{axes.get_gid()}.{mark.symbol}.{display_label(label)}.{mark.seq:.0f}"
+            gid = f"{axes.get_gid()}.{mark.symbol}.{short_label(label)}.{mark.seq:.0f}"
             axes.plot(layout.at(mark.seq), middle, **symbol, gid=gid)
         for x, words in small_print(row_marks, layout.at, layout.width):
             beneath = middle - BENEATH

@@ -1,0 +1,188 @@
+"""What a panel says in one sentence: what beats the baseline, from which length on, and by how much.
+
+No more is claimed than the intervals allow. A crossover has an interval that excludes 1 on either side of
+it; where it cannot be told on which side of 1 a speedup is, the sentence says that it is about the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from harness.analysis.compare import Comparison
+from harness.analysis.suite_results import SuiteResults
+from harness.core.units import format_count
+from harness.report import format as fmt
+
+FASTER, SLOWER, SAME, UNCLEAR = "faster", "slower", "about the same", "unclear"
+
+
+@dataclass(frozen=True)
+class PanelFinding:
+    """The fastest implementation at the longest length that it and the baseline were timed at.
+
+    `compared` is its comparison there: labels, length, speedup with its interval. `verdict` is FASTER,
+    SLOWER, SAME, or UNCLEAR where no length has an interval that could tell. At most one of three lengths
+    is given: `faster_from` (slower before), `faster_until` (faster at every length up to it, and no longer
+    beyond), or `same_until` (about the same at every length up to it). `everywhere`: the verdict holds at
+    every length, of two or more. `semantics` is what its result means where that is another mathematics
+    than the baseline's. `absent` are the longer lengths at which it was timed and the baseline was not,
+    each with the baseline's status.
+    """
+
+    compared: Comparison
+    verdict: str
+    faster_from: int | None = None
+    faster_until: int | None = None
+    same_until: int | None = None
+    everywhere: bool = False
+    semantics: str | None = None
+    absent: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def implementation(self) -> str:
+        """Its label without the family."""
+        return fmt.short_label(self.compared.implementation)
+
+    @property
+    def baseline(self) -> str:
+        return fmt.short_label(self.compared.baseline or "")
+
+    @property
+    def ratio(self) -> str:
+        """`2.42×`: as many digits as its interval supports, three at most."""
+        speedup = self.compared.speedup or 1.0
+        digits = fmt.digits(speedup, self.compared.low, self.compared.high)
+        return f"{fmt.significant(speedup, min(digits, 3))}×"
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether it is told which of the two is faster."""
+        return self.verdict in {FASTER, SLOWER}
+
+    def sentence(self) -> str:
+        """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
+        qualities = [
+            "" if self.compared.low is not None else "no interval",
+            "another mathematics" if self.semantics else "",
+        ]
+        aside = ", ".join(filter(None, qualities))
+        return self._claim() + (f" ({aside})" if aside else "")
+
+    def _claim(self) -> str:
+        name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
+        last = f"{self.ratio} at {at}"
+        match self.verdict:
+            case "faster" if self.faster_from == self.compared.seq:
+                return f"{name} beats {base} from {at}: {self.ratio}"
+            case "faster" if self.faster_from is not None:
+                return f"{name} beats {base} from {format_count(self.faster_from)}: {last}"
+            case "faster" if self.same_until is not None:
+                same = f"about the same until {format_count(self.same_until)}"
+                return f"{same}, then {name} beats {base}: {last}"
+            case "faster" if self.everywhere:
+                return f"{name} beats {base} at every length: {last}"
+            case "faster":
+                return f"{name} beats {base}: {last}"
+            case "slower" if self.faster_until is not None:
+                return f"{name} beats {base} until {format_count(self.faster_until)} only: {last}"
+            case "slower" if self.same_until is not None:
+                same = f"about the same until {format_count(self.same_until)}"
+                return f"{same}, then nothing beats {base}: {name} is closest, {last}"
+            case "slower":
+                return f"nothing beats {base} at {at}: {name} is closest, {self.ratio}"
+            case "about the same" if self.faster_until is not None:
+                until = format_count(self.faster_until)
+                return f"{name} beats {base} until {until}, then about the same: {last}"
+            case "about the same":
+                return f"{name} and {base} are about the same: {last}"
+            case _:
+                return f"{name} beside {base}: {last}, undecided"
+
+
+def panel_finding(panel: SuiteResults) -> PanelFinding | None:
+    """The finding of one panel's results; None where nothing was timed beside the baseline.
+
+    Of several that are faster, one with the baseline's semantics comes first, since it gives the same
+    answer; then the fastest. Cases that failed their contract or a check do not take part.
+    """
+    distrusted = {r.case for r in panel.records if r.status == "incorrect" or r.unexpected}
+    timed = [c for c in panel.comparisons if c.speedup is not None and c.case not in distrusted]
+    if not timed:
+        return None
+    semantics = {record.case: record.semantics for record in panel.records}
+    meant = next(r.semantics for r in panel.records if r.as_case.label == panel.baseline)
+    longest = max(c.seq for c in timed)
+
+    def rank(compared: Comparison) -> tuple[bool, bool, float]:
+        return side(compared) > 0, semantics[compared.case] == meant, compared.speedup or 0.0
+
+    best = max((c for c in timed if c.seq == longest), key=rank)
+    series = sorted((c for c in timed if c.implementation == best.implementation), key=lambda c: c.seq)
+    statuses = {r.seq: r.status for r in panel.records if r.as_case.label == panel.baseline}
+    beyond = sorted(
+        (r.seq, statuses[r.seq])
+        for r in panel.records
+        if r.as_case.label == best.implementation and r.timing and r.seq > longest and r.seq in statuses
+    )
+    other = semantics[best.case]
+    return _describe(series, None if other == meant else other, tuple(dict.fromkeys(beyond)))
+
+
+def headline(findings: Sequence[PanelFinding]) -> str | None:
+    """One sentence for all panels of a suite; None where they do not say the same of one implementation.
+
+    `sparse beats dense in both panels: 1.9× to 2.4× at the longest length`
+    """
+    if len(findings) < 2:
+        return next((finding.sentence() for finding in findings), None)
+    subjects = {(finding.implementation, finding.baseline, finding.verdict) for finding in findings}
+    if len(subjects) > 1 or findings[0].verdict == UNCLEAR:
+        return None
+    first = findings[0]
+    ordered = sorted(findings, key=lambda finding: finding.compared.speedup or 0.0)
+    claim = {
+        FASTER: f"{first.implementation} beats {first.baseline}",
+        SLOWER: f"nothing beats {first.baseline}, {first.implementation} is closest",
+        SAME: f"{first.implementation} and {first.baseline} are about the same",
+    }[first.verdict]
+    aside = " (another mathematics)" if first.semantics else ""
+    spread = f"{ordered[0].ratio} to {ordered[-1].ratio} at the longest length"
+    where = "both panels" if len(findings) == 2 else f"all {len(findings)} panels"
+    return f"{claim} in {where}: {spread}{aside}"
+
+
+def side(compared: Comparison) -> int:
+    """1 where the case is faster than the baseline, −1 where it is slower, 0 where that cannot be told.
+
+    Without an interval the speedup alone says it; with the baseline's own program it is always 0.
+    """
+    value = compared.speedup or 1.0
+    low, high = (value if bound is None else bound for bound in (compared.low, compared.high))
+    if compared.same_program or low <= 1 <= high:
+        return 0
+    return 1 if low > 1 else -1
+
+
+def _describe(
+    series: Sequence[Comparison], semantics: str | None, absent: tuple[tuple[int, str], ...]
+) -> PanelFinding:
+    """The finding of one implementation's comparisons, shortest length first."""
+    last = side(series[-1])
+    run = list(takewhile(lambda c: side(c) == last, reversed(series)))[::-1]
+    before = series[: len(series) - len(run)]
+    apart = next((c for c in reversed(before) if side(c)), None)
+    certain = last == 0 or any(c.low is not None for c in run)
+    verdict = {1: FASTER, -1: SLOWER, 0: SAME}[last] if certain else UNCLEAR
+    blank = PanelFinding(series[-1], verdict, semantics=semantics, absent=absent)
+    if verdict == UNCLEAR:
+        return blank
+    if not before:
+        return replace(blank, everywhere=len(run) > 1)
+    if apart is None:
+        return replace(blank, same_until=before[-1].seq)
+    bounded = apart.low is not None and run[0].low is not None
+    if bounded and last > 0 > side(apart):
+        return replace(blank, faster_from=run[0].seq)
+    if bounded and last <= 0 and all(side(c) > 0 for c in series if c.seq <= apart.seq):
+        return replace(blank, faster_until=apart.seq)
+    return blank

@@ -1,0 +1,115 @@
+"""The sentence about a panel claims a crossover only between intervals that exclude 1."""
+
+import pytest
+
+from harness.analysis.suite_results import SuiteResults
+from harness.report.finding import headline, panel_finding
+from tests.report.charts.suites import record, suite, timing
+
+K = 1024
+LENGTHS = (4 * K, 8 * K, 16 * K)
+
+
+def panel(
+    *speedups: float, wide: tuple[int, ...] = (), few: tuple[int, ...] = (), **more: str
+) -> SuiteResults:
+    """`scatter` beside broadcast, by length; `wide` places have an interval of ±50 %, `few` have none."""
+    records = []
+    for place, speedup in enumerate(speedups):
+        spread, rounds = (0.5 if place in wide else 0.01), (3 if place in few else 9)
+        base = timing(1e-3, spread=1e-6, rounds=rounds)
+        own = timing(1e-3 / speedup, spread=spread, rounds=rounds)
+        seq = LENGTHS[place]
+        records += [record("broadcast", seq, timing=base), record("scatter", seq, timing=own, **more)]
+    return suite(*records)
+
+
+def sentence(*speedups: float, **places: tuple[int, ...]) -> str:
+    finding = panel_finding(panel(*speedups, **places))
+    assert finding is not None
+    return finding.sentence()
+
+
+@pytest.mark.parametrize(
+    ("speedups", "wide", "expected"),
+    [
+        ((0.5, 0.8, 2.0), (), "scatter beats broadcast from 16Ki: 2.00×"),
+        ((0.5, 1.5, 2.0), (), "scatter beats broadcast from 8Ki: 2.00× at 16Ki"),
+        ((0.5, 1.1, 2.0), (1,), "scatter beats broadcast from 16Ki: 2.00×"),
+        ((0.9, 1.1, 2.0), (0, 1), "about the same until 8Ki, then scatter beats broadcast: 2.00× at 16Ki"),
+        ((1.5, 1.1, 2.0), (1,), "scatter beats broadcast: 2.00× at 16Ki"),
+        ((1.5, 1.8, 2.0), (), "scatter beats broadcast at every length: 2.00× at 16Ki"),
+        ((2.0,), (), "scatter beats broadcast: 2.00× at 4Ki"),
+        ((1.5, 1.2, 0.5), (), "scatter beats broadcast until 8Ki only: 0.500× at 16Ki"),
+        ((1.5, 1.1, 1.1), (1, 2), "scatter beats broadcast until 4Ki, then about the same: 1.1× at 16Ki"),
+        ((1.1, 1.5, 1.1), (0, 2), "scatter and broadcast are about the same: 1.1× at 16Ki"),
+        (
+            (1.1, 1.1, 0.5),
+            (0, 1),
+            "about the same until 8Ki, then nothing beats broadcast: scatter is closest, 0.500× at 16Ki",
+        ),
+        ((0.9, 0.8, 0.5), (), "nothing beats broadcast at 16Ki: scatter is closest, 0.500×"),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_where_and_by_how_much(speedups, wide, expected):
+    assert sentence(*speedups, wide=wide) == expected
+
+
+def test_without_any_interval_nothing_is_decided():
+    assert sentence(0.5, 2.0, few=(0, 1)) == "scatter beside broadcast: 2.0× at 8Ki, undecided (no interval)"
+
+
+def test_a_crossover_beside_a_length_without_an_interval_is_not_claimed():
+    assert sentence(0.5, 1.5, 2.0, few=(0,)) == "scatter beats broadcast: 2.00× at 16Ki"
+    assert sentence(1.5, 1.5, 200.4, few=(2,)) == (
+        "scatter beats broadcast at every length: 200× at 16Ki (no interval)"
+    )
+
+
+def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
+    fast = record("raw", 4 * K, timing=timing(1e-4), semantics="threshold")
+    both = suite(*panel(2.0).records, fast)
+    finding = panel_finding(both)
+    assert finding is not None
+    assert (finding.implementation, finding.semantics) == ("scatter", None)
+    alone = panel_finding(suite(both.records[0], fast))
+    assert alone is not None
+    assert alone.sentence() == "raw beats broadcast: 10.0× at 4Ki (another mathematics)"
+
+
+def test_the_baselines_own_program_is_about_the_same_whatever_was_timed():
+    fallen = panel(1.5, 2.0, facts={"approximation": "exact by fallback"})
+    finding = panel_finding(fallen)
+    assert finding is not None
+    assert finding.sentence() == "scatter and broadcast are about the same: 2.00× at 8Ki"
+    (crossover,) = fallen.crossovers
+    assert (crossover.first_grid, crossover.reason) == (None, "the baseline's program at every length")
+
+
+def test_a_baseline_that_is_missing_at_longer_lengths_is_told():
+    longer = suite(
+        *panel(0.5, 2.0).records,
+        record("broadcast", 16 * K, status="oom"),
+        record("scatter", 16 * K, 1e-3),
+    )
+    finding = panel_finding(longer)
+    assert finding is not None
+    assert (finding.compared.seq, finding.absent) == (8 * K, ((16 * K, "oom"),))
+
+
+def test_nothing_to_compare_is_no_finding():
+    assert panel_finding(suite(record("scatter", 4 * K, 1e-3))) is None
+    assert headline([]) is None
+
+
+def test_panels_share_a_headline_where_they_say_the_same():
+    faster, slower = panel_finding(panel(2.0)), panel_finding(panel(0.5))
+    more = panel_finding(panel(3.0))
+    assert faster is not None
+    assert more is not None
+    assert slower is not None
+    assert headline([more, faster]) == (
+        "scatter beats broadcast in both panels: 2.00× to 3.00× at the longest length"
+    )
+    assert headline([faster, slower]) is None
+    assert headline([faster]) == faster.sentence()
