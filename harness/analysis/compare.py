@@ -54,6 +54,18 @@ class Comparison:
     per_step_high_s: float | None = None
     same_program: bool = False
 
+    @property
+    def side(self) -> int:
+        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not told.
+
+        Without an interval the speedup alone says it; with the baseline's own program it is always 0.
+        """
+        value = self.speedup or 1.0
+        low, high = (value if bound is None else bound for bound in (self.low, self.high))
+        if self.same_program or low <= 1 <= high:
+            return 0
+        return 1 if low > 1 else -1
+
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
     """The comparison of every case but the baseline's, in the order of the suite's records."""
@@ -103,11 +115,11 @@ def _compare(
         per_step_s=per_step.value,
         per_step_low_s=per_step.low,
         per_step_high_s=per_step.high,
-        same_program=bool(base) and _same_program(records, base, target),
+        same_program=bool(base) and runs_same_program(records, base, target),
     )
 
 
-def _same_program(records: Sequence[Record], base: Sequence[Record], target: str) -> bool:
+def runs_same_program(records: Sequence[Record], base: Sequence[Record], target: str = HOST) -> bool:
     """Whether the program hashes agree, or the case states as a fact that it is `exact by fallback`."""
     fallback = f"{representative(base).semantics} by fallback"
     stated = fallback in representative(records).facts.values()
