@@ -63,7 +63,7 @@ def run(
         output.print_plan(stages.rehearse_schedule(project, schedule), json=json)
         return
     done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
-    output.print_run(done, columns, json=json)
+    output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -81,7 +81,7 @@ def check(
     project, names = place.project(), split_words(ids)
     schedule = project.plan((), combine(selection, limits), names)
     done = stages.run_schedule(project, schedule, VERSION, depth="check", checks=project.checks_in(names))
-    output.print_run(done, json=json)
+    output.print_run(done, json=json, notes=True)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -147,6 +147,7 @@ def show(
     *,
     selection: options.StoredFlags,
     run: options.StoredRun = "latest",
+    baseline: options.StoredBaseline = None,
     place: options.ResultsFlags,
     tables: options.TableFlags,
     json: options.Json = False,
@@ -155,8 +156,8 @@ def show(
     from harness.commands.stored import read_run
 
     columns = tables.requested()
-    stored = read_run(place.project(), run, selection.part(names))
-    output.print_stored(stored, columns, json=json)
+    stored = read_run(place.project(), run, selection.part(names), baseline)
+    output.print_stored(stored, columns, json=json, notes=tables.notes)
 
 
 @command("compare")
@@ -200,6 +201,7 @@ def chart(
     *,
     selection: options.StoredFlags,
     run: options.StoredRun = "latest",
+    baseline: options.StoredBaseline = None,
     out: options.ChartFolder = None,
     place: options.ResultsFlags,
     json: options.Json = False,
@@ -208,7 +210,7 @@ def chart(
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
-    stored = read_run(project, run, selection.part(names))
+    stored = read_run(project, run, selection.part(names), baseline)
     output.print_paths(draw_charts(project, stored, out), json=json)
 
 

@@ -29,7 +29,8 @@ class Comparison:
     are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
     is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
     its `layers`, `per_step_s` is the time that the case saves in so many calls. `same_program`: the case
-    runs the baseline's program, so that a speedup is noise and never a crossover.
+    runs the baseline's program, so that a speedup is noise and never a crossover. `other_semantics`: its
+    result means something else than the baseline's.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Comparison:
     per_step_low_s: float | None = None
     per_step_high_s: float | None = None
     same_program: bool = False
+    other_semantics: bool = False
 
     @property
     def side(self) -> int:
@@ -115,11 +117,12 @@ def _compare(
         per_step_s=per_step.value,
         per_step_low_s=per_step.low,
         per_step_high_s=per_step.high,
-        same_program=bool(base) and runs_same_program(records, base, target),
+        same_program=bool(base) and _same_program(records, base, target),
+        other_semantics=bool(base) and representative(records).semantics != representative(base).semantics,
     )
 
 
-def runs_same_program(records: Sequence[Record], base: Sequence[Record], target: str = HOST) -> bool:
+def _same_program(records: Sequence[Record], base: Sequence[Record], target: str) -> bool:
     """Whether the program hashes agree, or the case states as a fact that it is `exact by fallback`."""
     fallback = f"{representative(base).semantics} by fallback"
     stated = fallback in representative(records).facts.values()

@@ -47,17 +47,19 @@ def print_note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def print_run(done: Done, columns: Sequence[str] = (), *, json: bool) -> None:
+def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
     outcome, folder = done.outcome, done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
-    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json)
+    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json, notes=notes)
 
 
-def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool) -> None:
+def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a stored run, with the columns asked for."""
     info = stored.info
-    _print_records(info, stored.records, info.get("overhead"), stored.problems, columns, json=json)
+    _print_records(
+        info, stored.records, info.get("overhead"), stored.problems, columns, json=json, notes=notes
+    )
 
 
 def _print_records(
@@ -68,6 +70,7 @@ def _print_records(
     columns: Sequence[str],
     *,
     json: bool,
+    notes: bool,
 ) -> None:
     if json:
         from harness.report.run_json import run_data
@@ -78,7 +81,7 @@ def _print_records(
     else:
         from harness.report import run_report
 
-        run_report.print_run(console(), info, records, overhead, problems, columns)
+        run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
 
 
 def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:

@@ -99,8 +99,8 @@ def duration(seconds_: float) -> str:
 
 def significant(value: float, count: int) -> str:
     """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
-    value = float(f"{value:.{count - 1}e}")
-    return f"{value:.{max(0, count - 1 - math.floor(math.log10(value)))}f}"
+    decimals = max(0, count - 1 - math.floor(math.log10(value)))
+    return f"{float(f'{value:.{count - 1}e}'):.{decimals}f}"
 
 
 def _decimals(number: str) -> int:

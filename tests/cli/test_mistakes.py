@@ -28,6 +28,8 @@ import pytest
         (["show", "--run", "1999"], "1999"),
         (["show", "--columns", "temp/bse"], 'unknown column "temp/bse"; nearest: "temp/base"; known: time,'),
         (["run", "--columns", "colour"], 'unknown column "colour"; known: time, 95 %, speedup, FLOP/s,'),
+        (["show", "--baseline", "scater"], 'the run has no "scater"; nearest: "scatter"'),
+        (["chart", "--baseline", "scater"], 'the run has no "scater"; nearest: "scatter"'),
         (["chart", "nosuite"], "nosuite"),
         (["compare", "latest"], "--impl a,b"),
         (["compare", "latest", "--impl", "scatter"], "name two implementations"),

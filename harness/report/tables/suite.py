@@ -18,19 +18,21 @@ _SUMMARY = (
     Column("temp ∝ seq^", rank=2, right=False),
     Column("FLOPs ∝ seq^", rank=3, right=False),
     Column("bytes ∝ seq^", rank=4, right=False),
-    Column("faster from", right=False),
+    Column("faster", right=False),
 )
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
-def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
-    """Per panel: the cases on the host, and how their figures grow. Footnotes count through both.
+def suite_tables(
+    suite: SuiteResults, requested: Sequence[str] = (), notes: Footnotes | None = None
+) -> list[tuple[TableData, TableData]]:
+    """Per panel: the cases on the host, and how their figures grow. Footnotes count through all.
 
-    The columns `requested` by name are shown whatever the width.
+    The columns `requested` by name are preferred where the terminal is narrow.
     """
+    notes = notes if notes is not None else Footnotes()
     tables: list[tuple[TableData, TableData]] = []
     for panel in suite.panels.values():
-        notes = Footnotes()
         cases = suite_table(panel, notes, requested)
         tables.append((cases, summary_table(panel, notes)))
     return tables
@@ -41,6 +43,7 @@ def suite_table(
 ) -> TableData:
     """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
     notes = notes if notes is not None else Footnotes()
+    before = len(notes)
     rows = panel.cases
     entries = [
         (column, write)
@@ -52,7 +55,7 @@ def suite_table(
         title=f"{heading(panel)}, {sample.mode} on {sample.device}",
         columns=tuple(column for column, _ in entries),
         rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
-        footnotes=tuple(notes.since(0)),
+        footnotes=tuple(notes.since(before)),
         breaks=breaks(rows),
         caption=_caption(rows),
     )

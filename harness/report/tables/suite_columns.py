@@ -51,7 +51,7 @@ def check_columns(names: Sequence[str]) -> None:
 def timed_columns(
     rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str] = ()
 ) -> tuple[Entry, ...]:
-    """The columns of cases that were timed; those requested by name stay however narrow the terminal is."""
+    """The columns of cases that were timed; those requested by name come first in a narrow terminal."""
     entries = {
         **_TIMES,
         **({"saved": _per_step(layers)} if layers else {}),
@@ -63,10 +63,15 @@ def timed_columns(
     return (
         *NAMES,
         *(
-            (replace(column, rank=0), write) if name in requested else (column, write)
+            (replace(column, rank=_rank(column, asked=name in requested)), write)
             for name, (column, write) in entries.items()
         ),
     )
+
+
+def _rank(column: Column, *, asked: bool) -> int:
+    """The column's rank, behind those that are asked for; those without which a row says nothing stay."""
+    return 0 if not column.rank and column.title in _TIMES else 1 if asked else column.rank + 1
 
 
 def _per_step(layers: int) -> Entry:
