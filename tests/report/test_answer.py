@@ -81,9 +81,12 @@ def test_another_mathematics_does_not_win_unmarked(panel):
         {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "threshold": {4096: 1.0}},
         semantics={"threshold": "threshold"},
     )
-    assert answer(only) == [
+    first, *rest = answer(only)
+    assert first == (
         "Fastest at 4Ki: scatter, 2.00 s [1.98, 2.02], 2.000× [2.000, 2.000] as fast as broadcast; faster "
-        "still, but another mathematics: threshold, 2.000× [2.000, 2.000] as fast as that.",
+        "still, but another mathematics: threshold, 2.000× [2.000, 2.000] as fast as that."
+    )
+    assert rest == [
         "Against broadcast: faster at 4Ki: scatter, threshold.",
         "Another mathematics than broadcast's: threshold.",
     ]
@@ -101,8 +104,8 @@ def test_what_did_not_run_has_the_flag_that_mends_it(panel):
     sentences = answer(only)
     assert sentences[0].startswith("Fastest at 1Ki (nothing ran at 4Ki): scatter, ")
     assert sentences[-1] == (
-        "Not run: timed out (raise --timeout): threshold at 1Ki; out of memory (raise --memory): broadcast at "
-        "4Ki; skipped (raise --budget): scatter at 4Ki; unsupported: threshold at 4Ki."
+        "Not run: timed out (raise --timeout): threshold at 1Ki; out of memory (raise --memory): broadcast "
+        "at 4Ki; skipped (raise --budget): scatter at 4Ki; unsupported: threshold at 4Ki."
     )
 
 
@@ -126,9 +129,10 @@ def test_an_implementation_that_should_be_incorrect_does_not_win(record, suite, 
 
 def test_without_a_baseline_the_fastest_is_compared_with_the_next(panel):
     only = panel({"scatter": {4096: 1.0}, "threshold": {4096: 2.0}}, baseline=None)
-    assert answer(only) == [
-        "Fastest at 4Ki: scatter, 1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold."
-    ]
+    (only_sentence,) = answer(only)
+    assert only_sentence.endswith(
+        "1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold."
+    )
 
 
 def test_nothing_timed_says_nothing(panel):
