@@ -22,7 +22,6 @@ FLOORS = 6
 # Names that several rooms of the harness have a file of, and what each is there. A room that is not
 # listed has to find another name for its file.
 SHARED = {
-    "axes": {"sweep": "of a suite's fields", "report/charts/drawing": "of a panel"},
     "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
 from harness.analysis.geomean import Mean, means
+from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
     HOST,
     SuiteRecords,
@@ -101,6 +102,10 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def crossovers(self) -> list[Crossover]:
         return crossovers(self, self.comparisons)
+
+    @cached_property
+    def lower_bounds(self) -> list[LowerBound]:
+        return lower_bounds(self, self.comparisons, self.scalings)
 
     @cached_property
     def means(self) -> list[Mean]:

@@ -1,9 +1,11 @@
 """The suite as a chart needs it: panels with their titles, cases with their outcome."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from harness.analysis.results import label_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.report.finding import headline, panel_finding
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,23 @@ class CaseGrid:
         panels = list(suite.panels)
         cells = sorted(suite.cases, key=lambda c: (panels.index(c.panel), labels.index(c.label), c.seq))
         return cls(suite, tuple(labels), tuple(panels), tuple(cells))
+
+    @cached_property
+    def headline(self) -> str | None:
+        """What the times say, in a sentence; None where panels differ, and where nothing can be compared."""
+        findings = [panel_finding(results) for results in self.suite.panels.values()]
+        known = [finding for finding in findings if finding is not None]
+        return headline(known) if len(known) == len(findings) else None
+
+    @cached_property
+    def timed_titles(self) -> dict[str, str]:
+        """The panels' titles; each with its own finding where they have none in common."""
+        titles = self.titles()
+        if self.headline is not None:
+            return titles
+        findings = {panel: panel_finding(results) for panel, results in self.suite.panels.items()}
+        sentences = {panel: finding.sentence() for panel, finding in findings.items() if finding is not None}
+        return {panel: ": ".join(filter(None, (titles[panel], sentences.get(panel)))) for panel in titles}
 
     def at(self, panel: str, label: str | None = None) -> list[CaseResult]:
         """The cells of a panel (and an implementation), shortest first."""

@@ -5,31 +5,30 @@ from collections.abc import Mapping
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.marks import failure_marks, keys_of
-from harness.report.charts.model import NOT_TIMED, Chart, Mark, Panel, Point, Series
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import interval_notes, record_notes
+from harness.report.charts.outcomes import NOT_TIMED, failures
 
 
 def latency(grid: CaseGrid) -> Chart:
-    """Medians in seconds with their intervals; every case without a timing is in the strip."""
-    titles = grid.titles()
+    """Medians in seconds with their intervals; every case without a timing is in the lane."""
     times = {cell.case: cell.time for cell in grid.cells}
-    panels = tuple(
-        Panel(
-            title=titles[panel],
-            lengths=grid.lengths(panel),
-            series=tuple(Series(label, _points(grid.at(panel, label), times)) for label in grid.labels),
-            marks=(*failure_marks(grid.at(panel)), *_untimed_marks(grid.at(panel))),
-        )
-        for panel in grid.panels
-    )
+    question = f"{grid.suite.name}: how long does one call take?"
     return Chart(
-        title=f"{grid.suite.name}: how long does one call take?",
+        title=grid.headline or question,
+        question=question,
         scale="time",
         y_label="time per call (median)",
         empty="nothing was timed",
-        panels=panels,
-        keys=keys_of(panels),
+        panels=tuple(
+            Panel(
+                title=grid.timed_titles[panel],
+                lengths=grid.lengths(panel),
+                series=tuple(Series(label, _points(grid.at(panel, label), times)) for label in grid.labels),
+                outcomes=(*failures(grid.at(panel)), *_untimed(grid.at(panel))),
+            )
+            for panel in grid.panels
+        ),
         notes=(*record_notes(grid), *interval_notes(times.values())),
     )
 
@@ -42,5 +41,5 @@ def _points(cells: list[CaseResult], times: Mapping[str, Estimate]) -> tuple[Poi
     )
 
 
-def _untimed_marks(cells: list[CaseResult]) -> list[Mark]:
-    return [Mark(cell.label, cell.seq, NOT_TIMED) for cell in cells if not cell.timed and not cell.failed]
+def _untimed(cells: list[CaseResult]) -> list[Outcome]:
+    return [Outcome(cell.label, cell.seq, NOT_TIMED) for cell in cells if not cell.timed and not cell.failed]

@@ -6,22 +6,16 @@ from typing import Any
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import HIGH_WATER_BYTES, TEMP_BYTES
+from harness.core.units import format_bytes, format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.marks import failure_marks, keys_of
-from harness.report.charts.model import (
-    DOES_NOT_FIT,
-    HOLLOW,
-    LIGHT,
-    LIMIT,
-    NO_FIGURE,
-    Chart,
-    Mark,
-    Panel,
-    Point,
-    Series,
-)
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, record_notes, shorten
+from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, failures
+from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
+
+HOLLOW = "hollow: planned, though the case gave no timing"
+LIGHT = "small and dotted: resident high water as it was measured (outputs count too)"
 
 
 def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
@@ -34,7 +28,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             title=" · ".join(filter(None, (titles[panel], target if len(shown_targets) > 1 else ""))),
             lengths=grid.lengths(panel),
             series=tuple(s for label in grid.labels for s in _series(grid.at(panel, label), label, target)),
-            marks=tuple(_marks(grid.at(panel), target)),
+            outcomes=tuple(_outcomes(grid.at(panel), target)),
             limit=limit if target == HOST else None,
         )
         for panel in grid.panels
@@ -42,23 +36,47 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         if target == HOST or any(static_of(cell.records, target) for cell in grid.at(panel))
     )
     drawn = [series for panel in panels for series in panel.series]
-    hollow = [HOLLOW] if any(point.hollow for series in drawn for point in series.points) else []
-    light = [LIGHT] if any(series.light and series.points for series in drawn) else []
+    hollow = any(point.hollow for series in drawn for point in series.points)
+    light = any(series.light and series.points for series in drawn)
+    question = f"{grid.suite.name}: how much temporary memory does it need?"
     return Chart(
-        title=f"{grid.suite.name}: how much temporary memory does it need?",
+        title=(_finding(grid, shown_targets[0]) if len(panels) == 1 else None) or question,
+        question=question,
         scale="bytes",
         y_label=f"planned {TEMP_BYTES.label}",
         empty="no static figure (see notes)",
         panels=panels,
-        keys=keys_of(panels, *hollow, *light, *([LIMIT] if limit else [])),
         notes=(
             *([f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []),
+            *([HOLLOW] if hollow else []),
+            *([LIGHT] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
             ),
             *record_notes(grid),
         ),
     )
+
+
+def _finding(grid: CaseGrid, target: str) -> str | None:
+    """The least that anything correct plans at the longest length, beside the baseline."""
+    longest = max(cell.seq for cell in grid.cells)
+    planned = {
+        cell.label: (static.temp_bytes, cell.record.semantics)
+        for cell in grid.cells
+        if cell.seq == longest and cell.status != "incorrect"
+        if (static := static_of(cell.records, target)) is not None and static.temp_bytes is not None
+    }
+    base, meant = planned.pop(grid.suite.baseline, (None, ""))
+    if base is None or not planned:
+        return None
+    alike = {label: figure for label, figure in planned.items() if figure[1] == meant} or planned
+    least = min(alike, key=lambda label: alike[label][0])
+    name, baseline, at = short_label(least), short_label(grid.suite.baseline), format_count(longest)
+    if alike[least][0] >= base:
+        return f"nothing plans less memory than {baseline} at {at}: {format_bytes(base)} of temporaries"
+    most, few = format_bytes(base), format_bytes(alike[least][0])
+    return f"{name} plans {few} of temporaries at {at}, {baseline} {most}"
 
 
 def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:
@@ -78,16 +96,16 @@ def _series(cells: list[CaseResult], label: str, target: str) -> list[Series]:
     return [Series(label, tuple(planned)), Series(label, tuple(measured), light=True)]
 
 
-def _marks(cells: list[CaseResult], target: str) -> list[Mark]:
-    """Marks of the cases that failed here; on another target, of those that do not fit by its compiler."""
-    marks: list[Mark] = failure_marks(cells) if target == HOST else []
+def _outcomes(cells: list[CaseResult], target: str) -> list[Outcome]:
+    """Of the cases that failed here; on another target, of those that do not fit by its compiler."""
+    outcomes = failures(cells) if target == HOST else []
     for cell in cells:
         static = static_of(cell.records, target)
         if static is not None and static.fits is False and target != HOST:
-            marks.append(Mark(cell.label, cell.seq, DOES_NOT_FIT))
+            outcomes.append(Outcome(cell.label, cell.seq, DOES_NOT_FIT))
         elif (static is None or static.temp_bytes is None) and not (cell.failed and target == HOST):
-            marks.append(Mark(cell.label, cell.seq, NO_FIGURE))
-    return marks
+            outcomes.append(Outcome(cell.label, cell.seq, NO_FIGURE))
+    return outcomes
 
 
 def _missing_remarks(grid: CaseGrid, target: str, shown_targets: int) -> list[Remark]:

@@ -1,25 +1,13 @@
-"""What a chart shows, before anything is drawn: points, marks and sentences."""
+"""What a chart shows, before anything is drawn: points, outcomes and sentences."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-# Symbols of marks that are not the status of a case.
-CROSSOVER = "crossover"
-FIRST_WIN = "first_win"
-NO_RATIO = "no_ratio"
-NO_FIGURE = "no_figure"
-NOT_TIMED = "not_timed"
-DOES_NOT_FIT = "does_not_fit"
-HOLLOW = "hollow"
-LIGHT = "light"
-LIMIT = "limit"
-OVERFLOW = "overflow"
-DEVICE = "device"
+from typing import TypeVar
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value at a length with its 95 % interval; `hollow` where the case gave no timing."""
+    """A value at a length with its 95 % interval; `hollow` where it is not what was measured of the case."""
 
     seq: int
     value: float
@@ -30,40 +18,40 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """One implementation's points, shortest first. `light` is a second figure of the same one."""
+    """One implementation's points, shortest first.
+
+    `light` is a second figure of the same one; `bound`: its points are lower bounds, and the first of
+    them is where the measured ones end.
+    """
 
     label: str
     points: tuple[Point, ...]
     light: bool = False
+    bound: bool = False
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A symbol in the strip under a panel, in its implementation's row.
-
-    `texts` are wordings of the small print beneath it, longest first: the first one that fits
-    between its neighbours is written.
-    """
+class Outcome:
+    """What became of a case that gave no figure, in a word or two, for the lane under a panel."""
 
     label: str
-    seq: float
-    symbol: str
-    texts: tuple[str, ...] = ()
+    seq: int
+    words: str
 
 
 @dataclass(frozen=True)
 class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
-    The words on the limit's line are at its `right` or, where figures reach it at the longest length, `left`.
+    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×.
     """
 
     title: str
     lengths: tuple[int, ...]
     series: tuple[Series, ...]
-    marks: tuple[Mark, ...]
+    outcomes: tuple[Outcome, ...]
     limit: float | None = None
-    limit_named: str = "right"
+    crossings: tuple[tuple[str, float], ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -75,40 +63,38 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Key:
-    """A line of the legend that is not an implementation: a symbol and what it says."""
-
-    symbol: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Chart:
-    """`scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point."""
+    """`title` is the finding, or the question where there is none; `question` what the chart is asked.
+
+    `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point.
+    """
 
     title: str
+    question: str
     scale: str
     y_label: str
     empty: str
     panels: tuple[Panel, ...]
-    keys: tuple[Key, ...]
     notes: tuple[str, ...]
 
-    def rows(self, labels: Iterable[str]) -> list[str]:
-        """The rows of the strip, alike in all panels: implementations that some panel marks."""
-        marked = {mark.label for panel in self.panels for mark in panel.marks}
-        return [label for label in labels if label in marked]
+    def lanes(self, labels: Iterable[str]) -> list[str]:
+        """The rows of the lane, alike in all panels: implementations that have an outcome in some panel."""
+        named = {outcome.label for panel in self.panels for outcome in panel.outcomes}
+        return [label for label in labels if label in named]
 
 
-def stretches(points: Iterable[Point], lengths: tuple[int, ...]) -> list[list[Point]]:
-    """Points split where a length of the grid has none, so that no line bridges a failed case."""
-    runs: list[list[Point]] = []
+Placed = TypeVar("Placed", Point, Outcome)
+
+
+def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Placed]]:
+    """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
+    runs: list[list[Placed]] = []
     last = -2
-    for point in points:
-        at = lengths.index(point.seq)
+    for item in items:
+        at = lengths.index(item.seq)
         if at == last + 1:
-            runs[-1].append(point)
+            runs[-1].append(item)
         else:
-            runs.append([point])
+            runs.append([item])
         last = at
     return runs

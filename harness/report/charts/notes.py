@@ -9,7 +9,7 @@ from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.marks import planned_texts
+from harness.report.charts.outcomes import planned_text, status_words
 from harness.report.format import short_label
 
 REASON_WIDTH = 180
@@ -130,10 +130,8 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     for cell in grid.cells:
         if cell.failed:
             reason = reasons.setdefault((cell.label, cell.status), shorten(cell.failed.reason or ""))
-            planned = planned_texts(cell) if cell.status == "oom" else ()
-            yield Remark(
-                f"{cell.status}: {reason}", cell.label, cell.panel, cell.seq, planned[0] if planned else ""
-            )
+            planned = planned_text(cell) if cell.status == "oom" else ""
+            yield Remark(f"{status_words(cell.status)}: {reason}", cell.label, cell.panel, cell.seq, planned)
 
 
 def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:

@@ -1,6 +1,7 @@
 """From which length on an implementation is faster than the baseline."""
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from harness.analysis.compare import Comparison
 from harness.analysis.scaling import Crossover, near
@@ -8,56 +9,43 @@ from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.marks import failure_marks, keys_of
-from harness.report.charts.model import (
-    CROSSOVER,
-    FIRST_WIN,
-    NO_RATIO,
-    Chart,
-    Mark,
-    Panel,
-    Point,
-    Series,
-)
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, gather_remarks, interval_notes, record_notes
+from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
+
+BOUND = (
+    "hollow: a lower bound where the baseline was given up, the largest speedup that was measured; "
+    "the baseline's time grows faster"
+)
 
 
 def speedup(grid: CaseGrid) -> Chart:
-    """The baseline's time over the case's; hollow points but for the first length that wins."""
-    suite, titles = grid.suite, grid.titles()
+    """The baseline's time over the case's; a lower bound goes on where the baseline was given up."""
     compared = {c.case: c for c in grid.suite.comparisons}
-    crossed = {(c.panel, c.implementation): c for c in suite.crossovers}
-    others = [label for label in grid.labels if label != suite.baseline]
-    panels = tuple(
-        Panel(
-            title=titles[panel],
-            lengths=grid.lengths(panel),
-            series=tuple(
-                Series(label, _points(grid, compared, crossed.get((panel, label)), panel, label))
-                for label in others
-            ),
-            marks=(
-                *failure_marks(grid.at(panel)),
-                *(Mark(c.label, c.seq, NO_RATIO) for c in _without_ratio(grid, compared) if c.panel == panel),
-                *(mark for label in others for mark in _crossing_marks(crossed.get((panel, label)))),
-            ),
-        )
-        for panel in grid.panels
-    )
+    crossed = {(c.panel, c.implementation): c for c in grid.suite.crossovers}
+    panels = tuple(_panel(grid, panel, compared, crossed) for panel in grid.panels)
+    shown = {
+        (p, line.label, point.seq)
+        for p, drawn in zip(grid.panels, panels, strict=True)
+        for line in drawn.series
+        for point in line.points
+    }
     valued = [c for c in compared.values() if c.speedup is not None]
-    won = any(not point.hollow for panel in panels for series in panel.series for point in series.points)
-    over = short_label(suite.baseline) if suite.baseline else "a baseline"
+    bounded = any(series.bound for panel in panels for series in panel.series)
+    over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
+    question = f"{grid.suite.name}: from which length on is anything faster than {over}?"
     return Chart(
-        title=f"{suite.name}: from which length on is anything faster than {over}?",
+        title=grid.headline or question,
+        question=question,
         scale="ratio",
         y_label="speedup over the baseline",
         empty="no speedup to show (see notes)",
         panels=panels,
-        keys=keys_of(panels, *([FIRST_WIN] if won else [])),
         notes=(
             *gather_remarks(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
-            *gather_remarks(grid, _missing_remarks(grid, compared)),
+            *([BOUND] if bounded else []),
+            *gather_remarks(grid, _missing_remarks(grid, compared, shown)),
             *record_notes(grid),
             *interval_notes(
                 Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason) for c in compared.values()
@@ -66,15 +54,53 @@ def speedup(grid: CaseGrid) -> Chart:
     )
 
 
-def _points(
-    grid: CaseGrid, compared: Mapping[str, Comparison], crossing: Crossover | None, panel: str, label: str
-) -> tuple[Point, ...]:
-    first = crossing.first_grid if crossing else None
+def _panel(
+    grid: CaseGrid,
+    panel: str,
+    compared: Mapping[str, Comparison],
+    crossed: Mapping[tuple[str, str], Crossover],
+) -> Panel:
+    """Its lengths end where its points do: beyond is nothing to see, and the notes say why."""
+    others = [label for label in grid.labels if label != grid.suite.baseline]
+    measured = [Series(label, _points(grid.at(panel, label), compared)) for label in others]
+    series = [*measured, *_bounds(grid, panel, measured)]
+    whole = grid.lengths(panel)
+    last = max((point.seq for line in series for point in line.points), default=whole[-1])
+    with_point = {(line.label, point.seq) for line in series for point in line.points}
+    outcomes = failures(grid.at(panel)) + [
+        Outcome(cell.label, cell.seq, NO_RATIO)
+        for cell in _without_ratio(grid, compared)
+        if cell.panel == panel and (cell.label, cell.seq) not in with_point
+    ]
+    crossings = [(label, crossed[panel, label].interpolated) for label in others if (panel, label) in crossed]
+    return Panel(
+        title=grid.timed_titles[panel],
+        lengths=tuple(length for length in whole if length <= last),
+        series=tuple(series),
+        outcomes=tuple(outcome for outcome in outcomes if outcome.seq <= last),
+        crossings=tuple((label, at) for label, at in crossings if at is not None),
+    )
+
+
+def _points(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> tuple[Point, ...]:
     return tuple(
-        Point(c.seq, c.speedup, c.low, c.high, hollow=c.seq != first)
-        for cell in grid.at(panel, label)
+        Point(c.seq, c.speedup, c.low, c.high)
+        for cell in cells
         if (c := compared[cell.case]).speedup is not None
     )
+
+
+def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
+    """The lower bounds of each series, from its last measured point on."""
+    known = [b for b in grid.suite.lower_bounds if b.panel == panel]
+    lines: list[Series] = []
+    for series in measured:
+        bounds = [b for b in known if b.implementation == series.label]
+        if bounds:
+            hollow = (Point(b.seq, b.speedup, hollow=True) for b in sorted(bounds, key=lambda b: b.seq))
+            start = replace(series.points[-1], low=None, high=None)
+            lines.append(Series(series.label, (start, *hollow), bound=True))
+    return lines
 
 
 def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[CaseResult]:
@@ -84,13 +110,6 @@ def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[C
         for cell in grid.cells
         if not cell.failed and cell.case in compared and compared[cell.case].speedup is None
     ]
-
-
-def _crossing_marks(crossing: Crossover | None) -> list[Mark]:
-    if crossing is None or crossing.interpolated is None:
-        return []
-    text = near(crossing.interpolated)
-    return [Mark(crossing.implementation, crossing.interpolated, CROSSOVER, (text,))]
 
 
 def _verdicts(crossed: Iterable[Crossover], drawn: Collection[tuple[str, str]]) -> list[Remark]:
@@ -115,8 +134,11 @@ def _verdict(crossing: Crossover) -> str:
     return since + why
 
 
-def _missing_remarks(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[Remark]:
+def _missing_remarks(
+    grid: CaseGrid, compared: Mapping[str, Comparison], shown: Collection[tuple[str, str, int]]
+) -> list[Remark]:
     return [
         Remark(f"speedup {compared[cell.case].reason}", cell.label, cell.panel, cell.seq)
         for cell in _without_ratio(grid, compared)
+        if (cell.panel, cell.label, cell.seq) not in shown
     ]

@@ -5,20 +5,12 @@ from typing import Any
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
+from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.marks import keys_of
-from harness.report.charts.model import (
-    DEVICE,
-    DOES_NOT_FIT,
-    NO_FIGURE,
-    OVERFLOW,
-    Chart,
-    Mark,
-    Panel,
-    Point,
-    Series,
-)
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import Remark, failure_notes, gather_remarks, semantics_notes, shorten
+from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, status_words
+from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines
 
@@ -35,24 +27,24 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             title=" · ".join(filter(None, (titles[panel], target if len(compiled) > 1 else ""))),
             lengths=grid.lengths(panel),
             series=tuple(Series(label, _points(grid.at(panel, label), target)) for label in grid.labels),
-            marks=tuple(mark for cell in grid.at(panel) for mark in _marks(cell, target)),
+            outcomes=tuple(outcome for cell in grid.at(panel) for outcome in _outcomes(cell, target)),
             limit=limit_of(info, grid.suite.name, target),
-            limit_named="left",
         )
         for panel in grid.panels
         for target in compiled
     )
     hollow = any(point.hollow for panel in panels for series in panel.series for point in series.points)
-    limited = any(panel.limit is not None for panel in panels)
+    question = f"{grid.suite.name}: how much memory does a program plan, and does it fit?"
     return Chart(
-        title=f"{grid.suite.name}: how much memory does a program plan, and does it fit?",
+        title=(_finding(grid, compiled) if len(grid.panels) == 1 else None) or question,
+        question=question,
         scale="bytes",
         y_label="planned bytes",
         empty="no static figure (see notes)",
         panels=panels,
-        keys=keys_of(panels, *([OVERFLOW] if hollow else []), *([DEVICE] if limited else [])),
         notes=(
             "planned bytes: arguments + outputs + temporaries, less what they share",
+            *(["hollow: planned, but does not fit"] if hollow else []),
             *([f"compiled for {compiled[0]}"] if len(compiled) == 1 else []),
             *_remarks(grid, compiled),
             *semantics_notes(grid),
@@ -60,6 +52,26 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *failure_notes(grid),
         ),
     )
+
+
+def _finding(grid: CaseGrid, compiled: Sequence[str]) -> str | None:
+    """How many targets hold each program of the longest length; None where no verdict is known."""
+    longest = max(cell.seq for cell in grid.cells)
+    holding: dict[str, list[bool]] = {}
+    for cell in grid.cells:
+        figures = [static_of(cell.records, target) for target in compiled]
+        if cell.seq == longest:
+            holding[cell.label] = [f.fits for f in figures if f is not None and f.fits is not None]
+    if not any(holding.values()) or len({len(fits) for fits in holding.values()}) > 1:
+        return None
+    targets = f"{len(next(iter(holding.values())))} targets" if len(compiled) > 1 else compiled[0]
+    at, short = format_count(longest), {label: f for label, f in holding.items() if not all(f)}
+    if not short:
+        return f"at {at} every program fits {'all ' if len(compiled) > 1 else ''}{targets}"
+    if len(compiled) == 1:
+        return f"at {at} {', '.join(map(short_label, short))} does not fit {targets}"
+    counts = ", ".join(f"{short_label(label)} fits {sum(f)} of {targets}" for label, f in short.items())
+    return f"at {at} {counts}{', the others all of them' if len(short) < len(holding) else ''}"
 
 
 def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
@@ -70,14 +82,14 @@ def _points(cells: Sequence[CaseResult], target: str) -> tuple[Point, ...]:
     )
 
 
-def _marks(cell: CaseResult, target: str) -> list[Mark]:
-    """The mark of a case without a point: a failure, a refusal by the compiler, or no figure."""
+def _outcomes(cell: CaseResult, target: str) -> list[Outcome]:
+    """Of a case without a point: a failure, a refusal by the compiler, or no figure."""
     figures = static_of(cell.records, target)
     if figures is not None and figures.planned_bytes is not None:
         return []
     if figures is not None and figures.fits is False:
-        return [Mark(cell.label, cell.seq, DOES_NOT_FIT)]
-    return [Mark(cell.label, cell.seq, cell.status if cell.failed else NO_FIGURE)]
+        return [Outcome(cell.label, cell.seq, DOES_NOT_FIT)]
+    return [Outcome(cell.label, cell.seq, status_words(cell.status) if cell.failed else NO_FIGURE)]
 
 
 def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """The charts of a suite: which ones its records have something to say for."""
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,24 +26,33 @@ from harness.report.charts.static import static
 def draw_suite(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, bytes]:
     """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
 
+    UsageError when the suite has no record. Cases that failed, and suites in which all did, are drawn like
+    others: by what became of them.
+    """
+    with style():
+        return {name: _svg(chart, figure) for name, (chart, figure) in figures_of(suite, info).items()}
+
+
+def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Chart, Figure]]:
+    """The charts of a suite and their figures, which are to be drawn in :func:`style`.
+
     A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
-    way to times has no `static`. UsageError when the suite has no record. Cases that failed, and suites
-    in which all did, are drawn like others: by their symbols.
+    way to times has no `static`.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
         raise UsageError(f"suite {suite.name} has no records to draw; run `seqsweep run {suite.name}` first")
     described = (info.get("suites") or {}).get(suite.name) or {}
     ran = info.get("depth") != "static" or any(cell.timed for cell in grid.cells)
-    subtitle = [words for words in (described.get("question"), grid.constants(ran=ran)) if words]
-    sheet = Sheet(subtitle, provenance(suite.records, info), suite.baseline)
+    sheet = Sheet(
+        described.get("question"), grid.constants(ran=ran), provenance(suite.records, info), suite.baseline
+    )
     charts = {"latency": latency(grid), "speedup": speedup(grid)} if ran else {}
     charts["memory"] = memory(grid, info)
     if not ran or any(target != HOST for target in suite.compiled_targets):
         charts["static"] = static(grid, info)
-    with style():
-        dressed = looks(grid.labels, suite.baseline)
-        return {name: _svg(chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
+    dressed = looks(grid.labels, suite.baseline)
+    return {name: (chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
 
 
 def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
@@ -69,4 +79,10 @@ def _svg(chart: Chart, figure: Figure) -> bytes:
             "Description": "\n".join(chart.notes),
         },
     )
-    return buffer.getvalue()
+    return _shorten(buffer.getvalue())
+
+
+def _shorten(svg: bytes) -> bytes:
+    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen."""
+    flat = re.sub(rb"\n\s+", b"\n", svg)
+    return re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)

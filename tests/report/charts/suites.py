@@ -1,6 +1,6 @@
 """Constructed suites for the tests of charts: exact figures, no clock."""
 
-import re
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +8,8 @@ from harness.analysis.suite_results import SuiteResults
 from harness.core.case import Case, label
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import Static
+from harness.report.charts.model import Chart
+from harness.report.format import short_label
 
 RUN = "20261120T113000Z-1a2b3c4"
 FINGERPRINT = "sha256:0123456789abcdef"
@@ -75,9 +77,13 @@ def suite(*records: Record, baseline: str = "mask/broadcast", name: str = "mask"
 
 
 def texts_of(svg: bytes) -> list[str]:
-    """Every text of a chart: glyphs are paths, and the text itself stands in a comment beside them."""
-    return re.findall(r"<!-- (.*?) -->", svg.decode(), re.DOTALL)
+    """Every text of a chart line by line, and its footnotes whole."""
+    page = ET.fromstring(svg)
+    lines = [text.text or "" for text in page.iter("{http://www.w3.org/2000/svg}text")]
+    notes = page.findtext(".//{http://purl.org/dc/elements/1.1/}description") or ""
+    return lines + [f"• {note}" for note in notes.splitlines()]
 
 
-def drawn_ids(svg: bytes) -> set[str]:
-    return set(re.findall(r'id="(panel[^"]*)"', svg.decode()))
+def outcomes_of(chart: Chart, panel: int = 0) -> set[tuple[str, str, int]]:
+    """(implementation without its family, words, length) of every bar in a panel's lane."""
+    return {(short_label(o.label), o.words, o.seq) for o in chart.panels[panel].outcomes}

@@ -1,10 +1,8 @@
-import re
-
 from harness.core.record import Memory
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.memory import memory
-from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of
 
 K = 1024
 GIB = 2**30
@@ -23,28 +21,22 @@ def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
         (K, GIB, False),
         (2 * K, 264 * GIB, True),
     ]
-    svg = draw_suite(drawn, INFO)["memory"]
-    assert "planned, though the case gave no timing" in texts_of(svg)
-    face = re.search(rb'id="panel0\.point\.broadcast\.2048".*?fill: (#\w+)', svg, re.DOTALL)
-    assert face is not None
-    assert face[1] == b"#ffffff"
+    assert "• hollow: planned, though the case gave no timing" in texts_of(draw_suite(drawn, INFO)["memory"])
 
 
 def test_the_limit_of_the_run_or_of_the_suite_is_a_line():
     drawn = suite(record("broadcast", K, 1e-3))
-    svg = draw_suite(drawn, INFO)["memory"]
-    assert "panel0.limit" in drawn_ids(svg)
-    assert "limit 18 GiB" in texts_of(svg)
+    assert "limit 18 GiB" in texts_of(draw_suite(drawn, INFO)["memory"])
     own = {**INFO, "suites": {"mask": {"settings": {"memory_bytes": 4 * GIB}}}}
     assert "limit 4 GiB" in texts_of(draw_suite(drawn, own)["memory"])
-    assert "panel0.limit" not in drawn_ids(draw_suite(drawn, {})["memory"])
+    assert not any("limit" in text for text in texts_of(draw_suite(drawn, {})["memory"]))
 
 
 def test_measured_high_water_is_a_lighter_series():
     drawn = suite(record("scatter", K, 1e-3, memory=Memory(3 * 2**20)), baseline="")
     assert series_of(memory(CaseGrid.of(drawn), {}))["mask/scatter", True][0].value == 3 * 2**20
-    ids = drawn_ids(draw_suite(drawn, INFO)["memory"])
-    assert {"panel0.light.scatter.1024", "panel0.point.scatter.1024"} <= ids
+    notes = memory(CaseGrid.of(drawn), {}).notes
+    assert "small and dotted: resident high water as it was measured (outputs count too)" in notes
 
 
 def test_zero_bytes_stand_on_a_marked_floor():
@@ -58,13 +50,14 @@ def test_zero_bytes_stand_on_a_marked_floor():
 def test_a_missing_figure_is_marked_and_explained():
     drawn = suite(record("scatter", K, 1e-3, temp=None, static={"host": static(None)}))
     svg = draw_suite(drawn, INFO)["memory"]
-    assert "panel0.strip.no_figure.scatter.1024" in drawn_ids(svg)
+    assert outcomes_of(memory(CaseGrid.of(drawn), INFO)) == {("scatter", "no figure", K)}
     assert "• scatter: no temporaries: torch has no planner of memory" in texts_of(svg)
 
 
 def test_a_case_that_was_never_compiled_is_marked_and_explained():
-    svg = draw_suite(suite(record("scatter", K, 1e-3, temp=None)), INFO)["memory"]
-    assert "panel0.strip.no_figure.scatter.1024" in drawn_ids(svg)
+    drawn = suite(record("scatter", K, 1e-3, temp=None))
+    svg = draw_suite(drawn, INFO)["memory"]
+    assert outcomes_of(memory(CaseGrid.of(drawn), INFO)) == {("scatter", "no figure", K)}
     assert "• scatter: no temporaries: not compiled" in texts_of(svg)
 
 
@@ -75,14 +68,25 @@ def test_every_target_has_its_panel_and_only_its_own_figures():
     assert [panel.title for panel in chart.panels] == ["host", "tpu:v5p"]
     assert [panel.limit for panel in chart.panels] == [18 * GIB, None]
     assert [point.value for point in series_of(chart, 1)["mask/scatter", False]] == [2**30]
-    ids = drawn_ids(draw_suite(drawn, INFO)["memory"])
-    assert {"panel1.strip.does_not_fit.scatter.1024", "panel1.strip.no_figure.scatter.2048"} <= ids
-    assert not any(name.startswith("panel0.strip.") for name in ids)
+    assert outcomes_of(chart) == set()
+    assert outcomes_of(chart, 1) == {("scatter", "does not fit", K), ("scatter", "no figure", 2 * K)}
 
 
 def test_a_failure_on_the_host_is_none_of_another_target():
     both = {"host": static(264 * GIB), "tpu:v5p": static(2**20, fits=True)}
     chart = memory(CaseGrid.of(suite(record("scatter", K, status="oom", static=both))), INFO)
-    assert [mark.symbol for mark in chart.panels[0].marks] == ["oom"]
-    assert chart.panels[1].marks == ()
+    assert outcomes_of(chart) == {("scatter", "out of memory", K)}
+    assert outcomes_of(chart, 1) == set()
     assert [point.hollow for point in series_of(chart, 1)["mask/scatter", False]] == [False]
+
+
+def test_the_title_is_what_the_longest_length_plans():
+    def title(*records):
+        return memory(CaseGrid.of(suite(*records)), INFO).title
+
+    base = record("broadcast", K, 1e-3, temp=2 * GIB)
+    few, raw = record("scatter", K, 1e-3, temp=4 * 2**20), record("raw", K, temp=0, semantics="threshold")
+    assert title(base, few, raw) == "scatter plans 4.00 MiB of temporaries at 1Ki, broadcast 2.00 GiB"
+    more = record("scatter", K, 1e-3, temp=3 * GIB)
+    assert title(base, more) == "nothing plans less memory than broadcast at 1Ki: 2.00 GiB of temporaries"
+    assert title(more) == "mask: how much temporary memory does it need?"

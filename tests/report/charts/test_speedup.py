@@ -3,7 +3,7 @@ import pytest
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
-from tests.report.charts.suites import INFO, drawn_ids, record, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of
 
 K = 1024
 GRID = (4 * K, 8 * K, 16 * K)
@@ -17,29 +17,63 @@ def crossing():
     )
 
 
-def test_points_are_ratios_and_the_first_win_alone_is_filled():
+def test_points_are_ratios():
+    (series,) = speedup(CaseGrid.of(crossing())).panels[0].series
+    assert [(point.seq, round(point.value, 6)) for point in series.points] == [(4 * K, 0.5), (16 * K, 2.0)]
+
+
+def test_the_finding_is_the_title_and_the_question_stands_below():
+    words = texts_of(draw_suite(crossing(), INFO)["speedup"])
+    assert "scatter beats broadcast from 16Ki: 2.00×" in words
+    assert "which columns of a score matrix stay open?" in words
+    words = texts_of(draw_suite(crossing(), {})["speedup"])
+    assert "mask: from which length on is anything faster than broadcast?" in words
+
+
+def test_the_crossover_is_drawn_at_its_interpolated_length():
     chart = speedup(CaseGrid.of(crossing()))
-    (series,) = chart.panels[0].series
-    assert [(point.seq, round(point.value, 6), point.hollow) for point in series.points] == [
-        (4 * K, 0.5, True),
-        (16 * K, 2.0, False),
+    ((label, seq),) = chart.panels[0].crossings
+    assert label == "mask/scatter"
+    assert seq == pytest.approx(8 * K, abs=2)
+    assert "scatter: faster from 16Ki on, crossing at ≈ 8Ki" in chart.notes
+
+
+def test_the_baseline_is_a_line_with_its_name_and_has_no_points():
+    assert "broadcast (baseline)" in texts_of(draw_suite(crossing(), INFO)["speedup"])
+    assert all(s.label != "mask/broadcast" for s in speedup(CaseGrid.of(crossing())).panels[0].series)
+
+
+def given_up(status, power=2):
+    """The baseline takes seq to this power and is given up at 64Ki; scatter grows with seq."""
+    lengths = (1 * K, 4 * K, 16 * K)
+    base = [record("broadcast", seq, 1e-9 * seq**power) for seq in lengths]
+    return suite(
+        *base,
+        record("broadcast", 64 * K, status=status),
+        *(record("scatter", seq, 1e-6 * seq) for seq in (*lengths, 64 * K)),
+    )
+
+
+def test_where_the_baseline_was_given_up_the_largest_measured_ratio_is_a_lower_bound():
+    drawn = given_up("skipped")
+    chart = speedup(CaseGrid.of(drawn))
+    _, bound = chart.panels[0].series
+    assert [(p.seq, round(p.value, 3), p.hollow) for p in bound.points] == [
+        (16 * K, 16.384, False),
+        (64 * K, 16.384, True),
     ]
+    assert bound.bound
+    assert any(note.startswith("hollow: a lower bound") for note in chart.notes)
+    assert "scatter ≥ 16.4×" in texts_of(draw_suite(drawn, INFO)["speedup"])
 
 
-def test_the_crossover_is_marked_at_its_interpolated_length():
-    svg = draw_suite(crossing(), INFO)["speedup"]
-    (mark,) = [mark for mark in drawn_ids(svg) if ".crossover." in mark]
-    name, _, seq = mark.rpartition(".")
-    assert name == "panel0.strip.crossover.scatter"
-    assert float(seq) == pytest.approx(8 * K, abs=2)
-    assert "• scatter: faster from 16Ki on, crossing at ≈ 8Ki" in texts_of(svg)
-    assert "crossover, interpolated between lengths" in texts_of(svg)
-
-
-def test_the_1x_line_is_there_and_the_baseline_has_no_points():
-    ids = drawn_ids(draw_suite(crossing(), INFO)["speedup"])
-    assert "panel0.one" in ids
-    assert not any("point.broadcast" in name for name in ids)
+@pytest.mark.parametrize(("status", "power"), [("skipped", 1), ("oom", 2), ("crashed", 2)])
+def test_no_bound_where_the_lead_need_not_grow_and_the_axis_ends_with_the_points(status, power):
+    chart = speedup(CaseGrid.of(given_up(status, power)))
+    assert not any(series.bound for series in chart.panels[0].series)
+    assert chart.panels[0].lengths == (1 * K, 4 * K, 16 * K)
+    assert chart.panels[0].outcomes == ()
+    assert any(note.startswith("broadcast at 64Ki") for note in chart.notes)
 
 
 def test_no_crossover_in_range_is_said():
@@ -62,8 +96,8 @@ def test_a_verdict_that_holds_in_one_panel_names_it():
 
 def test_a_baseline_that_failed_leaves_the_others_marked():
     lost = suite(record("broadcast", 4 * K, status="oom"), record("scatter", 4 * K, 1e-3))
+    assert ("scatter", "no speedup", 4 * K) in outcomes_of(speedup(CaseGrid.of(lost)))
     svg = draw_suite(lost, INFO)["speedup"]
-    assert "panel0.strip.no_ratio.scatter.4096" in drawn_ids(svg)
     assert "• scatter: speedup n/a (baseline oom)" in texts_of(svg)
 
 
@@ -71,8 +105,9 @@ def test_a_baseline_that_failed_leaves_the_others_marked():
     ("baseline", "said"), [("", "n/a (no baseline)"), ("mask/gone", "n/a (no baseline at this workload)")]
 )
 def test_without_a_baseline_every_case_is_marked(baseline, said):
-    svg = draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=baseline), INFO)["speedup"]
-    assert "panel0.strip.no_ratio.scatter.4096" in drawn_ids(svg)
+    drawn = suite(record("scatter", 4 * K, 1e-3), baseline=baseline)
+    assert outcomes_of(speedup(CaseGrid.of(drawn))) == {("scatter", "no speedup", 4 * K)}
+    svg = draw_suite(drawn, INFO)["speedup"]
     assert f"• scatter: speedup {said}" in texts_of(svg)
 
 

@@ -5,7 +5,7 @@ from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.static import static as drawn_static
-from tests.report.charts.suites import INFO, drawn_ids, record, static, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of
 
 K = 1024
 GIB = 2**30
@@ -48,7 +48,7 @@ def test_what_does_not_fit_is_hollow():
     one = record("scatter", K, static=large)
     chart = chart_of(one)
     assert [points(chart, i)[0][2] for i in range(2)] == [False, True]
-    assert "planned, but does not fit" in texts_of(draw_suite(suite(one), COMPILED)["static"])
+    assert "• hollow: planned, but does not fit" in texts_of(draw_suite(suite(one), COMPILED)["static"])
 
 
 def test_a_failure_on_the_host_makes_no_point_hollow():
@@ -61,7 +61,7 @@ def test_a_compiler_that_refuses_is_marked_and_quoted():
     refused = Static(unavailable=dict.fromkeys(ALL, words), fits=False)
     one = record("scatter", K, static={"host": static(GIB), "tpu:v5e": refused})
     svg = draw_suite(suite(one), COMPILED)["static"]
-    assert "panel1.strip.does_not_fit.scatter.1024" in drawn_ids(svg)
+    assert outcomes_of(chart_of(one), 1) == {("scatter", "does not fit", K)}
     assert f"• tpu:v5e: scatter: does not fit: {words}" in texts_of(svg)
 
 
@@ -69,10 +69,9 @@ def test_a_missing_figure_is_marked_and_explained():
     absent = Static.none("libtpu is not installed")
     one = record("scatter", K, static={"host": static(GIB), "tpu:v5e": absent, "tpu:v5p": absent})
     svg = draw_suite(suite(one, record("broadcast", K)), COMPILED)["static"]
-    ids = drawn_ids(svg)
-    assert {
-        f"panel{i}.strip.no_figure.{name}.1024" for i in (1, 2) for name in ("scatter", "broadcast")
-    } <= ids
+    for panel in (1, 2):
+        missing = {(name, "no figure", K) for name in ("scatter", "broadcast")}
+        assert outcomes_of(chart_of(one, record("broadcast", K)), panel) == missing
     assert "• tpu:v5e, tpu:v5p: scatter: no figure: libtpu is not installed" in texts_of(svg)
     assert "• tpu:v5e, tpu:v5p: broadcast: not compiled" in texts_of(svg)
 
@@ -82,7 +81,7 @@ def test_a_case_that_failed_before_it_was_compiled_shows_its_status():
     for without in ({}, none):
         one = record("scatter", K, status="unsupported", static=without)
         chart = chart_of(one, record("broadcast", K, static={"host": static(GIB), "tpu:v5p": static(GIB)}))
-        assert [[mark.symbol for mark in panel.marks] for panel in chart.panels] == [["unsupported"]] * 2
+        assert [outcomes_of(chart, i) for i in range(2)] == [{("scatter", "unsupported", K)}] * 2
         (said,) = [note for note in chart.notes if "scatter" in note]
         assert said == "scatter: unsupported: unsupported because of scatter; take a shorter length"
 
@@ -112,14 +111,25 @@ def test_a_timed_run_has_the_chart_beside_its_three_where_it_compiled_for_a_targ
     assert "static" not in draw_suite(suite(record("broadcast", K, 1e-3)), INFO)
 
 
-def test_nine_targets_stand_in_three_rows():
+def test_nine_targets_stand_in_three_rows_of_a_page_as_wide_as_any():
     nine = suite(record("broadcast", K, static={name: static(GIB) for name in NINE}))
     svg = draw_suite(nine, COMPILED)["static"]
-    assert {f"panel{i}.limit" for i in range(9)} <= drawn_ids(svg)
+    assert sum(text.startswith("limit ") for text in texts_of(svg)) == 9
     page = ET.fromstring(svg)
     width, height = (float(page.get(side, "").removesuffix("pt")) / 72 for side in ("width", "height"))
-    assert width < 15
-    assert height < 15
+    assert width == 8
+    assert height < 10
+
+
+def test_the_title_counts_the_targets_that_hold_the_longest_length():
+    fits = {"host": static(GIB, fits=False), "tpu:v5p": static(GIB, fits=True)}
+    all_fit = {"host": static(GIB, fits=True), "tpu:v5p": static(GIB, fits=True)}
+    both = (record("broadcast", K, static=fits), record("scatter", K, static=all_fit))
+    assert chart_of(*both).title == "at 1Ki broadcast fits 1 of 2 targets, the others all of them"
+    assert chart_of(both[1]).title == "at 1Ki every program fits all 2 targets"
+    alone = record("broadcast", K, static={"host": static(GIB, fits=False)})
+    assert chart_of(alone).title == "at 1Ki broadcast does not fit host"
+    assert chart_of(record("broadcast", K, static={"host": static(GIB)})).title.endswith("does it fit?")
 
 
 def test_the_same_records_give_the_same_bytes():

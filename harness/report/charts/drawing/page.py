@@ -1,116 +1,110 @@
-"""The page: title, legend, panels side by side, footnotes. Every length is in inches."""
+"""The page: title, subtitle, panels with their lanes, legend, footnotes, in matplotlib's own layout."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 
-from harness.report.charts.drawing import legend, text
-from harness.report.charts.drawing.axes import draw_panel, tick_lengths
-from harness.report.charts.drawing.layout import GAP, MARGIN, Layout
-from harness.report.charts.drawing.outcome_strip import draw_strip
-from harness.report.charts.drawing.style import INK, SOFT, Look
-from harness.report.charts.model import Chart, Panel
+from harness.report.charts.drawing.labels import label_ends
+from harness.report.charts.drawing.lane import draw_lane
+from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
+from harness.report.charts.drawing.style import Look
+from harness.report.charts.drawing.text import POINTS, wrap
+from harness.report.charts.model import Chart
+from harness.report.format import short_label
 
 TITLE, BODY, NOTE = 12.0, 8.5, 7.0  # points
-APART = 0.08  # between title, legend, panels and footnotes
-VALUE_NAME = 0.62  # left of a panel, the name of its values
+LEADING = 1.25  # the height of a line over its size
+INSIDE = (0.025, 0.0, 0.935, 1.0)  # what the panels may take; names beside them grow in a wider font
+
+# Inches. One width for all pages, so that text is as large in each of them when they are scaled to a column.
+WIDTH = 8.0
+ROOM = 0.94 * WIDTH  # for text
+PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes
+LANE = 0.2  # height of a row
+
+LONGEST = 32  # characters of a name that may stand beside a panel
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What surrounds the panels in every chart of a suite."""
+    """What surrounds the panels in every chart of a suite; `question` is the suite's own, if it has one."""
 
-    subtitle: Sequence[str]
+    question: str | None
+    constants: str
     footer: str
     baseline: str
 
 
-@dataclass(frozen=True)
-class Block:
-    """Lines of one size, from `top` downwards once written."""
-
-    lines: Sequence[str]
-    size: float
-    colour: str = INK
-    weight: str = "normal"
-
-    @property
-    def height(self) -> float:
-        return text.height(len(self.lines), self.size)
-
-
 def draw_page(chart: Chart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
-    layout = Layout.of(chart, looks, sheet.baseline)
-    room = layout.across - 2 * MARGIN
-    title = Block(text.wrap(chart.title, room, TITLE, "bold"), TITLE, weight="bold")
-    subtitle = Block([line for w in sheet.subtitle for line in text.wrap(w, room, BODY)], BODY, SOFT)
-    key = legend.entries(chart, looks, sheet.baseline, room)
-    notes = Block([line for note in chart.notes for line in _note_lines(note, room)], NOTE)
-    footer = Block(text.wrap(sheet.footer, room, NOTE), NOTE, SOFT)
-    words = sum(block.height for block in (title, subtitle, notes, footer))
-    down = 2 * MARGIN + words + legend.height(key) + layout.down + 3 * APART
-    figure = Figure(figsize=(layout.across, down), facecolor="white")
+    """Lines are named at their ends in a panel that stands alone; else, and by long names, in a legend."""
+    title = wrap(chart.title, ROOM, TITLE, "bold")
+    question = sheet.question or (chart.question if chart.title != chart.question else "")
+    subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
+    footnotes = [*(f"• {note}" for note in chart.notes), sheet.footer]
+    notes = "\n".join(wrap(note, ROOM, NOTE) for note in footnotes)
+    columns = {1: 1, 2: 2, 4: 2}.get(len(chart.panels), 3)
+    direct = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
+    names = [] if direct else _names(looks, sheet.baseline)
+    legend_columns = round(ROOM * POINTS / BODY / (max(map(len, names), default=1) + 6)) or 1
 
-    top = _write(figure, subtitle, _write(figure, title, down - MARGIN)) - APART
-    legend.draw_legend(figure, key, MARGIN, top)
-    top -= legend.height(key) + APART
-    for place, panel in enumerate(chart.panels):
-        row, column = divmod(place, layout.columns)
-        left = MARGIN + layout.left + column * (layout.left + layout.width)
-        _draw_cell(figure, panel, layout, (left, top - row * layout.step), f"panel{place}")
-    _write(figure, footer, _write(figure, notes, top - layout.down - APART))
-    return figure
-
-
-def _draw_cell(figure: Figure, panel: Panel, layout: Layout, corner: tuple[float, float], name: str) -> None:
-    """A panel and its strip; `corner` is the upper left one of its heading."""
-    left, inches = corner[0], figure.dpi_scale_trans
-    figure.text(left, corner[1] - 0.14, panel.title, size=BODY, weight="bold", color=INK, transform=inches)
-    bottom = corner[1] - layout.heading - layout.height
-    main = _axes(figure, (left, bottom, layout.width, layout.height), name)
-    main.set_ylabel(layout.chart.y_label, size=BODY, color=INK)
-    main.yaxis.set_label_coords(-VALUE_NAME / layout.width, 0.5)
-    draw_panel(main, panel, layout)
-    tick_lengths(main, panel, layout, in_inches=False)
-    lowest = main
-    if layout.rows:
-        main.tick_params(axis="x", labelbottom=False)
-        tall = layout.strip - GAP
-        lowest = _axes(figure, (left, bottom - layout.strip, layout.width, tall), f"{name}.strip")
-        lowest.set_xlim(0, layout.width)
-        lowest.set_ylim(0, tall)
-        draw_strip(lowest, panel.marks, layout)
-        tick_lengths(lowest, panel, layout, in_inches=True)
-    lowest.set_xlabel("sequence length", size=BODY, color=INK, labelpad=2)
+    page = Figure(layout=ConstrainedLayoutEngine(rect=INSIDE))
+    page.suptitle(title, x=INSIDE[0], ha="left", size=TITLE, weight="bold")
+    page.supxlabel(notes, x=INSIDE[0], ha="left", size=NOTE)
+    body = page.add_subfigure(page.add_gridspec()[0])
+    body.suptitle(subtitle, x=0, ha="left", size=BODY)
+    panels = _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
+    if names:
+        samples = [
+            Line2D([], [], color=look.colour, ls=look.line, lw=look.width, marker=look.marker, ms=5)
+            for look in looks.values()
+        ]
+        body.legend(samples, names, loc="outside lower left", ncols=legend_columns, fontsize=BODY - 1)
+    legend = "\n" * math.ceil(len(names) / legend_columns)
+    texts = ((title, TITLE), (subtitle + legend, BODY), (notes, NOTE))
+    lines = sum(size * LEADING * (text.count("\n") + 2) for text, size in texts)
+    page.set_size_inches(WIDTH, panels + lines / POINTS)
+    return page
 
 
-def _axes(figure: Figure, box: tuple[float, float, float, float], name: str) -> Axes:
-    """`box` is left, bottom, width and height."""
-    across, down = figure.get_size_inches()
-    left, bottom, width, height = box
-    axes = figure.add_axes((left / across, bottom / down, width / across, height / down))
-    axes.set_gid(name)
-    return axes
+def _names(looks: Mapping[str, Look], baseline: str) -> list[str]:
+    names = [short_label(label) + " (baseline)" * (label == baseline) for label in looks]
+    return [wrap(name, ROOM - 0.5, BODY) for name in names]
 
 
-def _note_lines(note: str, room: float) -> list[str]:
-    first, *rest = text.wrap(note, room - 0.12, NOTE)
-    return [f"• {first}", *(f"   {line}" for line in rest)]
-
-
-def _write(figure: Figure, block: Block, top: float) -> float:
-    """The height where the next block may stand."""
-    for place, line in enumerate(block.lines):
-        figure.text(
-            MARGIN,
-            top - text.height(place, block.size),
-            line,
-            size=block.size,
-            color=block.colour,
-            weight=block.weight,
-            va="top",
-            transform=figure.dpi_scale_trans,
-        )
-    return top - block.height
+def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> float:
+    """The grid of panels, each with its lane below; the height that it should have, in inches."""
+    panels = view.chart.panels
+    lanes = view.chart.lanes(view.looks)
+    rows, parts = math.ceil(len(panels) / columns), 2 if lanes else 1
+    ratios = [PANELS[columns], LANE * len(lanes)][:parts] * rows
+    grid = body.subplots(
+        parts * rows, columns, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
+    )
+    for place in range(rows * columns):
+        row, column = divmod(place, columns)
+        own = [grid[parts * row + part][column] for part in range(parts)]
+        if place >= len(panels):
+            for axes in own:
+                axes.set_axis_off()
+            continue
+        heading = wrap(panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
+        own[0].set_title(heading, loc="left", size=BODY, weight="bold")
+        ends = draw_panel(own[0], panels[place], view)
+        tick_lengths(own[0], panels[place], 0.075 * columns)
+        if direct:
+            label_ends(own[0], ends)
+        if lanes:
+            draw_lane(own[1], panels[place], lanes, view.looks, named=direct)
+        own[0].tick_params(labelleft=column == 0)
+        if column == 0:
+            own[0].set_ylabel(view.chart.y_label, size=BODY, labelpad=10)
+        lowest = place + columns >= len(panels)
+        for axes in own:
+            axes.tick_params(axis="x", labelbottom=lowest and axes is own[-1])
+        if lowest:
+            own[-1].set_xlabel("sequence length", size=BODY)
+    return sum(ratios)

@@ -78,15 +78,6 @@ def ratio_ticks(low: float, high: float) -> list[float]:
     return binary_ticks(low, high) if binary else decimal_ticks(low, high)
 
 
-def minor_ticks(low: float, high: float) -> list[float]:
-    """2 to 9 of every decade, where decades are so few that these stay apart."""
-    if not NARROW <= high / low <= 1e5:
-        return []
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [float(f"{lead}e{k}") for k in decades for lead in range(2, 10)]
-    return [tick for tick in ticks if low <= tick <= high]
-
-
 TIME = Scale("time", format_seconds, decimal_ticks, least=4.0)
 BYTES = Scale("bytes", format_bytes, binary_ticks, least=16.0)
 RATIO = Scale("ratio", format_ratio, ratio_ticks, least=1.5, anchor=1.0)

@@ -1,40 +1,14 @@
-"""How much room text takes, known before anything is drawn; inches in, inches out."""
+"""Text broken into lines by the number of its characters."""
 
-import re
-from functools import lru_cache
+import textwrap
 
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
-
-FONT = "DejaVu Sans"  # matplotlib brings it, so text is as wide on every machine
 POINTS = 72  # to the inch
-LEADING = 1.35  # line height over font size
+# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold; where a
+# reader's font is wider, lines have 15 % to grow.
+EM = {"normal": 0.6, "bold": 0.7}
 
 
-@lru_cache(maxsize=4096)
-def width(text: str, size: float, weight: str = "normal") -> float:
-    font = FontProperties(family=FONT, size=size, weight=weight)
-    return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / POINTS
-
-
-def height(lines: int, size: float) -> float:
-    return lines * size * LEADING / POINTS
-
-
-def wrap(text: str, room: float, size: float, weight: str = "normal") -> list[str]:
-    """Lines no wider than `room`: broken at blanks, else behind commas, else anywhere."""
-    lines = [""]
-    for piece in _pieces(text, room, size, weight):
-        if lines[-1] and width((lines[-1] + piece).rstrip(), size, weight) > room:
-            lines.append("")
-        lines[-1] += piece.lstrip() if not lines[-1] else piece
-    return [line.rstrip() for line in lines]
-
-
-def _pieces(text: str, room: float, size: float, weight: str) -> list[str]:
-    pieces: list[str] = []
-    for word in re.findall(r"\S+\s*|\s+", text):
-        parts = [word] if width(word.rstrip(), size, weight) <= room else re.split(r"(?<=[,/\[])", word)
-        for part in parts:
-            pieces += [part] if width(part.rstrip(), size, weight) <= room else list(part)
-    return pieces
+def wrap(text: str, inches: float, size: float, weight: str = "normal") -> str:
+    """Lines that fit into so many inches in any usual font."""
+    characters = int(inches * POINTS / (size * EM[weight]))
+    return textwrap.fill(text, characters, break_on_hyphens=False)

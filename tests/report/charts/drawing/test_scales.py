@@ -11,7 +11,6 @@ from harness.report.charts.drawing.scales import (
     floor_of,
     length_limits,
     linear_ticks,
-    minor_ticks,
     thin_labels,
 )
 from harness.report.charts.model import Point, stretches
@@ -68,12 +67,6 @@ def test_ticks_are_few_and_inside(ticks, span):
 
 def test_equal_steps_where_the_span_is_narrow():
     assert linear_ticks(0.95, 1.21, most=4) == [1.0, 1.1, 1.2]
-
-
-def test_minor_ticks_only_where_they_stay_apart():
-    assert minor_ticks(1e-3, 1e-2)[:3] == [2e-3, 3e-3, 4e-3]
-    assert minor_ticks(1e-9, 1.0) == []
-    assert minor_ticks(1.0, 1.1) == []
 
 
 @pytest.mark.parametrize("values", [[], [1e-3], [1e-3, 1e-3], [1e-6, 3.0]])

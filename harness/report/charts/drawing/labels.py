@@ -1,0 +1,56 @@
+"""Names where lines end, at the right of a panel that stands alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+
+from harness.report.charts.drawing.text import wrap
+
+SIZE = 7.5  # points
+WIDTH = 1.9  # inches that a name may take before it is broken
+LINE = 0.065  # the height of a line over that of the panel
+
+
+@dataclass(frozen=True)
+class LineEnd:
+    """The last point of a line, its name and its colour."""
+
+    at: tuple[float, float]
+    name: str
+    colour: str
+
+
+def label_ends(axes: Axes, ends: Sequence[LineEnd]) -> None:
+    """Write the names in a column, each beside its line's end or as near as the others leave room."""
+    low, high = axes.get_ylim()
+    names = [wrap(end.name, WIDTH, SIZE) for end in ends]
+    heights = [math.log(end.at[1] / low) / math.log(high / low) for end in ends]
+    rooms = [LINE * (1 + name.count("\n")) for name in names]
+    for end, name, height in zip(ends, names, spread(heights, rooms), strict=True):
+        axes.annotate(
+            name,
+            end.at,
+            (1.04, height),
+            textcoords="axes fraction",
+            annotation_clip=False,
+            va="center",
+            size=SIZE,
+            color=end.colour,
+            arrowprops={"arrowstyle": "-", "color": end.colour, "lw": 0.6, "ls": ":", "relpos": (0, 0.5)},
+        )
+
+
+def spread(heights: Sequence[float], rooms: Sequence[float]) -> list[float]:
+    """Places near the heights, in their order, each with its room; all inside 0 to 1 where they fit."""
+    order = sorted(range(len(heights)), key=lambda place: heights[place])
+    places = list(heights)
+    for below, above in pairwise(order):
+        places[above] = max(places[above], places[below] + (rooms[below] + rooms[above]) / 2)
+    ceiling = 1.0
+    for place in reversed(order):
+        places[place] = min(places[place], ceiling - rooms[place] / 2)
+        ceiling = places[place] - rooms[place] / 2
+    return places

@@ -1,0 +1,177 @@
+"""One panel: scales and ticks, the line to compare with, points with their intervals, crossings."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from harness.core.units import format_bytes, format_count
+from harness.report.charts.drawing.labels import LineEnd
+from harness.report.charts.drawing.scales import (
+    BYTES,
+    SCALES,
+    Scale,
+    floor_of,
+    length_limits,
+    thin_labels,
+)
+from harness.report.charts.drawing.style import BASELINE, FAINT, INK, WARNING, Look
+from harness.report.charts.model import Chart, Panel, Series, stretches
+from harness.report.format import short_label, trim_zeros
+
+LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
+
+
+@dataclass(frozen=True)
+class View:
+    """What all panels of a chart have in common, so that they can be compared by eye.
+
+    `lengths` and `values` are the limits of the axes; `floor` is where 0 B stands, if anything is 0.
+    """
+
+    chart: Chart
+    looks: Mapping[str, Look]
+    baseline: str
+    scale: Scale
+    lengths: tuple[float, float]
+    values: tuple[float, float]
+    floor: float | None
+
+    @classmethod
+    def of(cls, chart: Chart, looks: Mapping[str, Look], baseline: str) -> "View":
+        scale = SCALES[chart.scale]
+        values = [value for panel in chart.panels for value in panel.values]
+        floor = floor_of(values) if scale is BYTES else None
+        limits = scale.limits(values if floor is None else [*values, floor])
+        lengths = length_limits(seq for panel in chart.panels for seq in panel.lengths)
+        return cls(chart, looks, baseline, scale, lengths, limits, floor)
+
+    def on(self, value: float) -> float:
+        """Where a value stands: 0 on the floor, all others at themselves."""
+        return self.floor if self.floor is not None and not value else value
+
+
+def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
+    """Draw it; where its lines end, for those that are to be named there."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlim(*view.lengths)
+    axes.set_ylim(*view.values)
+    _draw_grid(axes, panel.lengths, _tick_values(axes, view))
+    ends: list[LineEnd] = []
+    if view.scale.anchor:
+        look = view.looks.get(view.baseline, BASELINE)
+        axes.axhspan(view.values[0], 1.0, color=INK, alpha=0.3 * FAINT, lw=0)
+        axes.axhline(1.0, color=look.colour, ls=look.line, lw=look.width)
+        name = f"{short_label(view.baseline)} (baseline)" if view.baseline else "baseline"
+        ends.append(LineEnd((view.lengths[1], 1.0), name, look.colour))
+    if panel.limit is not None:
+        _draw_limit(axes, panel.limit)
+    drawn = [series for series in panel.series if series.points]
+    for place, series in enumerate(drawn):
+        _draw_series(axes, series, panel, view, _aside(panel, place, len(drawn)))
+    for label, seq in panel.crossings:
+        axes.plot([seq] * 2, [view.values[0], 1.0], ":", color=view.looks[label].colour, lw=0.9)
+    if not drawn:
+        inside = axes.transAxes
+        axes.text(0.5, 0.75, view.chart.empty, size=8.5, ha="center", va="center", transform=inside)
+    return ends + _line_ends(drawn, view)
+
+
+def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
+    """One end per implementation: that of its last line, as a lower bound goes on where a line ends."""
+    last = {series.label: (series.points[-1], series.bound) for series in drawn if not series.light}
+    ends: list[LineEnd] = []
+    for label, (point, bound) in last.items():
+        name = short_label(label) + (" (baseline)" if label == view.baseline else "")
+        name += f" ≥ {trim_zeros(view.scale.format(point.value))}" if bound else ""
+        ends.append(LineEnd((point.seq, view.on(point.value)), name, view.looks[label].colour))
+    return ends
+
+
+def _aside(panel: Panel, place: int, count: int) -> float:
+    """At a single length the implementations stand beside each other, within half an octave."""
+    return 2 ** (0.5 * ((place + 0.5) / count - 0.5)) if len(panel.lengths) == 1 else 1.0
+
+
+def tick_lengths(axes: Axes, panel: Panel, share: float) -> None:
+    """A tick at every length of the grid; labels keep apart by a share of the axis."""
+    low, high = axes.get_xlim()
+
+    def fits(shorter: int, longer: int) -> bool:
+        return math.log(longer / shorter) > share * math.log(high / low)
+
+    labelled = set(thin_labels(list(panel.lengths), fits))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_locator(FixedLocator(list(panel.lengths)))
+    names = [format_count(seq) if seq in labelled else "" for seq in panel.lengths]
+    axes.xaxis.set_major_formatter(FixedFormatter(names))
+
+
+def _tick_values(axes: Axes, view: View) -> list[float]:
+    """Name the values at the left; they are none where there is nothing to see."""
+    labels: dict[float, str] = {}
+    if any(panel.values for panel in view.chart.panels):
+        labels = view.scale.labels(*view.values)
+    if view.floor is not None:
+        labels = {tick: name for tick, name in labels.items() if tick >= 1.9 * view.floor}
+        labels[view.floor] = format_bytes(0)
+        axes.axhline(view.floor, color=INK, lw=0.7, ls=(0, (1, 2)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(FixedLocator(list(labels)))
+    axes.yaxis.set_major_formatter(FixedFormatter(list(labels.values())))
+    return list(labels)
+
+
+def _draw_grid(axes: Axes, lengths: Sequence[int], values: Sequence[float]) -> None:
+    """All lines as one path: matplotlib's own grid takes a third of the file."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    upright = [Path([(length, low), (length, high)]) for length in lengths]
+    level = [Path([(left, value), (right, value)]) for value in values]
+    lines = Path.make_compound_path(*upright, *level)
+    axes.add_patch(PathPatch(lines, fill=False, ec=INK, alpha=FAINT, lw=0.5, zorder=0.5))
+
+
+def _draw_limit(axes: Axes, limit: float) -> None:
+    axes.axhline(limit, color=WARNING, ls="-.", lw=1.0)
+    axes.annotate(
+        f"limit {trim_zeros(format_bytes(limit))}",
+        (0, limit),
+        (2, 2),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        va="bottom",
+        size=6.5,
+        color=WARNING,
+    )
+
+
+def _draw_series(axes: Axes, series: Series, panel: Panel, view: View, aside: float) -> None:
+    """`aside` is a factor on the lengths that moves the points off those of others."""
+    look = view.looks[series.label]
+    fine = series.light or series.bound
+    line, width = (LIGHT, 1.0) if fine else (look.line, look.width)
+    for run in stretches(series.points, panel.lengths):
+        lengths = [point.seq * aside for point in run]
+        axes.plot(lengths, [view.on(p.value) for p in run], color=look.colour, ls=line, lw=width)
+        lows = [math.nan if point.low is None else point.low for point in run]
+        highs = [math.nan if point.high is None else point.high for point in run]
+        if not all(map(math.isnan, lows)):
+            axes.vlines(lengths, lows, highs, color=look.colour, lw=1.0)
+            axes.fill_between(lengths, lows, highs, color=look.colour, alpha=0.15, lw=0)
+    for hollow in {point.hollow: None for point in series.points}:
+        points = [point for point in series.points if point.hollow is hollow]
+        axes.plot(
+            [point.seq * aside for point in points],
+            [view.on(point.value) for point in points],
+            look.marker,
+            color=look.colour,
+            mfc="none" if hollow else look.colour,
+            mew=1.1,
+            ms=2.5 if series.light else 5.0,
+            zorder=4,
+        )

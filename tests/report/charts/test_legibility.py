@@ -1,0 +1,89 @@
+"""Every chart of the kept runs can be read: no text on another, none cut off, on light ground and dark."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from harness.analysis.suite_results import results_of
+from harness.report.charts import draw_run
+from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
+from harness.report.charts.suite import figures_of
+from harness.store.find import find
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = sorted(path.name for path in (ROOT / "results/reference").iterdir())
+SLACK = 0.15  # a reader's font may be so much wider
+LARGEST = 60_000  # bytes
+GROUNDS = ("#ffffff", "#0d1117")
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def run(request):
+    folder = find(ROOT / "results", str(ROOT / "results/reference" / request.param))
+    stored = folder.read()
+    return {**stored.info, "fingerprints": folder.fingerprints()}, stored.records
+
+
+def widened(text: Text, box: Bbox) -> Bbox:
+    """The text in a wider font: it grows away from where it is anchored."""
+    more = SLACK * (box.height if text.get_rotation() else box.width)
+    if text.get_rotation():
+        return Bbox.from_extents(box.x0, box.y0 - more / 2, box.x1, box.y1 + more / 2)
+    left, right = {"left": (0, 1), "right": (1, 0), "center": (0.5, 0.5)}[text.get_ha()]
+    return Bbox.from_extents(box.x0 - left * more, box.y0, box.x1 + right * more, box.y1)
+
+
+def test_no_text_lies_on_another_and_none_leaves_the_page(run):
+    for suite in results_of(*run):
+        with style():
+            for kind, (_, figure) in figures_of(suite, run[0]).items():
+                canvas = FigureCanvasAgg(figure)
+                canvas.draw()
+                texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+                boxes = [(t.get_text(), widened(t, Text.get_window_extent(t))) for t in texts]
+                width, height = canvas.get_width_height()
+                page = f"{suite.name}-{kind}"
+                for words, box in boxes:
+                    inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+                    assert inside, f"{page}: {words!r} leaves the page"
+                for (words, box), (other, second) in combinations(boxes, 2):
+                    assert not box.overlaps(second), f"{page}: {words!r} lies on {other!r}"
+
+
+def test_every_chart_is_a_small_file(run):
+    sizes = {name: len(svg) for name, svg in draw_run(*run).items()}
+    assert {name: size for name, size in sizes.items() if size > LARGEST} == {}
+
+
+def luminance(rgb):
+    """Of WCAG 2.2, from sRGB in 0 to 1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("colour", [INK, WARNING, *COLOURS])
+def test_colours_stand_out_from_light_and_dark_ground(colour, ground):
+    assert contrast(to_rgb(colour), to_rgb(ground)) >= 3
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("colour", [INK, *COLOURS])
+def test_words_stand_out_from_their_bar(colour, ground):
+    bar = [FAINT * c + (1 - FAINT) * g for c, g in zip(to_rgb(colour), to_rgb(ground), strict=True)]
+    assert contrast(to_rgb(INK), bar) >= 3
+
+
+def test_the_ground_is_the_readers(run):
+    for svg in draw_run(*run).values():
+        assert b"fill: #ffffff" not in svg
