@@ -52,17 +52,18 @@ def run(
     limits: options.LimitFlags,
     sampling: options.RunFlags,
     place: options.PlaceFlags,
+    tables: options.TableFlags,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
-    project = place.project()
+    project, columns = place.project(), tables.requested()
     schedule = project.plan(suites or (), combine(selection, limits, sampling))
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule), json=json)
         return
     done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
-    output.print_run(done, json=json)
+    output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -80,7 +81,7 @@ def check(
     project, names = place.project(), split_words(ids)
     schedule = project.plan((), combine(selection, limits), names)
     done = stages.run_schedule(project, schedule, VERSION, depth="check", checks=project.checks_in(names))
-    output.print_run(done, json=json)
+    output.print_run(done, json=json, notes=True)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
@@ -156,14 +157,17 @@ def show(
     *,
     selection: options.StoredFlags,
     run: options.StoredRun = "latest",
+    baseline: options.StoredBaseline = None,
     place: options.ResultsFlags,
+    tables: options.TableFlags,
     json: options.Json = False,
 ) -> None:
     """The tables of a stored run again."""
     from harness.commands.stored import read_run
 
-    stored = read_run(place.project(), run, selection.part(names))
-    output.print_stored(stored, json=json)
+    columns = tables.requested()
+    stored = read_run(place.project(), run, selection.part(names), baseline)
+    output.print_stored(stored, columns, json=json, notes=tables.notes)
 
 
 @command("compare")
@@ -207,6 +211,7 @@ def chart(
     *,
     selection: options.StoredFlags,
     run: options.StoredRun = "latest",
+    baseline: options.StoredBaseline = None,
     out: options.ChartFolder = None,
     place: options.ResultsFlags,
     json: options.Json = False,
@@ -215,7 +220,7 @@ def chart(
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
-    stored = read_run(project, run, selection.part(names))
+    stored = read_run(project, run, selection.part(names), baseline)
     output.print_paths(draw_charts(project, stored, out), json=json)
 
 

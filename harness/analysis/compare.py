@@ -29,7 +29,8 @@ class Comparison:
     are the case's static figure over the baseline's: below 1 the case needs less. The cause of a None
     is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
     its `layers`, `per_step_s` is the time that the case saves in so many calls. `same_program`: the case
-    runs the baseline's program, so that a speedup is noise and never a crossover.
+    runs the baseline's program, so that a speedup is noise and never a crossover. `other_semantics`: its
+    result means something else than the baseline's.
     """
 
     suite: str
@@ -53,6 +54,19 @@ class Comparison:
     per_step_low_s: float | None = None
     per_step_high_s: float | None = None
     same_program: bool = False
+    other_semantics: bool = False
+
+    @property
+    def side(self) -> int:
+        """1 where the case is faster than the baseline, −1 where it is slower, 0 where that is not told.
+
+        Without an interval the speedup alone says it; with the baseline's own program it is always 0.
+        """
+        value = self.speedup or 1.0
+        low, high = (value if bound is None else bound for bound in (self.low, self.high))
+        if self.same_program or low <= 1 <= high:
+            return 0
+        return 1 if low > 1 else -1
 
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
@@ -104,6 +118,7 @@ def _compare(
         per_step_low_s=per_step.low,
         per_step_high_s=per_step.high,
         same_program=bool(base) and _same_program(records, base, target),
+        other_semantics=bool(base) and representative(records).semantics != representative(base).semantics,
     )
 
 

@@ -56,6 +56,33 @@ class Selection:
         ]
 
 
+def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Run.json with another baseline (a name, id or label) in every suite that has it.
+
+    UsageError where no suite has it, or where the name fits several variants of one.
+    """
+    suites: dict[str, dict[str, Any]] = {}
+    known: set[str] = set()
+    changed = False
+    for suite, described in (info.get("suites") or {}).items():
+        labels = described.get("implementations") or ()
+        fitting = [label for label in labels if name in _forms(label)]
+        if len(fitting) > 1:
+            choices = " or ".join(label.split("/", 1)[1] for label in fitting)
+            raise UsageError(f'--baseline: "{name}" is several in {suite}; write {choices}')
+        known.update(form for label in labels for form in _forms(label))
+        changed = changed or bool(fitting)
+        suites[suite] = {**described, "baseline": fitting[0]} if fitting else dict(described)
+    if not changed:
+        raise UsageError(f'--baseline: the run has no "{name}"{nearest(name, known)}')
+    return {**info, "suites": suites}
+
+
+def _forms(label: str) -> set[str]:
+    """How an implementation may be written: with or without its family, with or without its options."""
+    return {form for text in (label, label.partition("[")[0]) for form in (text, text.split("/", 1)[1])}
+
+
 def _names(record: Record) -> set[str]:
     label = label_of(record)
     return {record.implementation, record.implementation.split("/", 1)[1], label, label.split("/", 1)[1]}

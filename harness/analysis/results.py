@@ -1,7 +1,7 @@
 """Records grouped by suite, by panel (all but the length) and by case."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.core.case import label
@@ -20,7 +20,7 @@ class SuiteRecords:
 
     `baseline` is empty when the suite has none. A case that several suites share is in each. `layers` is
     how often a model's step makes the call, where the suite says so. `targets` are those requested, in
-    that order.
+    that order. `fingerprints` are the facts of the machines, by the hash that records name.
     """
 
     name: str
@@ -30,6 +30,7 @@ class SuiteRecords:
     records: tuple[Record, ...]
     layers: int | None = None
     targets: tuple[str, ...] = ()
+    fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
 
 def label_of(record: Record) -> str:
@@ -79,7 +80,11 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])
-    return [replace(suite, targets=tuple(info.get("targets") or ())) for suite in suites]
+    shared = {
+        "targets": tuple(info.get("targets") or ()),
+        "fingerprints": info.get("fingerprints") or {},
+    }
+    return [replace(suite, **shared) for suite in suites]
 
 
 def _labels(records: Iterable[Record]) -> tuple[str, ...]:

@@ -51,8 +51,9 @@ class Scaling:
 class Crossover:
     """From `first_grid` on the implementation beats its baseline at every length both were timed at.
 
-    `interpolated` is the length where the log of the speedup, interpolated linearly between the grid
-    points, changes sign for the last time. `reason` is the cause of any value that is None.
+    Or up to `last_grid`, and beyond it no more. `interpolated` is the length in between where the log of
+    the speedup, interpolated linearly between the grid points, changes sign for the last time; there is
+    none where no interval excludes 1 on either side of it. `reason` is the cause of any value that is None.
     """
 
     suite: str
@@ -61,6 +62,7 @@ class Crossover:
     first_grid: int | None
     interpolated: float | None
     reason: str | None
+    last_grid: int | None = None
 
 
 def scalings(suite: SuiteRecords) -> list[Scaling]:
@@ -164,20 +166,48 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
         lead -= 1
     won = next((i for i in range(lead, len(timed)) if _wins(timed[i][2])), None)
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
+    last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
     if len(crossings) > 1:
         reasons.append(f"crosses {len(crossings)} times: {', '.join(map(near, crossings))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
+    interpolated = None
+    if won is not None and lead > 0:
+        lost = any(_excludes_one(c) and c.side < 0 for _, _, c in timed[:lead])
+        interpolated = crossings[-1] if lost and _excludes_one(timed[won][2]) else None
+        if interpolated is None:
+            reasons.append("no interval excludes 1 on both sides of a crossing")
+    elif last_win is not None and first_loss is not None:
+        interpolated = [length for length in crossings if last_win < length <= first_loss][-1]
     reasons.append(gap)
     return Crossover(
         suite.name,
         label,
         panel,
         None if won is None else timed[won][0],
-        crossings[-1] if won is not None and lead > 0 else None,
+        interpolated,
         "; ".join(filter(None, reasons)) or None,
+        last_win,
     )
+
+
+def _excludes_one(compared: Comparison) -> bool:
+    return compared.low is not None and compared.side != 0
+
+
+def _end_of_lead(compared: Sequence[Comparison]) -> tuple[int, int] | tuple[None, None]:
+    """The last length of a lead that begins with the shortest, and the first certain loss behind it.
+
+    Both have intervals that exclude 1, and nothing behind the lead is faster.
+    """
+    count = next((i for i, c in enumerate(compared) if c.side <= 0), len(compared))
+    losses = [c for c in compared[count:] if _excludes_one(c) and c.side < 0]
+    if not count or not losses or not _excludes_one(compared[count - 1]):
+        return None, None
+    if any(c.side > 0 for c in compared[count:]):
+        return None, None
+    return compared[count - 1].seq, losses[0].seq
 
 
 def _wins(compared: Comparison) -> bool:

@@ -25,6 +25,7 @@ from harness.analysis.same_program import SameProgram, programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
 from harness.analysis.target_flips import TargetFlip, turnings
+from harness.analysis.throughput import Throughput, throughputs
 from harness.core.record import Record
 from harness.core.static_figures import Static
 
@@ -33,13 +34,15 @@ from harness.core.static_figures import Static
 class CaseResult:
     """A case with its replicates, its time, and its static figures and comparison on one target.
 
-    `compared` is None for the baseline's own cases. `first` at the first case of a length in its panel.
+    `compared` is None for the baseline's own cases, `throughput` is by the work that it counts. `first` at
+    the first case of a length in its panel.
     """
 
     records: tuple[Record, ...]
     time: Estimate
     static: Static | None
     compared: Comparison | None
+    throughput: Mapping[str, Throughput]
     first: bool
 
     @property
@@ -89,6 +92,10 @@ class SuiteResults(SuiteRecords):
         return comparisons(self)
 
     @cached_property
+    def throughputs(self) -> list[Throughput]:
+        return throughputs(self)
+
+    @cached_property
     def scalings(self) -> list[Scaling]:
         return scalings(self)
 
@@ -124,6 +131,9 @@ class SuiteResults(SuiteRecords):
     def cases_on(self, target: str) -> list[CaseResult]:
         """The cases with a target's figures."""
         compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}
+        rates: dict[str, dict[str, Throughput]] = {}
+        for rate in self.throughputs:
+            rates.setdefault(rate.case, {})[rate.work] = rate
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
             by_case(self.records).values(),
@@ -135,6 +145,7 @@ class SuiteResults(SuiteRecords):
                 time=time_of(records),
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
+                throughput=rates[records[0].case],
                 first=place == 0 or groups[place - 1][0].seq != records[0].seq,
             )
             for place, records in enumerate(groups)

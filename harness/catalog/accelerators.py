@@ -25,9 +25,10 @@ COMPILERS = {
 class Accelerator:
     """One device of a kind (`tpu`, `cuda`), as described by its file under `accelerators/`.
 
-    `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a TPU's
-    vector units, all of one device's together; None where no source gives them. `topology` is a TPU's
-    (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
+    `called` are the names that its driver gives exactly this device, and no variant of it with other
+    peaks. `peak_flops` are dense FLOP/s by dtype. `vector_ops` are elementwise operations per second of a
+    TPU's vector units, all of one device's together; None where no source gives them. `topology` is a
+    TPU's (`name`, `dimensions`); `gpu` holds the facts that XLA needs of a GPU, under XLA's names.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Accelerator:
     topology: Mapping[str, Any] = field(default_factory=dict)
     gpu: Mapping[str, Any] = field(default_factory=dict)
     vector_ops: float | None = None
+    called: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.vector_ops is None:
@@ -104,6 +106,11 @@ def memory_of(name: str) -> int | None:
     """The bytes of one device of a target; None for the host, whose limit a run sets."""
     accelerator = target(name).accelerator
     return accelerator.memory_bytes if accelerator else None
+
+
+def accelerator_called(name: str) -> Accelerator | None:
+    """The accelerator whose driver calls it by this name; None where no data file has it."""
+    return next((device for device in accelerators().values() if name in device.called), None)
 
 
 def absent(kind: str) -> str | None:

@@ -85,6 +85,7 @@ Force = Annotated[bool, option(SELECTION, "--force", "Show runs of different mac
 Config = Annotated[Path | None, option(PLACES, "--config", "Another bench.yaml.")]
 Plugin = Annotated[Words, option(PLACES, "--plugin", "A file with implementations.")]
 Results = Annotated[Path | None, option(PLACES, "--results", "Folder of stored runs.")]
+StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
 StoredRun = Annotated[str, option(PLACES, "--run", "A stored run: id, unique beginning, path or latest.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
 Json = Annotated[bool, option(OUTPUT, "--json", "One JSON object on stdout, nothing else there.")]
@@ -127,6 +128,24 @@ class StoredFlags:
             split_words(self.mode),
             split_words(self.device),
         )
+
+
+@option_group
+class TableFlags:
+    """What the tables show."""
+
+    columns: Annotated[Words, option(OUTPUT, "--columns", "Columns to add or prefer: temp/base,95 %.")] = None
+
+    notes: Annotated[bool, option(OUTPUT, "--notes", "Every footnote, not one for each kind.")] = False
+
+    def requested(self) -> tuple[str, ...]:
+        """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
+        from harness.report.tables.suite_columns import check_columns
+
+        names = split_words(self.columns)
+        if names:
+            check_columns(names)
+        return names
 
 
 @option_group

@@ -47,15 +47,19 @@ def print_note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def print_run(done: Done, *, json: bool) -> None:
-    """Print the tables of a run that has just ended."""
-    outcome = done.outcome
-    _print_records(done.folder.info, outcome.records, outcome.overhead, (), json=json)
+def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
+    """Print the tables of a run that has just ended, with the columns asked for."""
+    outcome, folder = done.outcome, done.folder
+    info = {**folder.info, "fingerprints": folder.fingerprints()}
+    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json, notes=notes)
 
 
-def print_stored(stored: Stored, *, json: bool) -> None:
-    """Print the tables of a stored run."""
-    _print_records(stored.info, stored.records, stored.info.get("overhead"), stored.problems, json=json)
+def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
+    """Print the tables of a stored run, with the columns asked for."""
+    info = stored.info
+    _print_records(
+        info, stored.records, info.get("overhead"), stored.problems, columns, json=json, notes=notes
+    )
 
 
 def _print_records(
@@ -63,8 +67,10 @@ def _print_records(
     records: Sequence[Record],
     overhead: Mapping[str, Any] | None,
     problems: Sequence[str],
+    columns: Sequence[str],
     *,
     json: bool,
+    notes: bool,
 ) -> None:
     if json:
         from harness.report.run_json import run_data
@@ -75,7 +81,7 @@ def _print_records(
     else:
         from harness.report import run_report
 
-        run_report.print_run(console(), info, records, overhead, problems)
+        run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
 
 
 def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:

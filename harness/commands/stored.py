@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.analysis.filter import rebase
 from harness.store.find import find
 
 if TYPE_CHECKING:
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 
-def read_run(project: Project, name: str, selection: Selection) -> Stored:
-    """The part of a stored run that the selection keeps."""
+def read_run(project: Project, name: str, selection: Selection, baseline: str | None = None) -> Stored:
+    """The part of a stored run that the selection keeps, relative to another baseline if one is named."""
     folder = find(project.results, name)
     stored = folder.read()
     info, records = selection.of({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
+    info = info if baseline is None else rebase(info, baseline)
     return replace(stored, info=info, records=tuple(records))
 
 

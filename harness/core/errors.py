@@ -50,13 +50,16 @@ def speaks_of_oom(text: str) -> bool:
     return any(word in text.lower() for word in OOM_WORDS)
 
 
+def closest(word: str, known: Iterable[str]) -> str:
+    """`; nearest: "scatter"` for a typo; empty when nothing is near."""
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f'; nearest: "{close[0]}"' if close else ""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; nearest: "scatter"` for a typo, or the known words when nothing is near."""
     words = sorted(known)
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
-    if close:
-        return f'; nearest: "{close[0]}"'
-    return f"; known: {', '.join(words)}" if words else ""
+    return closest(word, words) or (f"; known: {', '.join(words)}" if words else "")
 
 
 def require_member(name: str, value: str | None, known: tuple[str, ...]) -> None:

@@ -99,33 +99,45 @@ class PanelFinding:
                 return f"{name} beside {base}: {last}, undecided"
 
 
+def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
+    """The finding of one implementation; None where it was timed nowhere beside the baseline."""
+    distrusted = {r.case for r in panel.records if r.status == "incorrect" or r.unexpected}
+    timed = [
+        c
+        for c in panel.comparisons
+        if c.implementation == label and c.speedup is not None and c.case not in distrusted
+    ]
+    if not timed:
+        return None
+    series = sorted(timed, key=lambda compared: compared.seq)
+    records = [record for record in panel.records if record.as_case.label == label]
+    statuses = {r.seq: r.status for r in panel.records if r.as_case.label == panel.baseline}
+    beyond = sorted(
+        (r.seq, statuses[r.seq]) for r in records if r.timing and r.seq > series[-1].seq and r.seq in statuses
+    )
+    meant = baseline_semantics(panel)
+    other = records[0].semantics
+    return _describe(series, None if other == meant else other, tuple(dict.fromkeys(beyond)))
+
+
+def baseline_semantics(panel: SuiteResults) -> str | None:
+    """What the baseline's result means; None where the panel has no record of it."""
+    return next((r.semantics for r in panel.records if r.as_case.label == panel.baseline), None)
+
+
 def panel_finding(panel: SuiteResults) -> PanelFinding | None:
     """The finding of one panel's results; None where nothing was timed beside the baseline.
 
     Of several that are faster, one with the baseline's semantics comes first, since it gives the same
     answer; then the fastest. Cases that failed their contract or a check do not take part.
     """
-    distrusted = {r.case for r in panel.records if r.status == "incorrect" or r.unexpected}
-    timed = [c for c in panel.comparisons if c.speedup is not None and c.case not in distrusted]
-    if not timed:
-        return None
-    semantics = {record.case: record.semantics for record in panel.records}
-    meant = next(r.semantics for r in panel.records if r.as_case.label == panel.baseline)
-    longest = max(c.seq for c in timed)
+    findings = [finding for label in panel.implementations if (finding := finding_of(panel, label))]
+    longest = max((finding.compared.seq for finding in findings), default=0)
 
-    def rank(compared: Comparison) -> tuple[bool, bool, float]:
-        return side(compared) > 0, semantics[compared.case] == meant, compared.speedup or 0.0
+    def rank(finding: PanelFinding) -> tuple[bool, bool, float]:
+        return finding.compared.side > 0, finding.semantics is None, finding.compared.speedup or 0.0
 
-    best = max((c for c in timed if c.seq == longest), key=rank)
-    series = sorted((c for c in timed if c.implementation == best.implementation), key=lambda c: c.seq)
-    statuses = {r.seq: r.status for r in panel.records if r.as_case.label == panel.baseline}
-    beyond = sorted(
-        (r.seq, statuses[r.seq])
-        for r in panel.records
-        if r.as_case.label == best.implementation and r.timing and r.seq > longest and r.seq in statuses
-    )
-    other = semantics[best.case]
-    return _describe(series, None if other == meant else other, tuple(dict.fromkeys(beyond)))
+    return max((f for f in findings if f.compared.seq == longest), key=rank, default=None)
 
 
 def headline(findings: Sequence[PanelFinding]) -> str | None:
@@ -151,26 +163,14 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
     return f"{claim} in {where}: {spread}{aside}"
 
 
-def side(compared: Comparison) -> int:
-    """1 where the case is faster than the baseline, −1 where it is slower, 0 where that cannot be told.
-
-    Without an interval the speedup alone says it; with the baseline's own program it is always 0.
-    """
-    value = compared.speedup or 1.0
-    low, high = (value if bound is None else bound for bound in (compared.low, compared.high))
-    if compared.same_program or low <= 1 <= high:
-        return 0
-    return 1 if low > 1 else -1
-
-
 def _describe(
     series: Sequence[Comparison], semantics: str | None, absent: tuple[tuple[int, str], ...]
 ) -> PanelFinding:
     """The finding of one implementation's comparisons, shortest length first."""
-    last = side(series[-1])
-    run = list(takewhile(lambda c: side(c) == last, reversed(series)))[::-1]
+    last = series[-1].side
+    run = list(takewhile(lambda c: c.side == last, reversed(series)))[::-1]
     before = series[: len(series) - len(run)]
-    apart = next((c for c in reversed(before) if side(c)), None)
+    apart = next((c for c in reversed(before) if c.side), None)
     certain = last == 0 or any(c.low is not None for c in run)
     verdict = {1: FASTER, -1: SLOWER, 0: SAME}[last] if certain else UNCLEAR
     blank = PanelFinding(series[-1], verdict, semantics=semantics, absent=absent)
@@ -181,8 +181,8 @@ def _describe(
     if apart is None:
         return replace(blank, same_until=before[-1].seq)
     bounded = apart.low is not None and run[0].low is not None
-    if bounded and last > 0 > side(apart):
+    if bounded and last > 0 > apart.side:
         return replace(blank, faster_from=run[0].seq)
-    if bounded and last <= 0 and all(side(c) > 0 for c in series if c.seq <= apart.seq):
+    if bounded and last <= 0 and all(c.side > 0 for c in series if c.seq <= apart.seq):
         return replace(blank, faster_until=apart.seq)
     return blank

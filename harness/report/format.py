@@ -52,6 +52,11 @@ def speedup(value: float, low: float | None, high: float | None) -> str:
     return f"{number}× {_bounds(low, high, _decimals(number))}"
 
 
+def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:
+    """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
+    return significant(value / scale, digits(value, low, high))
+
+
 def exponent(value: float, low: float | None, high: float | None) -> str:
     """`0.98 [0.95, 1.01]`; an interval that vanishes at two decimals is left out."""
     text = f"{value:.2f}"
@@ -94,8 +99,8 @@ def duration(seconds_: float) -> str:
 
 def significant(value: float, count: int) -> str:
     """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
-    value = float(f"{value:.{count - 1}e}")
-    return f"{value:.{max(0, count - 1 - math.floor(math.log10(value)))}f}"
+    decimals = max(0, count - 1 - math.floor(math.log10(value)))
+    return f"{float(f'{value:.{count - 1}e}'):.{decimals}f}"
 
 
 def _decimals(number: str) -> int:

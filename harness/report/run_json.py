@@ -16,6 +16,7 @@ def run_data(
     return {
         "records": [record.to_json() for record in records],
         "comparisons": [asdict(comparison) for suite in suites for comparison in suite.comparisons],
+        "throughput": [asdict(throughput) for suite in suites for throughput in suite.throughputs],
         "scaling": [asdict(scaling) for suite in suites for scaling in suite.scalings],
         "crossovers": [asdict(crossover) for suite in suites for crossover in suite.crossovers],
         "means": [asdict(mean) for suite in suites for mean in suite.means],

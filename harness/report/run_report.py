@@ -11,13 +11,14 @@ from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.report import format as fmt
+from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
 from harness.report.memory_limit import limit_of
-from harness.report.tables.cells import Footnotes
+from harness.report.tables.cells import FewFootnotes, Footnotes
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.max_seq import largest_table
-from harness.report.tables.render import print_tables
+from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
@@ -25,6 +26,10 @@ from harness.report.tables.targets import growth_table, targets_table
 WORK = ("compile", "contract", "samples")
 UNNAMED = 0.005  # a smaller share is what rounding leaves
 _TOTALS = {"wall_s", "work_s"}
+QUICK = "--quick"
+QUICK_NOTE = (
+    "--quick is noisy: two lengths and a tenth of the budget, to see that all runs; quote no number of it."
+)
 
 
 def print_run(
@@ -33,11 +38,26 @@ def print_run(
     records: Sequence[Record],
     overhead: Mapping[str, Any] | None = None,
     problems: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    *,
+    notes: bool = False,
 ) -> None:
-    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands."""
+    """Print every suite of a run, the overhead of the harness, the store's problems, the next commands.
+
+    `columns` of the tables of times are preferred in a narrow terminal; with `notes` every footnote is
+    shown, else one for each kind of reservation.
+    """
     suites = results_of(info, records)
+    legend = Legend()
+    if QUICK in info.get("command", ()):
+        console.print(Text(QUICK_NOTE, style="yellow"))
     for suite in suites:
-        _print_suite(console, info, suite)
+        _print_host(console, suite, columns, None if notes else legend)
+        _print_targets(console, info, suite)
+    if not notes and any(record.timing is not None for record in records):
+        legend.missing.clear()
+        legend.print(console)
+        console.print()
     print_checks(console, records)
     if overhead:
         console.print(Text(overhead_line(overhead)))
@@ -50,13 +70,41 @@ def print_run(
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
-def _print_suite(console: Console, info: Mapping[str, Any], suite: SuiteResults) -> None:
-    """The host's tables where something ran or only the host was compiled for; then targets side by side."""
+def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], shared: Legend | None) -> None:
+    """The host's tables where something ran or only the host was compiled for, each below what it says.
+
+    Footnotes are few where all suites have a `shared` legend.
+    """
+    timed = any(record.timing is not None for record in suite.records)
+    if not timed and any(target != HOST for target in suite.compiled_targets):
+        return
+    few = shared is not None and timed
+    notes = FewFootnotes() if few else Footnotes()
+    pages = [
+        Page(tables, _lines(panel))
+        for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns, notes), strict=True)
+    ]
+    legend = shared if shared is not None and few else Legend()
+    print_pages(console, pages, notes.since(0), legend)
+    if isinstance(notes, FewFootnotes):
+        legend.left_out += len(notes.left_out)
+    if any(OTHER in line for page in pages for line in page.lines):
+        legend.captions[OTHER_CAPTION] = None
+    if legend is not shared:
+        legend.print(console)
+    if legend is not shared or len(notes):
+        console.print()
+
+
+def _lines(panel: SuiteResults) -> tuple[str, ...]:
+    """What the panel says, before its table."""
+    return tuple(line for line in (*answer(panel), winner_line(panel)) if line)
+
+
+def _print_targets(console: Console, info: Mapping[str, Any], suite: SuiteResults) -> None:
+    """Targets side by side, and every other figure of one alone."""
     compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
-    if not abroad or any(record.timing is not None for record in suite.records):
-        for cases, growth in suite_tables(suite):
-            print_tables(console, cases, growth)
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in suite.panels.values():

@@ -65,8 +65,36 @@ def test_an_interval_that_contains_one_is_no_win_yet(record, suite):
 
 def test_a_win_without_an_interval_is_flagged(record, suite):
     only = find_crossover(record, suite, {4096: 0.5, 16384: 2.0}, rounds=(1.0, 1.0, 1.0))
-    assert only.first_grid == 16384
-    assert only.reason == "no interval at 16Ki: needs ≥ 6 rounds; has 3"
+    assert (only.first_grid, only.interpolated) == (16384, None)
+    assert only.reason == (
+        "no interval at 16Ki: needs ≥ 6 rounds; has 3; no interval excludes 1 on both sides of a crossing"
+    )
+
+
+def test_a_lead_that_ends_is_a_crossing_too(record, suite):
+    only = find_crossover(record, suite, {4096: 2.0, 16384: 2.0, 65536: 0.5})
+    assert (only.first_grid, only.last_grid) == (None, 16384)
+    assert only.interpolated == pytest.approx(32768)
+
+
+@pytest.mark.parametrize(
+    "speedups",
+    [{4096: 0.5, 16384: 2.0, 65536: 0.5}, {4096: 2.0, 16384: 1.0}, {4096: 2.0, 8192: 0.5, 16384: 1.0}],
+    ids=["no lead at first", "no loss behind it", "a loss, then about the same"],
+)
+def test_what_is_a_lead_that_ends(record, suite, speedups):
+    ended = find_crossover(record, suite, speedups).last_grid
+    assert ended == (4096 if 8192 in speedups else None)
+
+
+def test_about_the_same_is_no_side_of_a_crossing(record, suite):
+    """At 4Ki the interval contains 1, at 16Ki it does not: it is faster there, from where is not known."""
+    wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
+    records = [record("base", seq, [1.0] * 7) for seq in (4096, 16384)]
+    records += [record("x", 4096, [noise * 1.1 for noise in wide]), record("x", 16384, [0.5] * 7)]
+    (only,) = SuiteResults.of(suite(records)).crossovers
+    assert (only.first_grid, only.interpolated) == (16384, None)
+    assert only.reason == "no interval excludes 1 on both sides of a crossing"
 
 
 def test_lengths_the_baseline_did_not_reach_are_named(record, suite):

@@ -51,6 +51,13 @@ def test_what_is_no_target_is_refused_with_the_nearest(name, said):
         target(name)
 
 
+def test_a_driver_names_exactly_one_device_and_no_variant_of_it():
+    names = [name for device in accelerators.accelerators().values() for name in device.called]
+    assert len(names) == len(set(names)) == 4
+    assert accelerators.accelerator_called("NVIDIA H200").name == "cuda:h200"
+    assert accelerators.accelerator_called("NVIDIA H100 PCIe") is None
+
+
 def test_memory_is_one_devices():
     assert memory_of("tpu:v5p:4x4x8") == memory_of("tpu:v5p") == 95 * GIB
     assert memory_of("tpu:v5e") == 16 * GIB

@@ -31,7 +31,8 @@ def wait_until(condition, seconds):
 
 def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
-    computed = {"comparisons", "scaling", "crossovers", "means", "programs", "turnings", "largest"}
+    figures = {"comparisons", "throughput", "scaling", "crossovers", "means"}
+    computed = figures | {"programs", "turnings", "largest"}
     assert set(measured.json) == {"records", *computed, "overhead"}
     assert {record["status"] for record in measured.json["records"]} == {"ok"}
     assert len(measured.json["records"]) == 9

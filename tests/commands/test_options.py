@@ -18,15 +18,28 @@ LIMITS = ["--timeout", "--memory", "--threads"]
 FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--strict", "--json"),
+        *(
+            "--precision",
+            "--replicates",
+            *PLACE,
+            "--resume",
+            "--dry-run",
+            "--strict",
+            "--json",
+            "--columns",
+            "--notes",
+        ),
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--strict", "--json"],
     "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--strict", "--json"],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", *PLACE, "--json"],
-    "show": [*CASES, "--device", "--run", "--config", "--results", "--json"],
-    "chart": [*CASES, "--device", "--run", "--out", "--config", "--results", "--json"],
+    "show": [
+        *(*CASES, "--device", "--run", "--baseline", "--config", "--results", "--columns", "--notes"),
+        "--json",
+    ],
+    "chart": [*CASES, "--device", "--run", "--baseline", "--out", "--config", "--results", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--json"],
     "gate": [
         *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),

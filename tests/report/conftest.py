@@ -9,7 +9,7 @@ from harness.analysis.results import label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.case import Case
 from harness.core.median_interval import median_interval
-from harness.core.record import Correctness, Record, Timing
+from harness.core.record import Correctness, Cost, Record, Timing
 from harness.core.static_figures import Static
 
 RUN = "20261120T113000Z-1a2b3c4"
@@ -95,7 +95,8 @@ def mask_run() -> list[Record]:
         dense = static_of(
             temp_bytes=seq * 128 * 2048, flops=2.0 * seq * 128 * 2048, bytes_accessed=9.0 * seq**2
         )
-        base = {"baseline": True, "static": {"host": dense}}
+        cost = Cost(bytes=4 * 128 * (seq + 2048), dense_flops=2.0 * seq * 128 * 2048)
+        base = {"baseline": True, "static": {"host": dense}, "cost": cost}
         if seq == 131072:
             why = "the compiler plans 32.0 GiB; the limit is 18 GiB"
             records.append(record_of("broadcast", seq, "oom", reason=why, **base))
@@ -111,6 +112,7 @@ def mask_run() -> list[Record]:
                 seq,
                 timing=timing_of(around(0.006 * share, 12 if seq < 100_000 else 4, 3)),
                 static={"host": sparse},
+                cost=cost,
             )
         )
         wrong = {"correctness": FAILED, "reason": "scores tied with the threshold open too many columns"}

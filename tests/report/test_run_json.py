@@ -9,6 +9,7 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
     assert list(data) == [
         "records",
         "comparisons",
+        "throughput",
         "scaling",
         "crossovers",
         "means",
@@ -18,6 +19,8 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
         "overhead",
     ]
     assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
+    rate = {"suite", "case", "work", "unit", "per_second", "low", "high", "share", "reason", "no_peak"}
+    assert rate <= set(data["throughput"][0])
     assert {"suite", "implementation", "metric", "exponent", "low", "high"} <= set(data["scaling"][0])
     assert {"suite", "implementation", "first_grid", "interpolated"} <= set(data["crossovers"][0])
     mean = {"suite", "implementation", "panel", "mean", "low", "high", "n", "of", "reason"}
@@ -50,6 +53,7 @@ def test_no_records_give_empty_lists():
     assert run_data({}, []) == {
         "records": [],
         "comparisons": [],
+        "throughput": [],
         "scaling": [],
         "crossovers": [],
         "means": [],

@@ -1,6 +1,7 @@
 """Whole pages of text, compared with files that a person has read."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ from rich.console import Console
 
 from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
+from harness.store.runs import RunFolder
+from tests.report.conftest import timing_of
 
+KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
 GOLDEN = Path(__file__).parents[1] / "golden"
 OVERHEAD = {
     "wall_s": 252.0,
@@ -44,9 +48,10 @@ def test_no_table_is_wider_than_the_terminal(info, run, width):
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_no_time_is_ever_wrapped_or_cut(info, run, width):
-    text = page(info, run, width)
+    text = page(info, run, width, notes=True)
     assert "…" not in text
-    assert text.count(" ms") == 11
+    tables = text.partition("\n\n")[2]
+    assert tables.count(" ms") == 11
 
 
 def test_what_is_no_terminal_gets_no_escapes(info, run):
@@ -60,8 +65,8 @@ def test_a_terminal_gets_colours(info, run):
 
 
 def test_footnotes_of_hidden_columns_are_not_shown(info, run):
-    assert "negative: −1" in page(info, run, 160)
-    assert "\n¹  negative: −1" not in page(info, run, 80)
+    assert "negative: −1" in page(info, run, 160, notes=True)
+    assert "\n¹  negative: −1" not in page(info, run, 80, notes=True)
 
 
 def test_a_column_is_explained_where_it_is_shown(info, run):
@@ -69,6 +74,54 @@ def test_a_column_is_explained_where_it_is_shown(info, run):
     narrow = page(info, run, 60)
     assert "Too narrow for" in narrow
     assert "mean speedup: geometric" not in narrow
+
+
+def test_one_footnote_for_each_kind_and_the_rest_with_notes(info, run):
+    few = re.findall(r"^[¹²³⁴⁵⁶⁷⁸⁹⁰]+ +(.*)$", page(info, run), re.MULTILINE)
+    assert few == [
+        "incorrect: scores tied with the threshold open too many columns",
+        "another mathematics than the baseline's, not only another speed",
+        "no interval: needs ≥ 6 rounds",
+    ]
+    assert "--notes shows 14 more footnotes." in page(info, run)
+    every = page(info, run, notes=True)
+    assert "stopped by its budget of time" in every
+    assert "--notes" not in every
+
+
+def test_several_causes_of_one_kind_are_counted(record, describe):
+    wrong = {"correctness": Correctness("exact", False, "whole")}
+    good = record("a", 4096, timing=timing_of([1.0] * 6))
+    bad = [record(n, 4096, "incorrect", reason=f"{n} differs", **wrong) for n in ("b", "c", "d")]
+    records = [good, *bad]
+    assert "¹ incorrect: b differs; 2 more with --notes" in page(describe(records, None), records)
+
+
+def test_a_quick_run_says_first_that_it_is_noisy(info, run):
+    first = page({**info, "command": ["seqsweep", "run", "--quick"]}, run).splitlines()[0]
+    assert first.startswith("--quick is noisy:")
+    assert "noisy" not in page(info, run)
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=[path.name for path in KEPT])
+def test_a_kept_run_is_readable_in_80_columns(kept):
+    folder = RunFolder(kept)
+    stored = folder.read()
+    text = page({**stored.info, "fingerprints": folder.fingerprints()}, stored.records, 80)
+    tables = text.partition("\nout of memory")[0].partition("\nnext:")[0]
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "…" not in tables
+
+
+def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
+    folder = RunFolder(KEPT[0])
+    stored = folder.read()
+    text = page({**stored.info, "fingerprints": folder.fingerprints()}, stored.records, 80)
+    footnotes = re.findall(r"^([¹²³⁴⁵⁶⁷⁸⁹⁰]+) ", text, re.MULTILINE)
+    assert len(footnotes) <= 12
+    assert set(footnotes) <= set("¹²³⁴⁵")
+    panels = text.count(" on cpu") + text.count(" on\ncpu") + text.count("\non cpu")
+    assert text.count("\nFastest at ") == text.count("\nwinner per length: ") == panels == 10
 
 
 def test_labels_in_brackets_are_no_markup(info, run):

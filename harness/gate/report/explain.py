@@ -21,7 +21,7 @@ from harness.gate.report.table import STYLES
 from harness.gate.timed.decision import Decision, judge
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 _PAIRS = (
     Column("pair"),

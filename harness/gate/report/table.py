@@ -25,7 +25,7 @@ from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
 from harness.report.tables.cells import Cell, Footnotes
 from harness.report.tables.render import print_tables
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 STYLES = {
     INCORRECT: "bold red",

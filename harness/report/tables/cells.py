@@ -13,7 +13,7 @@ from harness.report import format as fmt
 from harness.report.format import ABSENT
 
 LONGEST_NOTE = 220
-LONGEST_REASON = 20  # a reason of this length stands in the cell itself
+LONGEST_REASON = 22  # a reason of this length stands in the cell itself
 
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
 
@@ -46,8 +46,51 @@ class Footnotes:
             numbers.append(self.texts.index(short) + 1)
         return tuple(dict.fromkeys(numbers))
 
+    def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
+        """The number of a kind of footnote, where only kinds are shown; no number here."""
+        del kind, detail
+        return ()
+
     def since(self, count: int) -> list[tuple[int, str]]:
         return list(enumerate(self.texts[count:], count + 1))
+
+
+OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
+NO_INTERVAL = "no interval"
+SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
+INCORRECT = "incorrect"
+
+
+@dataclass
+class FewFootnotes(Footnotes):
+    """One footnote for each kind of reservation, with the first cause; all others are left out."""
+
+    details: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    left_out: dict[str, None] = field(default_factory=dict[str, None])
+
+    def __len__(self) -> int:
+        return len(self.details)
+
+    def mark(self, *sentences: str | None) -> tuple[int, ...]:
+        self.left_out.update(dict.fromkeys(filter(None, sentences)))
+        return ()
+
+    def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
+        causes = self.details.setdefault(kind, [])
+        if detail and detail not in causes:
+            causes.append(detail)
+        return (list(self.details).index(kind) + 1,)
+
+    def since(self, count: int) -> list[tuple[int, str]]:
+        sentences = [_kind_sentence(kind, causes) for kind, causes in self.details.items()]
+        return list(enumerate(sentences[count:], count + 1))
+
+
+def _kind_sentence(kind: str, causes: Sequence[str]) -> str:
+    if not causes:
+        return kind
+    more = f"; {len(causes) - 1} more with --notes" if len(causes) > 1 else ""
+    return _shorten(f"{kind}: {causes[0]}") + more
 
 
 def _shorten(sentence: str) -> str:
@@ -61,7 +104,9 @@ def seq(row: CaseResult, notes: Footnotes) -> Cell:
 
 
 def implementation(row: CaseResult, notes: Footnotes) -> Cell:
-    return Cell(fmt.short_label(row.label), notes.mark(*_fact_notes(row.record.facts)))
+    compared = row.compared
+    other = notes.mark_kind(OTHER_SEMANTICS) if compared and compared.other_semantics else ()
+    return Cell(fmt.short_label(row.label), (*notes.mark(*_fact_notes(row.record.facts)), *other))
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
@@ -84,10 +129,19 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
 
 def time(row: CaseResult, notes: Footnotes) -> Cell:
     if row.time.value is None:
-        return Cell(ABSENT)
+        cell = status(row, notes)  # where a time would stand: a narrow terminal has no room elsewhere
+        return Cell(cell.text.removesuffix(" (expected)"), cell.notes, cell.style)
     text, _ = fmt.seconds(row.time.value, row.time.low, row.time.high)
-    why = f"no interval: {row.time.reason}" if row.time.low is None else None
-    return Cell(text, notes.mark(why, *_reservations(row.records), *row.time.warnings))
+    if row.time.low is not None:
+        return Cell(text, notes.mark(*_reservations(row.records), *row.time.warnings))
+    why = row.time.reason or ""
+    marks = notes.mark(f"{NO_INTERVAL}: {why}", *_reservations(row.records), *row.time.warnings)
+    return Cell(text, (*marks, *notes.mark_kind(NO_INTERVAL, _without_count(why))))
+
+
+def _without_count(reason: str) -> str:
+    """`needs ≥ 6 rounds` of `needs ≥ 6 rounds; has 3`, so that cases share a footnote."""
+    return reason.partition("; has ")[0]
 
 
 def _reservations(records: Sequence[Record]) -> list[str]:
@@ -121,12 +175,16 @@ def speedup(row: CaseResult, notes: Footnotes) -> Cell:
         if len(reason) <= LONGEST_REASON:
             return Cell(reason, notes.mark(*comparison.notes))
         return Cell("n/a", notes.mark(reason, *comparison.notes))
-    why = None
+    marks: tuple[int, ...] = ()
+    if comparison.low is None and row.time.low is not None:
+        marks = notes.mark_kind(NO_INTERVAL, _without_count(comparison.reason or ""))
     if comparison.low is None and comparison.reason != row.time.reason:
-        why = f"no interval: {comparison.reason}"
-    new = [note for note in comparison.notes if note not in row.time.warnings]
+        marks += notes.mark(f"{NO_INTERVAL}: {comparison.reason}")
+    marks += notes.mark(*(note for note in comparison.notes if note not in row.time.warnings))
+    if comparison.same_program:
+        marks += notes.mark_kind(SAME_PROGRAM)
     text = fmt.speedup(comparison.speedup, comparison.low, comparison.high)
-    return Cell(text, notes.mark(why, *new), _speedup_style(comparison))
+    return Cell(text, marks, _speedup_style(comparison))
 
 
 def per_step(row: CaseResult, _: Footnotes) -> Cell:
@@ -136,6 +194,19 @@ def per_step(row: CaseResult, _: Footnotes) -> Cell:
         return Cell("baseline" if comparison is None else ABSENT, style="dim" if comparison is None else "")
     text = fmt.saved_time(comparison.per_step_s, comparison.per_step_low_s, comparison.per_step_high_s)
     return Cell(text, style=_speedup_style(comparison))
+
+
+def rate(row: CaseResult, notes: Footnotes, *, work: str, scale: float) -> Cell:
+    """Work per second in units of `scale`, with the share of the device's peak where one is documented."""
+    del notes
+    throughput = row.throughput[work]
+    if throughput.per_second is None:
+        return Cell(ABSENT)
+    text = fmt.in_units(throughput.per_second, throughput.low, throughput.high, scale)
+    if throughput.share is None:
+        return Cell(text)
+    share = fmt.in_units(throughput.share, throughput.share_low, throughput.share_high, 0.01)
+    return Cell(f"{text} ({share})")
 
 
 def _speedup_style(comparison: Comparison) -> str:
@@ -214,8 +285,9 @@ def status(row: CaseResult, notes: Footnotes) -> Cell:
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
+    marks = notes.mark(record.reason, "judged on sampled rows" if sampled else None, some)
+    if record.status == "incorrect" or record.unexpected:
+        marks += notes.mark_kind(INCORRECT, record.reason or some or "")
     return Cell(
-        f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text,
-        notes.mark(record.reason, "judged on sampled rows" if sampled else None, some),
-        style,
+        f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text, marks, style
     )

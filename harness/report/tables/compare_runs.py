@@ -7,7 +7,7 @@ from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import short_label
 from harness.report.tables.cells import ABSENT, Cell, Footnotes
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (
     Column("seq"),

@@ -8,7 +8,9 @@ from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell, Footnotes
-from harness.report.tables.suite import NAMES, Column, TableData, Write, breaks, heading
+from harness.report.tables.suite import breaks, heading
+from harness.report.tables.suite_columns import NAMES
+from harness.report.tables.table_data import Column, TableData, Write
 
 _BYTES = Metric("bytes", "bytes", "B", format_bytes)
 _SECONDS = Metric("seconds", "seconds", "s", format_seconds)

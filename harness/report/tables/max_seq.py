@@ -6,7 +6,7 @@ from typing import Any
 from harness.core.units import format_count
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, Footnotes
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 

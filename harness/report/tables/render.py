@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -11,38 +12,80 @@ from rich.text import Text
 
 from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
-from harness.report.tables.suite import Column, TableData
+from harness.report.tables.table_data import Column, TableData
 
 GAP = 2
 _BREAK = re.compile(r" |(?=\[)")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@dataclass(frozen=True)
+class Page:
+    """One panel: the lines below the heading of its first table, and its tables."""
+
+    tables: tuple[TableData, ...]
+    lines: tuple[str, ...] = ()
+
+
+@dataclass
+class Legend:
+    """What stands below tables once: captions, why columns are missing, which were too wide."""
+
+    captions: dict[str, None] = field(default_factory=dict[str, None])
+    missing: dict[str, list[Column]] = field(default_factory=dict[str, list[Column]])
+    narrow: list[Column] = field(default_factory=list[Column])
+    left_out: int = 0
+
+    def add(self, tables: Sequence[TableData], shown: Sequence[tuple[TableData, list[int]]]) -> None:
+        columns = [table.columns[i].caption for table, indices in shown for i in indices]
+        self.captions.update(dict.fromkeys(filter(None, [*(table.caption for table in tables), *columns])))
+        for table, indices in shown:
+            for column, why in _absent_columns(table, indices):
+                self.missing.setdefault(why, []).append(column)
+            self.narrow += _dropped_columns(table, indices)
+
+    def print(self, console: Console) -> None:
+        missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
+        for line in (*self.captions, *missing):
+            console.print(Text(line, style="dim"))
+        if self.left_out:
+            console.print(Text(f"--notes shows {self.left_out} more footnotes.", style="dim"))
+        if self.narrow:
+            titles = _titles(list(dict.fromkeys(self.narrow)))
+            console.print(Text(f"Too narrow for: {titles}; --json has them.", style="dim"))
+
+
 def print_tables(console: Console, *tables: TableData) -> None:
     """The tables of one panel, one below the other, then the footnotes of all."""
-    fitted = [(table, fitting_columns(table, console.width)) for table in tables if table.rows]
-    shown = [(table, indices) for table, indices in fitted if len(indices) > 1]  # names alone say nothing
-    numbers = _number_footnotes([cell for table, indices in shown for cell in _cells(table, indices)])
-    for table, indices in shown:
-        if table.title:
-            console.print(Text(table.title, style="bold"))
-        console.print(draw_table(table, indices, numbers, console.width))
-        console.print()
-    _print_footnotes(console, tables, numbers)
-    absent: dict[str, list[Column]] = {}
-    for table, indices in shown:
-        for column, why in _absent_columns(table, indices):
-            absent.setdefault(why, []).append(column)
-    missing = (f"No {_titles(columns)}: {why}." for why, columns in absent.items())
-    captions = [table.caption for table in tables] + [
-        t.columns[i].caption for t, indices in shown for i in indices
-    ]
-    for line in (*dict.fromkeys(filter(None, captions)), *missing):
-        console.print(Text(line, style="dim"))
-    narrow = [column for table, indices in shown for column in _dropped_columns(table, indices)]
-    if narrow:
-        console.print(Text(f"Too narrow for: {_titles(narrow)}; --json has them.", style="dim"))
+    texts = [note for table in tables for note in table.footnotes]
+    legend = Legend()
+    print_pages(console, [Page(tables)], texts, legend)
+    legend.print(console)
     console.print()
+
+
+def print_pages(
+    console: Console, pages: Sequence[Page], footnotes: Sequence[tuple[int, str]], legend: Legend
+) -> None:
+    """Panels one below the other, then their footnotes; what belongs into the legend is added to it."""
+    shown: list[list[tuple[TableData, list[int]]]] = []
+    for page in pages:
+        fitted = [(table, fitting_columns(table, console.width)) for table in page.tables if table.rows]
+        shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
+    numbers = _number_footnotes(
+        [c for page in shown for table, indices in page for c in _cells(table, indices)]
+    )
+    for page, fitted in zip(pages, shown, strict=True):
+        for place, (table, indices) in enumerate(fitted):
+            if table.title:
+                console.print(Text(table.title, style="bold"))
+            if place == 0 and page.lines:
+                console.print(Text("\n".join(page.lines)))
+                console.print()
+            console.print(draw_table(table, indices, numbers, console.width))
+            console.print()
+        legend.add(page.tables, fitted)
+    _print_footnotes(console, dict(footnotes), numbers)
 
 
 def fitting_columns(table: TableData, width: int) -> list[int]:
@@ -133,8 +176,7 @@ def _number_footnotes(cells: Sequence[Cell]) -> dict[int, int]:
     return {note: position for position, note in enumerate(used, 1)}
 
 
-def _print_footnotes(console: Console, tables: Sequence[TableData], numbers: Mapping[int, int]) -> None:
-    texts = dict(note for table in tables for note in table.footnotes)
+def _print_footnotes(console: Console, texts: Mapping[int, str], numbers: Mapping[int, int]) -> None:
     if numbers:
         grid = Table.grid(padding=(0, 1, 0, 0))
         for note, number in numbers.items():

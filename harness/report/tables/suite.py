@@ -1,70 +1,16 @@
 """A suite as tables of text: the cells and their footnotes, independent of a terminal."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_count
 from harness.core.workload import canonical
-from harness.report.tables import cells
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.cells import Footnotes
+from harness.report.tables.suite_columns import CONTRACT, NAMES, STATIC, STATUS, timed_columns
 from harness.report.tables.summary import mean_caption, summary_rows
-
-
-@dataclass(frozen=True)
-class Column:
-    """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
-
-    `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
-    The `caption` stands below the tables where the column is shown, the lines of a `group` above the
-    first of the columns side by side that have it.
-    """
-
-    title: str
-    rank: int = 0
-    right: bool = True
-    relative: bool = False
-    folds: bool = False
-    caption: str = ""
-    group: str = ""
-
-
-@dataclass(frozen=True)
-class TableData:
-    """`breaks` are the rows that begin a new length; `footnotes` are (number, sentence)."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    footnotes: tuple[tuple[int, str], ...]
-    breaks: tuple[int, ...] = ()
-    caption: str = ""
-
-
-Write = Callable[[CaseResult, Footnotes], Cell]
-
-NAMES: tuple[tuple[Column, Write], ...] = (
-    (Column("seq"), cells.seq),
-    (Column("implementation", right=False, folds=True), cells.implementation),
-)
-_TIMES: tuple[tuple[Column, Write], ...] = (
-    (Column("time"), cells.time),
-    (Column("95 %", rank=2), cells.interval),
-    (Column("speedup", right=False, relative=True), cells.speedup),
-)
-_CONTRACT: tuple[tuple[Column, Write], ...] = (
-    (Column("contract", rank=1, right=False, folds=True), cells.contract),
-)
-_STATIC: tuple[tuple[Column, Write], ...] = (
-    (Column("temp", rank=1), cells.temp),
-    (Column("peak", rank=4), cells.peak),
-    (Column("FLOPs", rank=3), cells.flops),
-    (Column("temp/base", rank=5, relative=True), cells.temp_ratio),
-    (Column("bytes/base", rank=6, relative=True), cells.bytes_ratio),
-    (Column("FLOPs/base", rank=7, relative=True), cells.flops_ratio),
-)
-STATUS: tuple[tuple[Column, Write], ...] = ((Column("status", right=False, folds=True), cells.status),)
+from harness.report.tables.table_data import Column, Entry, TableData
 
 _SUMMARY = (
     Column("", right=False, folds=True),
@@ -72,28 +18,36 @@ _SUMMARY = (
     Column("temp ∝ seq^", rank=2, right=False),
     Column("FLOPs ∝ seq^", rank=3, right=False),
     Column("bytes ∝ seq^", rank=4, right=False),
-    Column("faster from", right=False),
+    Column("faster", right=False),
 )
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
-def suite_tables(suite: SuiteResults) -> list[tuple[TableData, TableData]]:
-    """Per panel: the cases on the host, and how their figures grow. Footnotes count through both."""
+def suite_tables(
+    suite: SuiteResults, requested: Sequence[str] = (), notes: Footnotes | None = None
+) -> list[tuple[TableData, TableData]]:
+    """Per panel: the cases on the host, and how their figures grow. Footnotes count through all.
+
+    The columns `requested` by name are preferred where the terminal is narrow.
+    """
+    notes = notes if notes is not None else Footnotes()
     tables: list[tuple[TableData, TableData]] = []
     for panel in suite.panels.values():
-        notes = Footnotes()
-        cases = suite_table(panel, notes)
+        cases = suite_table(panel, notes, requested)
         tables.append((cases, summary_table(panel, notes)))
     return tables
 
 
-def suite_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableData:
+def suite_table(
+    panel: SuiteResults, notes: Footnotes | None = None, requested: Sequence[str] = ()
+) -> TableData:
     """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
     notes = notes if notes is not None else Footnotes()
+    before = len(notes)
     rows = panel.cases
     entries = [
         (column, write)
-        for column, write in _entries(rows, panel.layers)
+        for column, write in _entries(rows, panel.layers, requested)
         if panel.baseline or not column.relative
     ]
     sample = rows[0].record
@@ -101,7 +55,7 @@ def suite_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableDat
         title=f"{heading(panel)}, {sample.mode} on {sample.device}",
         columns=tuple(column for column, _ in entries),
         rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
-        footnotes=tuple(notes.since(0)),
+        footnotes=tuple(notes.since(before)),
         breaks=breaks(rows),
         caption=_caption(rows),
     )
@@ -137,17 +91,12 @@ def summary_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableD
     )
 
 
-def _entries(rows: Sequence[CaseResult], layers: int | None = None) -> tuple[tuple[Column, Write], ...]:
+def _entries(rows: Sequence[CaseResult], layers: int | None, requested: Sequence[str]) -> tuple[Entry, ...]:
     if any(row.time.value is not None for row in rows):
-        return (*NAMES, *_TIMES, *((_per_step(layers),) if layers else ()), *_STATIC, *STATUS)
+        return timed_columns(rows, layers, requested)
     has_contracts = any(record.correctness is not None for row in rows for record in row.records)
     compiled = any(row.static is not None for row in rows)
-    return (*NAMES, *(_CONTRACT if has_contracts else ()), *(_STATIC if compiled else ()), *STATUS)
-
-
-def _per_step(layers: int) -> tuple[Column, Write]:
-    """What a kernel saves in a model's step, if each of its layers makes the call once."""
-    return Column(f"saved × {layers} layers", rank=1, right=False, relative=True), cells.per_step
+    return (*NAMES, *((CONTRACT,) if has_contracts else ()), *(STATIC.values() if compiled else ()), STATUS)
 
 
 def heading(panel: SuiteResults) -> str:

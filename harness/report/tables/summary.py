@@ -2,10 +2,11 @@
 
 from harness.analysis.geomean import Mean
 from harness.analysis.results import HOST
-from harness.analysis.scaling import FIGURES, Crossover, Scaling, near
+from harness.analysis.scaling import FIGURES, Crossover, Scaling
 from harness.analysis.suite_results import SuiteResults
-from harness.core.units import format_count
 from harness.report import format as fmt
+from harness.report.answer import describe_briefly
+from harness.report.finding import finding_of
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, Footnotes
 
@@ -25,7 +26,7 @@ def summary_rows(panel: SuiteResults, notes: Footnotes) -> list[tuple[Cell, ...]
         (
             Cell(short_label(label)),
             *(_exponent(fitted[label, metric], notes) for metric in METRICS),
-            _crossover(panel, label, crossed.get(label), notes),
+            _faster(panel, label, crossed.get(label), notes),
             _mean(averaged.get(label), notes),
         )
         for label in panel.implementations
@@ -40,20 +41,13 @@ def _exponent(scaling: Scaling, notes: Footnotes) -> Cell:
     return Cell(text, notes.mark(scaling.reason, *scaling.notes))
 
 
-def _crossover(panel: SuiteResults, label: str, crossover: Crossover | None, notes: Footnotes) -> Cell:
+def _faster(panel: SuiteResults, label: str, crossover: Crossover | None, notes: Footnotes) -> Cell:
+    """Where it is faster than the baseline, with the crossing where intervals exclude 1 on both its sides."""
     if crossover is None:
         return Cell("baseline" if label == panel.baseline else ABSENT, style="dim")
-    reason = crossover.reason or ""
-    if crossover.first_grid is None:
-        none, _, why = reason.partition(": ")
-        if none == "none in range":
-            return Cell(none, notes.mark(why))
-        return Cell(ABSENT, notes.mark(reason))
-    at = format_count(crossover.first_grid)
-    if crossover.interpolated is not None:
-        return Cell(f"{at} ({near(crossover.interpolated)})", notes.mark(reason))
-    always = reason.startswith("faster at every length")
-    return Cell(f"≤ {at}" if always else at, notes.mark(reason))
+    finding = finding_of(panel, label)
+    marks = notes.mark(crossover.reason)
+    return Cell(describe_briefly(finding, crossover.interpolated) if finding else ABSENT, marks)
 
 
 def _mean(mean: Mean | None, notes: Footnotes) -> Cell:

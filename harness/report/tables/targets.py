@@ -12,7 +12,9 @@ from harness.report import format as fmt
 from harness.report.format import ABSENT
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell, Footnotes
-from harness.report.tables.suite import NAMES, STATUS, Column, TableData, breaks, heading
+from harness.report.tables.suite import breaks, heading
+from harness.report.tables.suite_columns import NAMES, STATUS
+from harness.report.tables.table_data import Column, TableData
 
 TURNS = "⇄"
 _LEGEND = f"{TURNS} the verdict turns round: less than the baseline's on one target, more on another."
@@ -50,7 +52,7 @@ def targets_table(panel: SuiteResults, limits: Limits, notes: Footnotes) -> Tabl
         rows = panel.cases_on(target)
         sides.append(_Side(target, rows, turned, _overflows(rows, limits.get(target)), marked))
     rows = sides[0].rows
-    last = STATUS if any(row.record.status != "ok" for row in rows) else ()
+    last = (STATUS,) if any(row.record.status != "ok" for row in rows) else ()
     columns = [column for column, _ in NAMES]
     for place, target in enumerate(compiled):
         group = _group(target, limits) if len(sides) > 1 else ""

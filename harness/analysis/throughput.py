@@ -1,0 +1,126 @@
+"""Work per second: a family's analytic count of a case's work over the time of a call.
+
+The count is the formula's for the case's own semantics and workload, whatever the program did: pairs
+that a causal mask hides and keys that a sparse form does not select are left out. `dense_flops` is the
+dense counterpart's work, done or not, so that forms that do less can be ranked by one yardstick.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, representative
+from harness.analysis.stats import Estimate, time_of
+from harness.catalog.accelerators import Accelerator, accelerator_called
+from harness.core.record import Record
+
+WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
+COUNTED_MODE = "fwd"  # the formulas count no backward
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """`work` (one of WORK) of one case per second; `low` and `high` follow from the time's interval.
+
+    `count` is the work of one call. `peak` is what the device does per second at most, as its maker
+    documents it for the workload's dtype, and `share` is `per_second` over it. There is none for
+    `dense_flops`, which need not be done at all. `reason` is the cause of a missing `per_second`,
+    `low` or `high`, `no_peak` of a missing `peak`.
+    """
+
+    suite: str
+    case: str
+    implementation: str
+    panel: str
+    seq: int
+    work: str
+    unit: str
+    count: float | None
+    per_second: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    peak: float | None
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    no_peak: str | None
+
+
+def throughputs(suite: SuiteRecords) -> list[Throughput]:
+    """The throughputs of every case in the order of the suite's records, one for each of WORK."""
+    return [entry for records in by_case(suite.records).values() for entry in _of_case(suite, records)]
+
+
+def _of_case(suite: SuiteRecords, records: tuple[Record, ...]) -> Iterable[Throughput]:
+    time = time_of(records)
+    record = representative(records)
+    for work, unit in WORK.items():
+        count = getattr(record.cost, work)
+        rate = _rate(record, count, time)
+        peak, no_peak = _peak(record, work, suite.fingerprints.get(record.fingerprint) or {})
+        shares = [None if x is None or peak is None else x / peak for x in (rate.value, rate.low, rate.high)]
+        yield Throughput(
+            suite=suite.name,
+            case=record.case,
+            implementation=label_of(record),
+            panel=panel_of(record),
+            seq=record.seq,
+            work=work,
+            unit=unit,
+            count=count,
+            per_second=rate.value,
+            low=rate.low,
+            high=rate.high,
+            reason=rate.reason,
+            peak=peak,
+            share=shares[0],
+            share_low=shares[1],
+            share_high=shares[2],
+            no_peak=no_peak,
+        )
+
+
+def _rate(record: Record, count: float | None, time: Estimate) -> Estimate:
+    """Work over time: the shorter the time, the higher the rate, so the bounds change places."""
+    if count is None:
+        return Estimate(None, reason="the family has no formula for it")
+    if record.mode != COUNTED_MODE:
+        return Estimate(None, reason=f"the family's formula is of {COUNTED_MODE} alone")
+    if time.value is None:
+        return Estimate(None, reason=time.reason)
+    return Estimate(
+        count / time.value,
+        None if time.high is None else count / time.high,
+        None if time.low is None else count / time.low,
+        time.samples,
+        time.unit,
+        time.reason,
+    )
+
+
+def _peak(record: Record, work: str, facts: Mapping[str, Any]) -> tuple[float | None, str | None]:
+    """(the most that the device does per second, None) or (None, why that is not known)."""
+    if work == "dense_flops":
+        return None, "the dense counterpart's work need not be done"
+    device = _accelerator(facts)
+    if device is None:
+        return None, f"no peak is documented for {_device_name(record, facts)}"
+    if work == "bytes":
+        return device.bandwidth_bytes_s, None
+    dtype = str(record.workload.get("dtype", ""))
+    if dtype not in device.peak_flops:
+        return None, f"no peak of {device.name} is documented for {dtype or 'a workload without a dtype'}"
+    return device.peak_flops[dtype], None
+
+
+def _accelerator(facts: Mapping[str, Any]) -> Accelerator | None:
+    """The accelerator that a fingerprint's facts name; a processor is none."""
+    name = (facts.get("gpu") or {}).get("name")
+    return accelerator_called(name) if facts.get("device") == "cuda" and name else None
+
+
+def _device_name(record: Record, facts: Mapping[str, Any]) -> str:
+    if record.device == "cpu":
+        return facts.get("cpu") or "this processor"
+    return (facts.get("gpu") or {}).get("name") or f"this {record.device}"

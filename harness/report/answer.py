@@ -1,0 +1,253 @@
+"""What a panel says, in sentences before its table: the fastest, where others win, what did not run.
+
+Two cases are about the same where the interval of their ratio contains 1, or where they run one program;
+without an interval also where eager torch dispatches the same operators for both.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from harness.analysis.results import HOST
+from harness.analysis.same_program import PROGRAM, same_kind
+from harness.analysis.scaling import near
+from harness.analysis.stats import ratio
+from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.record import Record
+from harness.core.units import format_count
+from harness.report import format as fmt
+from harness.report.finding import PanelFinding, baseline_semantics, finding_of
+from harness.report.format import short_label
+
+OTHER = "≠"
+OTHER_CAPTION = (
+    f"{OTHER}: another mathematics than the baseline's; the fastest of the baseline's own is in brackets."
+)
+_ORDER = ("faster", "about the same", "undecided", "slower")
+_OUTCOMES = {"oom": "out of memory", "timeout": "timed out"}
+_REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
+
+
+@dataclass(frozen=True)
+class Winners:
+    """The fastest of the correct cases at one length, and those about as fast."""
+
+    best: CaseResult
+    same: tuple[CaseResult, ...]
+
+    @property
+    def leaders(self) -> tuple[CaseResult, ...]:
+        return self.best, *self.same
+
+
+def answer(panel: SuiteResults) -> list[str]:
+    """Two to four sentences; none where nothing was timed."""
+    if not any(row.timed for row in panel.cases):
+        return []
+    sentences = (_fastest(panel), _against_baseline(panel), _other_mathematics(panel), _not_run(panel))
+    return [sentence for sentence in sentences if sentence]
+
+
+def winner_line(panel: SuiteResults) -> str:
+    """`winner per length: 1Ki–4Ki dense; 16Ki sparse ≠ (dense)`; equal neighbours share an entry."""
+    winners = [(seq, text) for seq in _lengths(panel) if (text := _winner(panel, seq))]
+    entries: list[str] = []
+    for text, group in groupby(winners, key=lambda entry: entry[1]):
+        entries.append(f"{_range([seq for seq, _ in group])} {text}")
+    return f"winner per length: {'; '.join(entries)}" if entries else ""
+
+
+def _winner(panel: SuiteResults, seq: int) -> str:
+    won = _winners(_correct(panel, seq))
+    if won is None:
+        return ""
+    own = [row for row in _correct(panel, seq) if _same_mathematics(panel, row)]
+    leaders = sorted(won.leaders, key=lambda row: panel.implementations.index(row.label))
+    names = [short_label(row.label) + ("" if row in own else OTHER) for row in leaders]
+    aside = f" ({short_label(own[0].label)})" if own and not any(row in own for row in leaders) else ""
+    return f"{' ≈ '.join(names)}{aside}"
+
+
+def _lengths(panel: SuiteResults) -> list[int]:
+    return sorted({row.seq for row in panel.cases})
+
+
+def _correct(panel: SuiteResults, seq: int) -> list[CaseResult]:
+    """The cases of a length that were timed and are as registered, fastest first."""
+    timed = [row for row in panel.cases if row.seq == seq and row.time.value is not None]
+    trusted = [row for row in timed if not any(record.unexpected for record in row.records)]
+    return sorted(trusted, key=lambda row: row.time.value or 0.0)
+
+
+def _same_mathematics(panel: SuiteResults, row: CaseResult) -> bool:
+    return baseline_semantics(panel) in {None, row.record.semantics}
+
+
+def _winners(rows: Sequence[CaseResult]) -> Winners | None:
+    """The winners among cases of one length, fastest first; None where there are none."""
+    if not rows:
+        return None
+    best, *rest = rows
+    return Winners(best, tuple(row for row in rest if _is_about_the_same(row, best)))
+
+
+def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
+    fallback = any(
+        case.compared and case.compared.same_program and other.label == case.compared.baseline
+        for case, other in ((row, best), (best, row))
+    )
+    kind = same_kind(row.records, best.records, target=HOST)
+    times = ratio(row.records, best.records)
+    if times.low is None or times.high is None:
+        return fallback or kind is not None
+    return fallback or kind == PROGRAM or times.low <= 1 <= times.high
+
+
+def _fastest(panel: SuiteResults) -> str:
+    """The fastest at the longest length that has one, of the baseline's mathematics where there is any."""
+    at = max(row.seq for row in panel.cases if row.timed)
+    rows = _correct(panel, at)
+    won = _winners([row for row in rows if _same_mathematics(panel, row)]) or _winners(rows)
+    if won is None:
+        return f"Nothing that was timed at {format_count(at)} is as registered."
+    longest = _lengths(panel)[-1]
+    beyond = "" if at == longest else f" (nothing ran at {format_count(longest)})"
+    names = _list([short_label(row.label) for row in won.leaders])
+    about = ", about the same" if won.same else ""
+    text = f"Fastest at {format_count(at)}{beyond}: {names}{about}, {_time(won.best)}"
+    text += _margin(panel, rows, won)
+    faster = [row for row in rows[: rows.index(won.best)] if not _is_about_the_same(row, won.best)]
+    if faster:
+        gain = _gain(faster[0], won.best)
+        text += f"; faster still, but another mathematics: {short_label(faster[0].label)}, {gain} that"
+    return f"{text}."
+
+
+def _margin(panel: SuiteResults, rows: Sequence[CaseResult], won: Winners) -> str:
+    """By how much: over the baseline, or over the next one where the baseline leads or did not run."""
+    base = next((row for row in rows if row.label == panel.baseline), None)
+    if base is not None and base not in won.leaders:
+        return f", {_gain(won.best, base)} {short_label(base.label)}"
+    slower = rows[rows.index(won.best) + 1 :]
+    behind = next((row for row in slower if not _is_about_the_same(row, won.best)), None)
+    if behind is None:
+        return ""
+    return f", {_gain(won.best, behind)} the next, {short_label(behind.label)}"
+
+
+def _time(row: CaseResult) -> str:
+    """`16.4 ms [15.9, 17.0]`."""
+    text, interval = fmt.seconds(row.time.value or 0.0, row.time.low, row.time.high)
+    return f"{text} {'(no interval)' if row.time.low is None else interval}"
+
+
+def _gain(row: CaseResult, over: CaseResult) -> str:
+    """`2.42× [2.32, 2.49] as fast as`: from the rounds that both have."""
+    times = ratio(over.records, row.records)
+    if times.value is None:
+        return "not in the same rounds as"
+    bounds = "" if times.low is not None else " (no interval)"
+    return f"{fmt.speedup(times.value, times.low, times.high)}{bounds} as fast as"
+
+
+def _against_baseline(panel: SuiteResults) -> str:
+    """`Against dense: faster from 16Ki (≈ 6.99Ki): sparse; slower: naive`, by finding."""
+    labels_by_text: dict[str, list[str]] = {}
+    crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
+    for label in panel.implementations:
+        finding = finding_of(panel, label)
+        if finding is not None:
+            text = describe(finding, crossings.get(label))
+            labels_by_text.setdefault(text, []).append(short_label(label))
+    if not labels_by_text:
+        return ""
+    texts = sorted(labels_by_text, key=_rank)
+    groups = [f"{text}: {', '.join(labels_by_text[text])}" for text in texts]
+    return f"Against {short_label(panel.baseline)}: {'; '.join(groups)}."
+
+
+def _rank(text: str) -> int:
+    return next(place for place, word in enumerate(_ORDER) if text.startswith(word))
+
+
+def describe(finding: PanelFinding, crossing: float | None) -> str:
+    """Where an implementation is faster than the baseline: `faster from 16Ki (≈ 6.99Ki)`."""
+    about = f" ({near(crossing)})" if crossing is not None else ""
+    match finding.verdict:
+        case "faster" if finding.faster_from is not None:
+            return f"faster from {format_count(finding.faster_from)}{about}"
+        case "faster" if finding.same_until is not None:
+            return f"about the same until {format_count(finding.same_until)}, then faster"
+        case "faster" if finding.everywhere:
+            return f"faster at every length to {format_count(finding.compared.seq)}"
+        case "faster":
+            return f"faster at {format_count(finding.compared.seq)}"
+        case _ if finding.faster_until is not None:
+            return f"faster until {format_count(finding.faster_until)}{about}"
+        case "slower" if finding.same_until is not None:
+            return f"about the same until {format_count(finding.same_until)}, then slower"
+        case "slower" if finding.everywhere:
+            return "slower at every length"
+        case "slower":
+            return f"slower at {format_count(finding.compared.seq)}"
+        case "about the same":
+            return "about the same"
+        case _:
+            return "undecided"
+
+
+def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
+    """The same for a column headed `faster`: `from 16Ki (≈ 6.99Ki)`, `always`, `never`, `about the same`."""
+    match finding.verdict:
+        case "faster" if finding.faster_from is None and finding.same_until is not None:
+            return f"beyond {format_count(finding.same_until)}"
+        case "faster" if finding.everywhere:
+            return "always"
+        case "slower" if finding.faster_until is None:
+            return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
+        case _:
+            return describe(finding, crossing).removeprefix("faster ")
+
+
+def _other_mathematics(panel: SuiteResults) -> str:
+    """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
+    meant = baseline_semantics(panel)
+    others: dict[str, dict[str, None]] = {}
+    for row in panel.cases:
+        if meant not in {None, row.record.semantics}:
+            others.setdefault(row.record.semantics, {})[short_label(row.label)] = None
+    names = [
+        ", ".join(labels) + ("" if list(labels) == [meaning] else f" ({meaning})")
+        for meaning, labels in others.items()
+    ]
+    return f"Another mathematics than {short_label(panel.baseline)}'s: {', '.join(names)}." if names else ""
+
+
+def _not_run(panel: SuiteResults) -> str:
+    """What was not timed, why, and the flag that mends it, as the reason names it."""
+    lengths: dict[tuple[str, str], list[int]] = {}
+    for row in panel.cases:
+        if row.failed is not None and row.time.value is None and row.failed.status != "incorrect":
+            lengths.setdefault((_cause(row.failed), short_label(row.label)), []).append(row.seq)
+    causes: dict[str, list[str]] = {}
+    for (cause, label), at in lengths.items():
+        causes.setdefault(cause, []).append(f"{label} at {', '.join(map(format_count, at))}")
+    texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]
+    return f"Not run: {'; '.join(texts)}." if texts else ""
+
+
+def _cause(failed: Record) -> str:
+    """`out of memory (raise --memory)`."""
+    flag = re.search(r"raise --[a-z]+", failed.reason or "")
+    remedy = flag[0] if flag else _REMEDIES.get(failed.status)
+    return _OUTCOMES.get(failed.status, failed.status) + (f" ({remedy})" if remedy else "")
+
+
+def _range(lengths: Sequence[int]) -> str:
+    first, last = format_count(lengths[0]), format_count(lengths[-1])
+    return first if first == last else f"{first}–{last}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

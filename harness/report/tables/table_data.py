@@ -1,0 +1,41 @@
+"""A table as data, independent of a terminal: columns, cells that name their footnotes, captions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.analysis.suite_results import CaseResult
+from harness.report.tables.cells import Cell, Footnotes
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where the terminal is too narrow, columns of the highest rank go first; rank 0 stays.
+
+    `relative` columns need a baseline. A text that `folds` may take several lines; numbers never do.
+    The `caption` stands below the tables where the column is shown, the lines of a `group` above the
+    first of the columns side by side that have it.
+    """
+
+    title: str
+    rank: int = 0
+    right: bool = True
+    relative: bool = False
+    folds: bool = False
+    caption: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class TableData:
+    """`breaks` are the rows that begin a new length; `footnotes` are (number, sentence)."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    footnotes: tuple[tuple[int, str], ...]
+    breaks: tuple[int, ...] = ()
+    caption: str = ""
+
+
+Write = Callable[[CaseResult, Footnotes], Cell]
+Entry = tuple[Column, Write]

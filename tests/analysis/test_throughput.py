@@ -1,0 +1,89 @@
+"""Work per second: which count, over which time, and of which peak."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.suite_results import SuiteResults
+from harness.core.record import Cost
+
+TIMES = [0.09, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.11]
+COST = Cost(flops=1e9, bytes=2e9, dense_flops=4e9)
+
+
+def throughput_of(record, suite, facts=None, **more):
+    """By work, the throughput of one case that takes 0.1 s a call."""
+    only = record("base", 4096, more.pop("samples", TIMES), fingerprint="f", **{"cost": COST, **more})
+    machines = {"f": facts} if facts else {}
+    return SuiteResults.of(replace(suite([only]), fingerprints=machines)).cases[0].throughput
+
+
+def gpu(name):
+    return {"device": "cuda", "cpu": "AMD EPYC", "gpu": {"name": name}}
+
+
+def test_a_rate_is_the_count_over_the_time_and_its_bounds_change_places(record, suite):
+    rates = throughput_of(record, suite)
+    assert {work: rate.per_second for work, rate in rates.items()} == {
+        "flops": pytest.approx(1e10),
+        "dense_flops": pytest.approx(4e10),
+        "bytes": pytest.approx(2e10),
+    }
+    assert (rates["bytes"].low, rates["bytes"].high) == (
+        pytest.approx(2e9 / 0.11),
+        pytest.approx(2e9 / 0.09),
+    )
+    assert [rate.unit for rate in rates.values()] == ["FLOP/s", "FLOP/s", "B/s"]
+
+
+def test_what_the_family_does_not_count_has_no_rate(record, suite):
+    rates = throughput_of(record, suite, cost=Cost(bytes=2e9))
+    assert (rates["flops"].per_second, rates["flops"].reason) == (None, "the family has no formula for it")
+    assert rates["bytes"].per_second is not None
+
+
+def test_the_formula_is_of_the_forward_alone(record, suite):
+    rate = throughput_of(record, suite, mode="fwd_bwd")["flops"]
+    assert (rate.per_second, rate.reason) == (None, "the family's formula is of fwd alone")
+
+
+def test_without_a_time_there_is_no_rate(record, suite):
+    rate = throughput_of(record, suite, samples=None, status="oom")["flops"]
+    assert (rate.per_second, rate.reason) == (None, "not timed")
+
+
+def test_too_few_rounds_leave_the_rate_without_bounds(record, suite):
+    rate = throughput_of(record, suite, samples=[0.1] * 3)["flops"]
+    assert (rate.low, rate.high, rate.reason) == (None, None, "needs ≥ 6 rounds; has 3")
+
+
+def test_the_share_is_of_the_dtypes_documented_peak(record, suite):
+    """An H100 does 989e12 FLOP/s in bf16 and moves 3352.32e9 B/s."""
+    rates = throughput_of(
+        record, suite, gpu("NVIDIA H100 80GB HBM3"), device="cuda", workload={"dtype": "bf16"}
+    )
+    assert rates["flops"].share == pytest.approx(1e10 / 989e12)
+    assert rates["bytes"].share == pytest.approx(2e10 / 3352.32e9)
+    low, high = rates["bytes"].share_low, rates["bytes"].share_high
+    assert (low, high) == (pytest.approx(2e9 / 0.11 / 3352.32e9), pytest.approx(2e9 / 0.09 / 3352.32e9))
+    assert rates["dense_flops"].share is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "more", "why"),
+    [
+        ({"device": "cpu", "cpu": "AMD EPYC"}, {}, "no peak is documented for AMD EPYC"),
+        (None, {}, "no peak is documented for this processor"),
+        (gpu("NVIDIA H100 PCIe"), {"device": "cuda"}, "no peak is documented for NVIDIA H100 PCIe"),
+        (
+            gpu("NVIDIA H100 80GB HBM3"),
+            {"device": "cuda"},
+            "no peak of cuda:h100 is documented for f32",
+        ),
+        ({"device": "tpu", "cpu": "AMD EPYC"}, {"device": "tpu"}, "no peak is documented for this tpu"),
+    ],
+)
+def test_a_peak_that_is_not_documented_is_not_invented(record, suite, facts, more, why):
+    rate = throughput_of(record, suite, facts, **more)["flops"]
+    assert (rate.peak, rate.share, rate.no_peak) == (None, None, why)
+    assert rate.per_second is not None

@@ -1,0 +1,140 @@
+"""The sentences before a panel's table, on runs whose every number is chosen."""
+
+import pytest
+
+from harness.core.record import Correctness
+from harness.report.answer import answer, winner_line
+
+NOISE = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
+WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
+
+REASONS = {
+    "oom": "killed at its limit",
+    "skipped": "predicted 9 s a call; the budget is 2 s: raise --budget",
+    "timeout": "no answer within 60 s",
+    "unsupported": "needs more rows",
+}
+
+
+@pytest.fixture
+def panel(record, suite, timing):
+    """Results of one panel from {implementation: {length: seconds, or a status}}."""
+
+    def build(times, noise=None, semantics=None, facts=None, baseline="mask/broadcast"):
+        records = [
+            record(name, seq, taken, reason=REASONS[taken], semantics=(semantics or {}).get(name, "exact"))
+            if isinstance(taken, str)
+            else record(
+                name,
+                seq,
+                timing=timing([taken * n for n in (noise or {}).get(name, NOISE)]),
+                semantics=(semantics or {}).get(name, "exact"),
+                facts=(facts or {}).get(name, {}),
+            )
+            for name, lengths in times.items()
+            for seq, taken in lengths.items()
+        ]
+        (only,) = suite(records, baseline).panels.values()
+        return only
+
+    return build
+
+
+def test_the_fastest_and_by_how_much(panel):
+    only = panel({"broadcast": {1024: 2.0, 4096: 8.0}, "scatter": {1024: 4.0, 4096: 4.0}})
+    assert answer(only) == [
+        "Fastest at 4Ki: scatter, 4.00 s [3.96, 4.04], 2.000× [2.000, 2.000] as fast as broadcast.",
+        "Against broadcast: faster from 4Ki (≈ 2Ki): scatter.",
+    ]
+    assert winner_line(only) == "winner per length: 1Ki broadcast; 4Ki scatter"
+
+
+def test_until_is_as_good_a_finding_as_from(panel):
+    only = panel({"broadcast": {1024: 2.0, 4096: 2.0}, "scatter": {1024: 1.0, 4096: 4.0}})
+    first, second = answer(only)
+    assert first.startswith("Fastest at 4Ki: broadcast, 2.00 s [1.98, 2.02], 2.000×")
+    assert first.endswith("as fast as the next, scatter.")
+    assert second == "Against broadcast: faster until 1Ki (≈ 2Ki): scatter."
+
+
+def test_an_interval_that_contains_one_is_about_the_same(panel):
+    only = panel({"broadcast": {1024: 2.0, 4096: 2.0}, "scatter": {1024: 1.9, 4096: 1.9}}, {"scatter": WIDE})
+    first, second = answer(only)
+    assert first.startswith("Fastest at 4Ki: scatter and broadcast, about the same, ")
+    assert second == "Against broadcast: about the same: scatter."
+    assert winner_line(only) == "winner per length: 1Ki–4Ki broadcast ≈ scatter"
+
+
+def test_exact_by_fallback_never_crosses(panel):
+    only = panel(
+        {"broadcast": {1024: 2.0, 4096: 2.0}, "approx": {1024: 2.2, 4096: 1.8}},
+        facts={"approx": {"approximation": "exact by fallback"}},
+        semantics={"approx": "recall"},
+    )
+    assert "about the same: approx" in answer(only)[1]
+    assert all(crossover.interpolated is None for crossover in only.crossovers)
+    assert winner_line(only) == "winner per length: 1Ki–4Ki broadcast ≈ approx≠"
+
+
+def test_another_mathematics_does_not_win_unmarked(panel):
+    only = panel(
+        {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "threshold": {4096: 1.0}},
+        semantics={"threshold": "threshold"},
+    )
+    first, *rest = answer(only)
+    assert first == (
+        "Fastest at 4Ki: scatter, 2.00 s [1.98, 2.02], 2.000× [2.000, 2.000] as fast as broadcast; faster "
+        "still, but another mathematics: threshold, 2.000× [2.000, 2.000] as fast as that."
+    )
+    assert rest == [
+        "Against broadcast: faster at 4Ki: scatter, threshold.",
+        "Another mathematics than broadcast's: threshold.",
+    ]
+    assert winner_line(only) == "winner per length: 4Ki threshold≠ (scatter)"
+
+
+def test_what_did_not_run_has_the_flag_that_mends_it(panel):
+    only = panel(
+        {
+            "broadcast": {1024: 2.0, 4096: "oom"},
+            "scatter": {1024: 1.0, 4096: "skipped"},
+            "threshold": {1024: "timeout", 4096: "unsupported"},
+        }
+    )
+    sentences = answer(only)
+    assert sentences[0].startswith("Fastest at 1Ki (nothing ran at 4Ki): scatter, ")
+    assert sentences[-1] == (
+        "Not run: timed out (raise --timeout): threshold at 1Ki; out of memory (raise --memory): broadcast "
+        "at 4Ki; skipped (raise --budget): scatter at 4Ki; unsupported: threshold at 4Ki."
+    )
+
+
+def test_without_an_interval_the_sentence_says_so(panel):
+    only = panel({"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}}, {"broadcast": (1.0,), "scatter": (1.0,)})
+    assert answer(only) == [
+        "Fastest at 4Ki: scatter, 2.0 s (no interval), 2.0× (no interval) as fast as broadcast.",
+        "Against broadcast: undecided: scatter.",
+    ]
+
+
+def test_an_implementation_that_should_be_incorrect_does_not_win(record, suite, timing):
+    passes = {"expected": True, "correctness": Correctness("exact", True, "whole")}
+    records = [
+        record("broadcast", 4096, timing=timing([2.0] * 6)),
+        record("literal", 4096, timing=timing([1.0] * 6), **passes),
+    ]
+    (only,) = suite(records).panels.values()
+    assert answer(only)[0].startswith("Fastest at 4Ki: broadcast, ")
+
+
+def test_without_a_baseline_the_fastest_is_compared_with_the_next(panel):
+    only = panel({"scatter": {4096: 1.0}, "threshold": {4096: 2.0}}, baseline=None)
+    (only_sentence,) = answer(only)
+    assert only_sentence.endswith(
+        "1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold."
+    )
+
+
+def test_nothing_timed_says_nothing(panel):
+    only = panel({"broadcast": {4096: "oom"}})
+    assert (answer(only), winner_line(only)) == ([], "")
