@@ -6,37 +6,25 @@ import pytest
 from harness import Evidence, Unsupported
 from impls.mla import family as mla
 from impls.mla.absorb import absorb
+from impls.mla.absorb_sdpa import absorb_sdpa
 from impls.mla.family import FAMILY, Config, MlaWorkload, cost
 from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
-from tests.impls.torch_case import array, flat, gradients, judged, operators, run, tensor, tensors
+from impls.mla.naive_chunked import naive_chunked
+from impls.mla.naive_sdpa import naive_sdpa
+from tests.impls.mla_trial import drawn, first_moved
+from tests.impls.torch_case import Option, array, flat, gradients, judged, operators, run, tensor, tensors
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
 ALL = (naive, absorb, fast_path)
 NAMES = [variant.name for variant in ALL]
-NARROW = {
-    "small": Config(dim=96, heads=4, q_lora=0, kv_lora=32, nope=16, rope=8, v=24),
-    "v3": Config(dim=80, heads=6, q_lora=40, kv_lora=32, nope=16, rope=8, v=24),
-}
-
-
-@pytest.fixture
-def narrow(monkeypatch):
-    """Both configurations with few, small heads, so that every combination is quick."""
-    for name, config in NARROW.items():
-        monkeypatch.setitem(mla.CONFIGS, name, config)
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
 
 
 def reference(w, rows=None):
     return FAMILY.semantics["dense"].reference(w, rows)
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("dtype", ["f64", "f32", "bf16", "f16"])
@@ -58,11 +46,11 @@ def test_variant_matches_the_reference(variant, config, dtype, fields):
 
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 @pytest.mark.parametrize("w", [MlaWorkload(seq=64), MlaWorkload(seq=300, phase="decode", dtype="bf16")])
-def test_variant_matches_the_reference_at_full_width(variant, w):
+def test_variant_matches_the_reference_at_full_width(variant, w, monkeypatch):
+    monkeypatch.undo()
     assert judged(FAMILY, variant, w).passed
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("dtype", ["f64", "f32", "bf16", "f16"])
@@ -74,7 +62,6 @@ def test_gradients_match_the_reference(variant, config, dtype):
     assert judgement.figures["largest_error_of_allowed"] < 0.7
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seq", [255, 256, 257])
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
 def test_the_three_ways_agree(seq, phase):
@@ -85,7 +72,6 @@ def test_the_three_ways_agree(seq, phase):
         np.testing.assert_allclose(other, first, atol=1e-12)
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("causal", [True, False])
 def test_above_256_tokens_the_fast_path_is_the_naive_program(causal):
     long, short = (MlaWorkload(seq=seq, causal=causal) for seq in (257, 256))
@@ -94,13 +80,11 @@ def test_above_256_tokens_the_fast_path_is_the_naive_program(causal):
     assert operators(fast_path, FAMILY, short) != operators(naive, FAMILY, short)
 
 
-@pytest.mark.usefixtures("narrow")
 def test_decoding_one_token_is_always_short():
     w = MlaWorkload(seq=5000, phase="decode")
     assert fast_path(w).__code__ is not naive(w).__code__
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 @pytest.mark.parametrize("config", ["small", "v3"])
 def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(variant, config):
@@ -129,20 +113,17 @@ def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(variant, con
     np.testing.assert_allclose(run(reference(w), decoding), whole[:, 40:], atol=1e-12)
 
 
-@pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-def test_later_tokens_stay_unseen_when_causal(variant):
-    for causal, first in ((True, 30), (False, 0)):
-        w = MlaWorkload(seq=60, causal=causal)
-        inputs = drawn(w)
-        before = run(variant(w), inputs)
-        inputs["x"] = inputs["x"].copy()
-        inputs["x"][:, 30] += 1
-        rows = np.flatnonzero((before != run(variant(w), inputs)).any((0, 2)))
-        assert rows[0] == first
+FUSED = (absorb_sdpa, naive_sdpa, *(Option(naive_sdpa, backend=name) for name in ("math", "flash")))
+CHUNKED = tuple(Option(naive_chunked, chunk=chunk) for chunk in (7, 50))
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("variant", [*ALL, *FUSED, *CHUNKED], ids=lambda variant: variant.name)
+@pytest.mark.parametrize(("causal", "first"), [(True, 30), (False, 0)])
+def test_later_tokens_stay_unseen_when_causal(variant, causal, first):
+    w = MlaWorkload(seq=60, causal=causal)
+    assert first_moved(lambda inputs: run(variant(w), inputs), w) == first
+
+
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 def test_sequences_of_a_batch_are_apart(variant):
     w = MlaWorkload(seq=50, batch=3, dtype="f64")
@@ -151,7 +132,6 @@ def test_sequences_of_a_batch_are_apart(variant):
     np.testing.assert_allclose(run(variant(w), inputs)[1:2], alone, atol=1e-12)
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
 def test_shapes_describe_the_inputs(config, phase):
@@ -163,7 +143,6 @@ def test_shapes_describe_the_inputs(config, phase):
     assert next(iter(inputs)) == "x"
 
 
-@pytest.mark.usefixtures("narrow")
 def test_both_caches_hold_one_content():
     w = MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64")
     inputs = drawn(w)
@@ -175,7 +154,8 @@ def test_both_caches_hold_one_content():
         assert np.array_equal(inputs["cache_k"][:, :, head, c.nope :], inputs["cache_kpe"])
 
 
-def test_a_decode_stands_behind_its_cache():
+def test_a_decode_stands_behind_its_cache(monkeypatch):
+    monkeypatch.undo()
     angle = np.angle(drawn(MlaWorkload(seq=100, phase="decode"))["freqs"])
     want = 100 * 10000.0 ** -(np.arange(32) / 32)
     np.testing.assert_allclose(angle, (want[None] + np.pi) % (2 * np.pi) - np.pi, atol=1e-5)
@@ -184,7 +164,6 @@ def test_a_decode_stands_behind_its_cache():
     assert (freqs[0] == 1).all()
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("variant", [naive, fast_path], ids=["naive", "fast_path"])
 def test_a_decode_copies_no_cache(variant):
     w = MlaWorkload(seq=777, phase="decode")
@@ -197,7 +176,6 @@ def test_a_decode_copies_no_cache(variant):
     }
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("variant", ALL, ids=NAMES)
 def test_a_decode_has_no_backward(variant):
     w = MlaWorkload(seq=9, phase="decode")
@@ -206,7 +184,6 @@ def test_a_decode_has_no_backward(variant):
             gradients(build(w), drawn(w), np.ones((1, 1, 96)))
 
 
-@pytest.mark.usefixtures("narrow")
 def test_reference_on_rows_equals_its_whole(monkeypatch):
     from impls.mla import reference as plain
 
@@ -223,7 +200,6 @@ def test_reference_on_rows_equals_its_whole(monkeypatch):
     assert run(reference(one, np.array([0])), inputs, wide=True).shape == (1, 1, 96)
 
 
-@pytest.mark.usefixtures("narrow")
 def test_a_rotation_is_a_complex_product():
     from impls.mla._torch import _rotate as shared
     from impls.mla.reference import _rotate as plain
@@ -235,7 +211,6 @@ def test_a_rotation_is_a_complex_product():
     np.testing.assert_allclose(array(plain(tensor(x), tensor(freqs)[:, None])), want, atol=1e-12)
 
 
-@pytest.mark.usefixtures("narrow")
 def test_contracts_notice_one_wrong_element():
     w = MlaWorkload(seq=60)
     inputs, meaning = drawn(w), FAMILY.semantics["dense"]
@@ -269,7 +244,8 @@ def test_cost_has_the_known_parts_of_a_prefill(seq, attention, keys):
     assert 128 * (per_head - own) == pytest.approx(attention + keys, rel=5e-3)
 
 
-def test_cost_of_a_decode_reads_latents_once():
+def test_cost_of_a_decode_reads_latents_once(monkeypatch):
+    monkeypatch.undo()
     w = MlaWorkload(seq=1000, phase="decode", config="v3", dtype="bf16")
     arrays = FAMILY.shapes(w)
     weights = sum(a.nbytes for a in arrays["weights"].values())
