@@ -132,14 +132,13 @@ def test_sequences_of_a_batch_are_apart(variant):
     np.testing.assert_allclose(run(variant(w), inputs)[1:2], alone, atol=1e-12)
 
 
-@pytest.mark.parametrize("config", ["small", "v3"])
+@pytest.mark.parametrize(("config", "queries"), [("small", {"wq"}), ("v3", {"wq_a", "q_norm", "wq_b"})])
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
-def test_shapes_describe_the_inputs(config, phase):
+def test_weights_are_those_of_the_configuration(config, queries, phase):
     w = MlaWorkload(seq=9, batch=2, config=config, phase=phase, dtype="bf16")
     inputs = drawn(w)
     assert flat(FAMILY.shapes(w)) == flat(inputs)
-    names = {"wq"} if config == "small" else {"wq_a", "q_norm", "wq_b"}
-    assert set(inputs["weights"]) == names | {"wkv_a", "kv_norm", "wkv_b", "wo"}
+    assert set(inputs["weights"]) == queries | {"wkv_a", "kv_norm", "wkv_b", "wo"}
     assert next(iter(inputs)) == "x"
 
 

@@ -9,10 +9,10 @@ from harness import Unsupported
 from impls.offsets import _checks_golden
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.reference import pairwise, run_lengths
+from tests.impls.offsets_case import KINDS
 from tests.impls.trials import failures, trial_of, verdicts
 
 CHECKS = {check.name: check for check in FAMILY.checks}
-KINDS = ("causal", "bottom_right", "padding", "sliding")
 PLAIN = OffsetsWorkload(batch=2, seq=64, max_segments=5)
 SHORT = replace(PLAIN, kind="bottom_right")
 

@@ -18,15 +18,14 @@ from impls.offsets.searchsorted import searchsorted
 from impls.offsets.segment_min import segment_min
 from impls.offsets.torch_unique import torch_unique
 from tests.impls.jax_case import program, run
+from tests.impls.offsets_case import BLIND, KINDS
 from tests.impls.trials import failures, trial_of, verdicts
 
 GOOD = (mask_quadratic, mask_blocked, segment_min, torch_unique)
 LIMITED = (run_length,)  # right on every seeded row
 KNOWN_WRONG = (*LIMITED, bincount, compact_bincount, onehot_minmax, searchsorted, fast_causal)
 ALL = (*GOOD, *KNOWN_WRONG)
-KINDS = ("causal", "bottom_right", "padding", "sliding")
 SMALL = OffsetsWorkload(seq=16, max_segments=3)
-BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 

@@ -1,63 +1,35 @@
 """Selections that begin with the maxima of groups: exact on any row, and refused where they cannot be."""
 
-import math
 from functools import partial
 
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.topk.block_maxima import block_maxima
 from impls.topk.block_maxima_host import block_maxima_host
-from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
+from impls.topk.family import DISTRIBUTIONS, TopkWorkload
 from impls.topk.maxima_tree import maxima_tree
 from tests.impls.test_topk_checks import CHECKS, trial
-
-DTYPES = ("f64", "f32", "bf16", "f16")
-EDGES = (
-    [0.0, -0.0] * 128,
-    [-math.inf] * 256,
-    [math.inf] * 3 + [-math.inf] * 252 + [1.0],
-    [1.0] * 256,
-    list(range(256)),
-    [-float(i) for i in range(256)],
-    [1.2e-38, -1.2e-38, 3.4e38, -3.4e38] * 64,
-)
+from tests.impls.topk_case import DTYPES, draw, edges, judged, on_torch
 
 
-def on_torch(w, block, variant=block_maxima):
-    torch = pytest.importorskip("torch")
-    kind = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[w.dtype]
-    function = variant(w, block=block)
-
-    def select(scores):
-        values, indices = function(scores=torch.from_numpy(scores.astype(np.float64)).to(kind))
-        return values.double().numpy(), indices.numpy()
-
-    return select
-
-
-def on_host(w, fanout):
-    return maxima_tree(w, fanout=fanout)
+def on_host(w, variant, block):
+    return lambda scores: on_torch(variant, w, scores, block=block)
 
 
 TORCH = [(variant, block) for variant in (block_maxima, block_maxima_host) for block in (1, 8, 16)]
 VARIANTS = [
     *(
         pytest.param(
-            partial(on_torch, variant=variant, block=block),
+            partial(on_host, variant=variant, block=block),
             marks=pytest.mark.torch,
             id=f"{variant.name}{block}",
         )
         for variant, block in TORCH
     ),
-    *(pytest.param(partial(on_host, fanout=fanout), id=f"maxima_tree{fanout}") for fanout in (2, 4, 8)),
+    *(pytest.param(partial(maxima_tree, fanout=fanout), id=f"maxima_tree{fanout}") for fanout in (2, 4, 8)),
 ]
-
-
-def judged(w, scores, result):
-    expected = FAMILY.semantics["exact"].reference(w, None)(scores=scores.astype(np.float64))
-    return FAMILY.semantics["exact"].contract.judge(Evidence(w, {"scores": scores}, result, expected))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,18 +37,18 @@ def judged(w, scores, result):
 @pytest.mark.parametrize("builder", VARIANTS)
 def test_exact_on_every_distribution(builder, distribution, dtype):
     w = TopkWorkload(batch=2, rows=5, seq=1024, topk=8, dtype=dtype, distribution=distribution)
-    scores = FAMILY.inputs(w, np.random.default_rng(0))["scores"]
-    judgement = judged(w, scores, builder(w)(scores=scores))
+    scores = draw(w)
+    judgement = judged("exact", w, scores, builder(w)(scores=scores))
     assert judgement.passed, judgement.reason
 
 
-@pytest.mark.parametrize("row", EDGES)
+@pytest.mark.parametrize("row", edges(256))
 @pytest.mark.parametrize("topk", [1, 2])
 @pytest.mark.parametrize("builder", VARIANTS)
 def test_exact_on_rows_of_one_kind(builder, topk, row):
     w = TopkWorkload(rows=2, seq=256, topk=topk)
     scores = np.array([[row, row[::-1]]], np.float32)
-    judgement = judged(w, scores, builder(w)(scores=scores))
+    judgement = judged("exact", w, scores, builder(w)(scores=scores))
     assert judgement.passed, judgement.reason
 
 
@@ -109,20 +81,17 @@ def test_edges_leave_no_nan_behind():
 
 
 @pytest.mark.parametrize(
-    ("build", "refused"),
+    ("variant", "seq", "topk", "options", "refused"),
     [
-        (
-            lambda: block_maxima(TopkWorkload(seq=4096, topk=64), block=48),
-            "does not divide into blocks of 48",
-        ),
-        (lambda: block_maxima(TopkWorkload(seq=4096, topk=64), block=0), "blocks of 0"),
-        (lambda: block_maxima(TopkWorkload(seq=4096, topk=64), block=64), "no more than topk 64"),
-        (lambda: maxima_tree(TopkWorkload(seq=4096, topk=64), fanout=16), "no 16th of seq 4096"),
-        (lambda: maxima_tree(TopkWorkload(seq=4097, topk=4)), "no 8th of seq 4097"),
-        (lambda: maxima_tree(TopkWorkload(seq=4096, topk=64), fanout=1), "groups of 1"),
+        (block_maxima, 4096, 64, {"block": 48}, "does not divide into blocks of 48"),
+        (block_maxima, 4096, 64, {"block": 0}, "blocks of 0"),
+        (block_maxima, 4096, 64, {"block": 64}, "no more than topk 64"),
+        (maxima_tree, 4096, 64, {"fanout": 16}, "no 16th of seq 4096"),
+        (maxima_tree, 4097, 4, {}, "no 8th of seq 4097"),
+        (maxima_tree, 4096, 64, {"fanout": 1}, "groups of 1"),
     ],
 )
-def test_refusals_name_the_remedy(build, refused):
+def test_refusals_name_the_remedy(variant, seq, topk, options, refused):
     pytest.importorskip("torch")
     with pytest.raises(Unsupported, match=refused):
-        build()
+        variant(TopkWorkload(seq=seq, topk=topk), **options)

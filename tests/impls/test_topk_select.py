@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.topk import _sample_threshold, radix_f16
 from impls.topk.approx_override import approx_override
 from impls.topk.approx_unaggregated import approx_unaggregated
@@ -18,9 +18,8 @@ from impls.topk.radix import radix
 from impls.topk.sampled_threshold import sampled_threshold
 from impls.topk.sharded import sharded
 from impls.topk.sort_slice import sort_slice
-from tests.impls.jax_case import call
+from tests.impls.topk_case import DTYPES, draw, edges, judged, on_jax
 
-DTYPES = ("f64", "f32", "bf16", "f16")
 NUMPY = {"sampled_threshold": sampled_threshold, "radix": radix}
 JAX = {
     "sort_slice": sort_slice,
@@ -32,29 +31,6 @@ JAX = {
 }
 TIES_BY_INDEX = ("sort_slice", "bisection", "chunked_merge", "sharded")
 TOP_K = ("chunked_merge", "sharded")
-EDGES = (
-    [0.0, -0.0] * 32,
-    [-math.inf] * 64,
-    [math.inf] * 3 + [-math.inf] * 60 + [1.0],
-    [1.0] * 64,
-    list(range(64)),
-    [-float(i) for i in range(64)],
-    [1.2e-38, -1.2e-38, 3.4e38, -3.4e38] * 16,
-)
-
-
-def on_jax(variant, w, scores):
-    return call(variant, replace(w, distribution="iid"), {"scores": scores})
-
-
-def draw(w, seed=0):
-    return FAMILY.inputs(w, np.random.default_rng(seed))["scores"]
-
-
-def judged(semantics, w, scores, result):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, None)(scores=scores.astype(np.float64))
-    return meaning.contract.judge(Evidence(w, {"scores": scores}, result, expected))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -70,7 +46,7 @@ def test_exact_variants_on_the_host(name, distribution, dtype):
 
 
 @pytest.mark.parametrize("name", NUMPY)
-@pytest.mark.parametrize("row", EDGES)
+@pytest.mark.parametrize("row", edges(64))
 @pytest.mark.parametrize("topk", [1, 8, 63])
 def test_exact_variants_at_the_edges(name, row, topk):
     w = TopkWorkload(rows=1, seq=64, topk=topk)
@@ -97,8 +73,8 @@ def test_exact_variants_in_jax(name, dtype):
 @pytest.mark.parametrize("topk", [1, 15])
 @pytest.mark.parametrize("name", JAX)
 def test_exact_variants_in_jax_at_the_edges(name, topk):
-    w = TopkWorkload(rows=len(EDGES), seq=64, topk=topk)
-    scores = np.array([EDGES], np.float32)
+    scores = np.array([edges(64)], np.float32)
+    w = TopkWorkload(rows=scores.shape[1], seq=64, topk=topk)
     result = on_jax(JAX[name], w, scores)
     judgement = judged("exact", w, scores, result)
     assert judgement.passed, judgement.reason
