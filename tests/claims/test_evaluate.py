@@ -24,15 +24,7 @@ def table(*rows):
 
 TABLE = table((1024, 1.0, 4.0), (4096, 4.0, 4.0), (8192, 9.0, 2.0), (16384, 16.0, "OOM"))
 CLAIM = Claim(
-    "mask",
-    "one",
-    "claims.yaml:2",
-    "",
-    (),
-    "any",
-    "reproduced",
-    {"rows": 4, "seq": 8, "topk": 2},
-    table=TABLE,
+    "mask", "one", "claims.yaml:2", "", (), "any", "reproduced", {"rows": 4, "seq": 8, "topk": 2}, table=TABLE
 )
 
 

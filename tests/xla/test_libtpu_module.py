@@ -41,12 +41,7 @@ def instruction(own, opcode, operands=(), *more):
 def of_module(*instructions, order):
     computation = encode([text(1, b"main"), *(text(2, encode(one)) for one in instructions)])
     sequence = encode([MessageField(1, VARINT, varint(7)), text(2, encode([packed_field(1, order)]))])
-    fields = [
-        text(1, b"jit_f"),
-        text(2, b"main"),
-        text(3, computation),
-        text(7, encode([text(1, sequence)])),
-    ]
+    fields = [text(1, b"jit_f"), text(2, b"main"), text(3, computation), text(7, encode([text(1, sequence)]))]
     return encode(fields)
 
 

@@ -156,12 +156,7 @@ ENTRY %main (p: f32[8]) -> f32[8] {
             4 * 8,
             4 * 3 * 32,
         ),
-        (
-            "%n = f32[8]{0} fusion(%b), kind=kCustom, calls=%fused",
-            set(),
-            4 * (8 + 8),
-            4 * (2 + 3) * 32,
-        ),
+        ("%n = f32[8]{0} fusion(%b), kind=kCustom, calls=%fused", set(), 4 * (8 + 8), 4 * (2 + 3) * 32),
         ("%n = f32[8]{0} newfangled(%b)", {"the body of a loop (its analysis failed"}, 0, 0),
     ],
 )
