@@ -46,6 +46,15 @@ def test_blocks_known_by_heart():
 
 
 @pytest.mark.jax
+@pytest.mark.parametrize("index", [-1, -40, -41, 40, 41, 63, 127, 128, 999])
+def test_an_index_outside_the_row_opens_nothing_where_indices_are_promised_unique(index):
+    """Of all other forms test_mask_agree.py says so."""
+    w = MaskWorkload(rows=3, seq=40, topk=2)
+    inputs = {"topk_indices": np.array([[[3, 4], [index, 5], [6, 39]]], np.int32)}
+    assert columns(call(bit_packed, w, inputs, unique=True), w.seq) == [[3, 4], [5], [6, 39]]
+
+
+@pytest.mark.jax
 def test_a_bit_added_twice_carries_into_the_next_column():
     """What the sort of bit_packed is for, and why `unique` is a promise."""
     w = MaskWorkload(rows=1, seq=64, topk=4)
