@@ -19,9 +19,11 @@ LONG = (
     "worker/test_long_traces.py",
     "impls/test_offsets_runs.py",
     "impls/test_offsets_checks_hold.py",
+    "impls/test_offsets_golden.py",
     "impls/test_mla_jax.py",
     "impls/test_offsets.py",
     "impls/test_topk.py",
+    "impls/test_attention_sparse.py",
     "cli/test_static.py",
 )
 

@@ -127,10 +127,7 @@ def test_means_over_fewer_lengths_than_others_say_so(record, suite):
 
 
 def test_the_same_gap_in_all_of_them_can_be_ranked(record, suite):
-    records = [
-        *sweep(record, [2.0, None, 2.0]),
-        *sweep(record, [3.0, None, 3.0], name="y", base=False),
-    ]
+    records = [*sweep(record, [2.0, None, 2.0]), *sweep(record, [3.0, None, 3.0], name="y", base=False)]
     assert [found.notes for found in SuiteResults.of(suite(records)).means] == [(), ()]
 
 

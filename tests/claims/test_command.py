@@ -64,8 +64,7 @@ class Compiler:
             ask: compiling.CompileResult.failed(*self.ends[ask.target])
             if ask.target in self.ends
             else compiling.CompileResult(
-                "ok",
-                Static(temp_bytes=self.bytes[ask.target], bytes_accessed=1.0, unavailable=none),
+                "ok", Static(temp_bytes=self.bytes[ask.target], bytes_accessed=1.0, unavailable=none)
             )
             for ask in asks
         }
@@ -126,12 +125,7 @@ def words(outcome):
     return {one.claim.name: one.word for one in outcome.verdicts}
 
 
-MASK = {
-    "mask/arithmetic": ADDS_UP,
-    "mask/host": REPRODUCED,
-    "mask/tpu": REPRODUCED,
-    "mask/beside": CONTEXT,
-}
+MASK = {"mask/arithmetic": ADDS_UP, "mask/host": REPRODUCED, "mask/tpu": REPRODUCED, "mask/beside": CONTEXT}
 
 
 def test_everything_is_compiled_in_one_batch_and_written_down(place):

@@ -39,7 +39,6 @@ IMPLS = Path(__file__).resolve().parents[2] / "impls"
 FAMILIES = {"mask": MASK, "topk": TOPK, "offsets": OFFSETS, "mla": MLA, "attention": ATTENTION}
 KI, MI, GIB = 1 << 10, 1 << 20, 1 << 30
 HYPHENS = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-QUOTIENT = re.compile(r"(\w+) / (\w+)")
 OPEN = 6  # claims that are not checkable here, context left out
 
 

@@ -277,8 +277,7 @@ def test_no_file_expects_context(verdict):
 
 
 @pytest.mark.parametrize(
-    ("hardware", "more"),
-    [("any", ""), ("any", f"target: {V6E}"), ("TPU v5p", f"target: {V5P}")],
+    ("hardware", "more"), [("any", ""), ("any", f"target: {V6E}"), ("TPU v5p", f"target: {V5P}")]
 )
 def test_what_is_found_and_differs_is_contradicted(verdict, hardware, more):
     assert verdict(compiled(8, V5P), temp=7, hardware=hardware, more=more).word == CONTRADICTED

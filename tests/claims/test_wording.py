@@ -100,10 +100,7 @@ def test_what_was_found_shows_its_arithmetic_and_where_it_is_from(read_figure):
     assert method_text(read_figure("name: a, published: 1, follows: 1")) == "arithmetic"
 
 
-HOST = [
-    """temp_bytes("mask/a", "host") * 2""",
-    """trace_bytes("mask/t") * 2""",
-]
+HOST = ["""temp_bytes("mask/a", "host") * 2""", """trace_bytes("mask/t") * 2"""]
 
 
 @pytest.mark.parametrize("text", HOST)
@@ -207,11 +204,7 @@ SHARE = ", within: 5%, why: rounded"
             {"expect": INCONSISTENT},
             "It is less: so by what is published, not so by its own numbers (Paper #1).",
         ),
-        (
-            [RATIO],
-            {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"},
-            f"{SPEEDUP} agree.",
-        ),
+        ([RATIO], {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}, f"{SPEEDUP} agree."),
         (
             [RATIO + SHARE],
             {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"},

@@ -1,7 +1,12 @@
 """Calling jax implementations for their values: compiled once, and quickly."""
 
+import functools
 import inspect
-from functools import cache
+
+import numpy as np
+
+from harness.catalog.arrays import numpy_dtype
+from tests.impls.torch_case import named, tensors
 
 
 def jit(function):
@@ -14,18 +19,34 @@ def jit(function):
     return jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
 
 
-@cache
-def program(variant, w, options):
-    """The variant's compiled callable, and the names of its inputs."""
+def run(function, inputs, *, x64=False):
+    """The result on the inputs that a callable names, as numpy."""
+    import jax
+
+    with jax.enable_x64(x64):
+        return jax.tree.map(np.asarray, function(**named(function, inputs)))
+
+
+@functools.cache
+def program(variant, w, options=()):
+    """The variant's callable on numpy arrays, compiled unless it is of torch."""
     function = variant(w, **dict(options))
-    return jit(function), tuple(inspect.signature(function).parameters)
+    if getattr(variant, "framework", "jax") != "torch":
+        return jit(function)
+    return functools.wraps(function)(lambda **inputs: function(**tensors(inputs)))
 
 
 def call(variant, w, inputs, **options):
     """The variant's result, as numpy, on the inputs that it names."""
-    import jax
-    import numpy as np
+    return run(program(variant, w, tuple(options.items())), inputs, x64=getattr(w, "dtype", "") == "f64")
 
-    with jax.enable_x64(w.dtype == "f64" if hasattr(w, "dtype") else False):
-        function, names = program(variant, w, tuple(options.items()))
-        return jax.tree.map(np.asarray, function(**{name: inputs[name] for name in names}))
+
+def planned(function, shapes, compiler=jit):
+    """The program of a callable for this host, compiled without its inputs."""
+    import jax
+
+    arrays = {
+        name: jax.ShapeDtypeStruct(shapes[name].shape, numpy_dtype(shapes[name].dtype))
+        for name in inspect.signature(function).parameters
+    }
+    return compiler(function).lower(**arrays).compile()

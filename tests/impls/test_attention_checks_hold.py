@@ -19,54 +19,45 @@ from tests.impls.jax_case import jit
 from tests.impls.test_attention_checks import CHECKS, PACKED, SMALL
 from tests.impls.test_attention_checks_model import trial
 from tests.impls.torch_case import named
+from tests.impls.trials import failures, verdicts
 
 F32 = dataclasses.replace(SMALL, dtype="f32")
 LOW = dataclasses.replace(SMALL, dtype="bf16", batch=2)
 ODD = dataclasses.replace(SMALL, dtype="f32", seq=72, tile=48, block=8, heads=3, kv_heads=3, gated=False)
 WORKLOADS = {"f32": F32, "bf16": LOW, "odd": ODD}
-TORCH = [
-    dense,
-    dense_sdpa,
-    dense_chunked,
-    nsa_mslk,
-    nsa_mslk_sparse_compressed,
-    nsa_mslk_upstream,
-    nsa_paper,
-]
+SPARSE = [nsa_mslk, nsa_mslk_sparse_compressed, nsa_mslk_upstream, nsa_paper]
+TORCH = [dense, dense_sdpa, dense_chunked, *SPARSE]
 
 
-def failures(implementation, w, mode, **how):
-    """Deciding checks that fail, with their reasons; and how many concern the case."""
-    made = trial(w, implementation, mode, **how)
-    concern = [c for c in FAMILY.checks if c.concerns(implementation.semantics, mode, tuple(made.inputs), w)]
-    said = {check: check.judge(made) for check in concern}
-    assert all(verdict.passed for check, verdict in said.items() if not check.decides)
-    return {c.name: verdict.reason for c, verdict in said.items() if not verdict.passed}, len(said)
+def failed_of(implementation, w, mode):
+    """Reasons of the checks that fail; and how many concern the case."""
+    said = verdicts(FAMILY, implementation.semantics, trial(w, implementation, mode))
+    return failures(said), len(said)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
 @pytest.mark.parametrize("implementation", TORCH, ids=lambda i: i.name)
 def test_torch_holds(implementation, w):
-    failed, count = failures(implementation, w, "fwd")
+    failed, count = failed_of(implementation, w, "fwd")
     assert failed == {}
-    assert count >= 4 if implementation.semantics == "dense" else count >= 8
+    assert count >= (8 if implementation in SPARSE else 4)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("w", [F32, LOW], ids=["f32", "bf16"])
 @pytest.mark.parametrize("implementation", TORCH, ids=lambda i: i.name)
 def test_torch_holds_backward(implementation, w):
-    failed, count = failures(implementation, w, "bwd")
+    failed, count = failed_of(implementation, w, "bwd")
     assert failed == {}
-    assert count == (1 if implementation.semantics == "dense" else 2)
+    assert count == (2 if implementation in SPARSE else 1)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("mode", ["fwd", "bwd"])
 @pytest.mark.parametrize("implementation", [dense_chunked, nsa_mslk, nsa_paper], ids=lambda i: i.name)
 def test_packed_ones_hold(implementation, mode):
-    failed, count = failures(implementation, dataclasses.replace(PACKED, dtype="f32"), mode)
+    failed, count = failed_of(implementation, dataclasses.replace(PACKED, dtype="f32"), mode)
     assert failed == {}
     assert count >= 1
 

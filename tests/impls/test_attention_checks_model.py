@@ -5,16 +5,14 @@ autograd, in torch.
 """
 
 import dataclasses
-import inspect
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from harness import Trial
-from harness.core.static_figures import STATIC_FIGURES, Static
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls.torch_case import gradients, run
+from tests.impls.trials import trial_of
 
 MISTAKES = {
     "next key": "a query sees the key after its own",
@@ -43,29 +41,14 @@ MISTAKES = {
 }
 
 
-def trial(w, builder, mode="fwd", *, run=run, pull=gradients):
-    """The trial of a builder, of torch callables if not said otherwise, as the harness makes it."""
-    drawn = FAMILY.inputs(w, np.random.default_rng(3))
-    function = builder(w)
-    inputs = {name: drawn[name] for name in inspect.signature(function).parameters if name in drawn}
-    cotangent = np.random.default_rng(4).standard_normal(inputs["q"].shape)
+def trial(w, builder, mode="fwd", *, run=run):
+    """The trial of a builder, of torch callables if not said otherwise."""
+    cotangent = np.random.default_rng(4).standard_normal((w.batch, w.seq, w.heads, w.head_dim))
 
-    def call(changed):
-        for name, array in changed.items():
-            same = (inputs[name].shape, inputs[name].dtype)
-            assert (array.shape, array.dtype) == same, f"{name} has another form than the compiled one"
-        if mode == "fwd":
-            return run(function, {**inputs, **changed})
-        return {"gradients": pull(function, {**inputs, **changed}, cotangent)[1]}
+    def pull(function, inputs):
+        return {"gradients": gradients(function, inputs, cotangent)[1]}
 
-    def solve(other, arrays):
-        for name, array in FAMILY.shapes(other).items():
-            if name in arrays:
-                assert arrays[name].shape == array.shape, name
-        return run(builder(other), arrays)
-
-    static = Static(unavailable=dict.fromkeys(STATIC_FIGURES, "nothing was compiled"))
-    return Trial(w, inputs, call({}), call, solve, static, mode, {})
+    return trial_of(FAMILY, w, builder, run, pull=pull if mode == "bwd" else None)
 
 
 def sparse(*mistakes):
@@ -202,18 +185,8 @@ class Sparse(Dense):
 @pytest.mark.parametrize(("semantics", "model"), [("nsa_mslk", sparse()), ("dense", dense())])
 @pytest.mark.parametrize("varlen", [False, True])
 def test_without_a_mistake_it_is_the_reference(semantics, model, varlen):
-    w = AttentionWorkload(
-        seq=96,
-        heads=4,
-        kv_heads=2,
-        head_dim=8,
-        block=8,
-        selected=3,
-        window=20,
-        tile=32,
-        varlen=varlen,
-        dtype="f64",
-    )
+    w = AttentionWorkload(seq=96, heads=4, kv_heads=2, head_dim=8, block=8, selected=3, window=20, tile=32)
+    w = dataclasses.replace(w, varlen=varlen, dtype="f64")
     inputs = FAMILY.inputs(w, np.random.default_rng(0))
     expected = run(FAMILY.semantics[semantics].reference(w, None), inputs, wide=True)
     np.testing.assert_allclose(run(model(w), inputs), expected, rtol=1e-10, atol=1e-12)

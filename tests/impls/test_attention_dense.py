@@ -1,7 +1,6 @@
 """Dense attention in its other forms: one kernel of torch's, chunks of queries, FlexAttention."""
 
 import dataclasses
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from impls.attention.dense_chunked import dense_chunked
 from impls.attention.dense_flex import dense_flex
 from impls.attention.dense_sdpa import dense_sdpa
 from impls.attention.family import FAMILY, AttentionWorkload
-from tests.impls.torch_case import judged, operators, run, tensor
+from tests.impls.torch_case import Option, judged, operators, run, tensor
 
 pytestmark = pytest.mark.torch
 
@@ -22,21 +21,11 @@ def of(**fields):
     return dataclasses.replace(SMALL, **fields)
 
 
-class Chosen:
-    """An implementation with its options, as a case has them."""
-
-    def __init__(self, variant, **options):
-        self.semantics, self.build = variant.semantics, partial(variant, **options)
-
-    def __call__(self, w):
-        return self.build(w)
-
-
 VARIANTS = {
-    "math": Chosen(dense_sdpa),
-    "flash": Chosen(dense_sdpa, backend="flash"),
-    "chunked": Chosen(dense_chunked, chunk=64),
-    "one-chunk": Chosen(dense_chunked, chunk=4096),
+    "math": Option(dense_sdpa),
+    "flash": Option(dense_sdpa, backend="flash"),
+    "chunked": Option(dense_chunked, chunk=64),
+    "one-chunk": Option(dense_chunked, chunk=4096),
 }
 WORKLOADS = [
     of(),
@@ -74,7 +63,7 @@ def test_a_missing_kernel_is_refused_by_name():
 
 def test_chunks_store_no_square():
     w = of(seq=4096)
-    _, seen = operators(Chosen(dense_chunked, chunk=128), FAMILY, w)
+    _, seen = operators(Option(dense_chunked, chunk=128), FAMILY, w)
     assert max(np.prod(shape) for _, shapes in seen for shape in shapes) <= w.heads * w.seq * 128
     with pytest.raises(Unsupported, match="chunk=0"):
         dense_chunked(w, chunk=0)

@@ -13,7 +13,8 @@ from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_fla import nsa_fla
 from impls.attention.nsa_fla_torch import nsa_fla_torch
 from impls.attention.nsa_paper import nsa_paper
-from tests.impls.torch_case import judged, run, run_marks, tensors
+from tests.impls.attention_case import attend, doubles, drawn, rows_moved, softmax, verdict
+from tests.impls.torch_case import judged, run, tensors
 
 pytestmark = pytest.mark.torch
 
@@ -26,22 +27,10 @@ def of(w=SMALL, **fields):
     return dataclasses.replace(w, **fields)
 
 
-def drawn(w, gates=None):
-    inputs = dict(FAMILY.inputs(w, np.random.default_rng(0)))
-    if gates is not None:
-        inputs["gates"] = np.broadcast_to(np.array(gates, inputs["q"].dtype), inputs["gates"].shape).copy()
-    return inputs
-
-
-def softmax(scores):
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
-
-
 def by_hand(w, inputs):
     """Query by query for one key head; probabilities averaged over heads, forced blocks at 1."""
-    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
-    k, v, scale = k[:, 0], v[:, 0], np.sqrt(w.head_dim)
+    q, k, v, gates = doubles(inputs, "q", "k", "v", "gates")
+    k, v = k[:, 0], v[:, 0]
     whole = range(w.seq // w.block)
     mean_k, mean_v = (np.array([x[c * w.block : (c + 1) * w.block].mean(0) for c in whole]) for x in (k, v))
     result = np.zeros(q.shape)
@@ -50,7 +39,7 @@ def by_hand(w, inputs):
         mass = np.zeros(own + 1)
         for h in range(w.heads):
             if seen:
-                p = softmax(mean_k[:seen] @ q[t, h] / scale)
+                p = softmax(mean_k[:seen] @ q[t, h] / np.sqrt(w.head_dim))
                 mass[:seen] += p / w.heads
                 result[t, h] += gates[t, h, 0] * (p @ mean_v[:seen])
         mass[[0, own, max(own - 1, 0)]] = 1
@@ -59,7 +48,7 @@ def by_hand(w, inputs):
         near = list(range(max(0, t - w.window + 1), t + 1))
         for h in range(w.heads):
             for gate, at in ((1, chosen), (2, near)):
-                result[t, h] += gates[t, h, gate] * (softmax(k[at] @ q[t, h] / scale) @ v[at])
+                result[t, h] += gates[t, h, gate] * attend(q[t, h], k[at], v[at])
     return result[None]
 
 
@@ -89,39 +78,25 @@ def test_torch_and_its_gradients_match_the_reference(w):
         assert judgement.passed, judgement.reason
 
 
-def changed(w, inputs, token):
-    other = {name: values.copy() for name, values in inputs.items()}
-    for name in "kv":
-        other[name][:, token] += 3
-    return np.flatnonzero((run(nsa_fla_torch(w), inputs) != run(nsa_fla_torch(w), other)).any((0, 2, 3)))
-
-
 def test_a_mean_shows_when_its_block_is_complete():
     """Token 40 of block 2, tokens 32 to 47: the first query that reads its mean is 47."""
-    assert changed(SMALL, drawn(SMALL, gates=(1, 0, 0)), 40)[0] == 47
-    assert changed(SMALL, drawn(SMALL), 40)[0] == 40
-    window = changed(SMALL, drawn(SMALL, gates=(0, 0, 1)), 40)
-    assert window.tolist() == list(range(40, 60))
-
-
-def verdict(w, result):
-    inputs = drawn(w)
-    expected = run(MEANING.reference(w, None), inputs, wide=True)
-    marks = run_marks(MEANING.ambiguous(w, None), inputs)
-    return MEANING.contract.judge(Evidence(w, inputs, result, expected, None, marks))
+    function = nsa_fla_torch(SMALL)
+    assert rows_moved(function, drawn(SMALL, gates=(1, 0, 0)), 40)[0] == 47
+    assert rows_moved(function, drawn(SMALL), 40)[0] == 40
+    assert rows_moved(function, drawn(SMALL, gates=(0, 0, 1)), 40).tolist() == list(range(40, 60))
 
 
 def test_the_papers_form_is_another():
-    assert verdict(SMALL, run(nsa_fla_torch(SMALL), drawn(SMALL))).passed
-    assert not verdict(SMALL, run(nsa_paper(SMALL), drawn(SMALL))).passed
-    meaning = FAMILY.semantics["nsa_paper"].reference
-    paper = run(meaning(SMALL, None), drawn(SMALL), wide=True)
-    assert not verdict(SMALL, paper).passed
+    inputs, paper = drawn(SMALL), FAMILY.semantics["nsa_paper"].reference(SMALL, None)
+    assert verdict("nsa_fla", SMALL, inputs, run(nsa_fla_torch(SMALL), inputs)).passed
+    assert not verdict("nsa_fla", SMALL, inputs, run(nsa_paper(SMALL), inputs)).passed
+    assert not verdict("nsa_fla", SMALL, inputs, run(paper, inputs, wide=True)).passed
 
 
 @pytest.mark.parametrize("change", [{"window": 21}, {"window": 19}, {"selected": 3}])
 def test_another_window_or_count_fails(change):
-    assert not verdict(SMALL, run(nsa_fla_torch(of(**change)), drawn(SMALL))).passed
+    inputs = drawn(SMALL)
+    assert not verdict("nsa_fla", SMALL, inputs, run(nsa_fla_torch(of(**change)), inputs)).passed
 
 
 def test_zeros_for_missing_blocks_fail(monkeypatch):
@@ -141,20 +116,6 @@ def test_zeros_for_missing_blocks_fail(monkeypatch):
     result = run(_nsa_paper.attention(w, fla=True), inputs)
     monkeypatch.undo()
     assert not MEANING.contract.judge(Evidence(w, inputs, result, expected)).passed
-
-
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [
-        ({"causal": False}, "causal=false"),
-        ({"selected": 2}, "selected 2"),
-        ({"stage": "block_lists"}, "stage="),
-    ],
-)
-def test_what_it_does_not_define(fields, word):
-    for build in (nsa_fla, nsa_fla_torch, lambda w: MEANING.reference(w, None)):
-        with pytest.raises(Unsupported, match=word):
-            build(of(KERNEL, **fields))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from impls.attention.lists_scatter_sort import lists_scatter_sort
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
 from impls.attention.nsa_paper import nsa_paper
-from tests.impls.jax_case import jit
+from tests.impls import jax_case
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
@@ -41,15 +41,7 @@ def drawn(w):
 
 
 def call(variant, w, picks, **options):
-    if variant.framework == "jax":
-        import jax
-
-        result = jit(variant(w, **options))(jax.numpy.asarray(picks))
-    else:
-        import torch
-
-        result = variant(w, **options)(torch.from_numpy(picks))
-    return {name: np.asarray(part) for name, part in result.items()}
+    return jax_case.call(variant, w, {"picks": picks}, **options)
 
 
 def verdict(w, picks, result):
@@ -138,10 +130,8 @@ def test_what_stands_behind_a_count_is_not_judged():
 
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
 def test_drawn_picks_are_selections(w):
-    picks, again = drawn(w)["picks"], drawn(w)["picks"]
-    assert np.array_equal(picks, again)
-    described = FAMILY.shapes(w)["picks"]
-    assert (picks.shape, picks.dtype) == (described.shape, np.int32)
+    picks = drawn(w)["picks"]
+    assert picks.dtype == np.int32
     for index in np.ndindex(picks.shape[:3]):
         seen = -(-min((index[2] + 1) * w.tile, w.seq) // w.block)
         row = picks[index].tolist()
@@ -164,20 +154,6 @@ def test_a_part_of_the_heads_can_be_judged():
     whole, part = MEANING.reference(SMALL, None)(picks), MEANING.reference(SMALL, rows)(picks)
     assert FAMILY.rows(SMALL) == SMALL.heads
     assert all(np.array_equal(whole[name][:, rows], part[name]) for name in whole)
-
-
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [
-        ({"causal": False}, "causal=false"),
-        ({"varlen": True, "batch": 1}, "varlen=true"),
-        ({"seq": 2000}, "block 64"),
-        ({"block": 48, "seq": 480}, "block 48"),
-    ],
-)
-def test_lists_that_make_no_sense(fields, word):
-    with pytest.raises(Unsupported, match=word):
-        FAMILY.shapes(dataclasses.replace(SMALL, **fields))
 
 
 @pytest.mark.parametrize("variant", [*VARIANTS, dense, dense_jax, nsa_mslk, nsa_mslk_jax, nsa_paper])

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
 from impls.attention import _nsa_paper as module
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_paper import nsa_paper
+from tests.impls.attention_case import attend, doubles, drawn, rows_moved, slices, softmax, verdict
 from tests.impls.torch_case import gradients, judged, operators, run, run_marks
 
 pytestmark = pytest.mark.torch
@@ -21,21 +21,9 @@ def of(**fields):
     return dataclasses.replace(SMALL, **fields)
 
 
-def drawn(w, gates=None, seed=0):
-    inputs = dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-    if gates is not None:
-        inputs["gates"] = np.broadcast_to(np.array(gates, inputs["q"].dtype), inputs["gates"].shape).copy()
-    return inputs
-
-
-def softmax(scores):
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
-
-
 def by_hand(w, inputs, printed=False):
     """(result, picked blocks by query) for one key head, query by query, as XunhaoLai's indices have it."""
-    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    q, k, v, gates = doubles(inputs, "q", "k", "v", "gates")
     k, v, length, stride = k[:, 0], v[:, 0], w.block // 2, w.block // 4
     starts = range(0, w.seq - length + 1, stride)
     mean_k, mean_v = (np.array([x[i : i + length].mean(0) for i in starts]) for x in (k, v))
@@ -61,9 +49,7 @@ def by_hand(w, inputs, printed=False):
                 (1, [at for at in range(t + 1) if at // w.block in chosen]),
                 (2, list(range(max(0, t - w.window + 1), t + 1))),
             ):
-                result[t, h] += gates[t, h, gate] * (
-                    softmax(k[keys] @ q[t, h] / np.sqrt(w.head_dim)) @ v[keys]
-                )
+                result[t, h] += gates[t, h, gate] * attend(q[t, h], k[keys], v[keys])
     return result[None], picks
 
 
@@ -80,20 +66,13 @@ def test_both_follow_the_definition(seq):
 def test_the_paper_has_its_sizes():
     """Block 64: 32 tokens every 16, so the first result changes 7 tokens after token 200."""
     w = AttentionWorkload(seq=256, heads=1, kv_heads=1, head_dim=8)
-    inputs = drawn(w, gates=(1, 0, 0))
-    assert first_changed(w, inputs, 200) == 207  # of blocks [176, 208) and [192, 224) the first is complete
-
-
-def first_changed(w, inputs, token):
-    other = {name: values.copy() for name, values in inputs.items()}
-    for name in "kv":
-        other[name][:, token] += 3
-    return np.flatnonzero((run(nsa_paper(w), inputs) != run(nsa_paper(w), other)).any((0, 2, 3)))[0]
+    moved = rows_moved(nsa_paper(w), drawn(w, gates=(1, 0, 0)), 200)
+    assert moved[0] == 207  # of blocks [176, 208) and [192, 224) the first is complete
 
 
 def test_no_token_shows_before_itself():
-    inputs = drawn(SMALL)
-    assert [first_changed(SMALL, inputs, token) for token in (0, 15, 16, 100, 199)] == [0, 15, 16, 100, 199]
+    for token in (0, 15, 16, 100, 199):
+        assert rows_moved(nsa_paper(SMALL), drawn(SMALL), token)[0] == token
 
 
 WORKLOADS = {
@@ -119,29 +98,16 @@ def test_variant_and_its_gradients_match_the_reference(w):
 def test_packed_sequences_are_each_its_own():
     lengths = [1, 7, 15, 17, 33]
     w = of(varlen=True, segments=5, seq=73, dtype="f64")
-    inputs = drawn(w)
-    inputs["cu_seqlens"] = np.cumsum([0, *lengths]).astype(np.int32)
+    inputs = drawn(w, lengths=lengths)
     cotangent = np.random.default_rng(1).standard_normal(inputs["q"].shape)
     results = [gradients(nsa_paper(w), inputs, cotangent), gradients(REFERENCE(w, None), inputs, cotangent)]
-    start = 0
-    for length in lengths:
-        part = slice(start, start + length)
+    for length, part in zip(lengths, slices(lengths), strict=True):
         alone = {name: inputs[name][:, part] for name in ("q", "k", "v", "gates")}
         want, wanted = gradients(nsa_paper(of(seq=length, dtype="f64")), alone, cotangent[:, part])
         for result, found in results:
             np.testing.assert_allclose(result[:, part], want, atol=1e-12)
             for name, gradient in wanted.items():
                 np.testing.assert_allclose(found[name][:, part], gradient, atol=1e-11)
-        start += length
-
-
-def test_reference_and_marks_on_rows_equal_their_whole():
-    rows = np.array([0, 7, 8, 100, 199])
-    for w in (SMALL, of(varlen=True)):
-        inputs, marks = drawn(w), FAMILY.semantics["nsa_paper"].ambiguous
-        whole, part = (run(REFERENCE(w, some), inputs, wide=True) for some in (None, rows))
-        np.testing.assert_allclose(part, whole[:, rows], rtol=1e-12, atol=1e-14)
-        assert np.array_equal(run_marks(marks(w, rows), inputs), run_marks(marks(w, None), inputs)[:, rows])
 
 
 def test_marks_are_few_and_find_ties():
@@ -172,21 +138,10 @@ def test_steps_do_not_show_in_the_result(span, monkeypatch):
 
 
 def test_nothing_stores_the_square():
-    w = AttentionWorkload(seq=8192, heads=1, kv_heads=1, head_dim=16, block=16, selected=4, window=64)
+    w = AttentionWorkload(seq=4096, heads=1, kv_heads=1, head_dim=16, block=16, selected=4, window=64)
     _, seen = operators(nsa_paper, FAMILY, w)
     largest = max(np.prod(shape, dtype=np.int64) for _, shapes in seen for shape in shapes)
-    assert largest < w.seq**2 / 64
-
-
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [({"causal": False}, "causal"), ({"block": 18}, "block 18"), ({"selected": 2}, "selected 2")],
-)
-def test_refusals_name_the_field(fields, word):
-    meaning, w = FAMILY.semantics["nsa_paper"], of(**fields)
-    for build in (nsa_paper, lambda w: meaning.reference(w, None), lambda w: meaning.ambiguous(w, None)):
-        with pytest.raises(Unsupported, match=word):
-            build(w)
+    assert largest < w.seq**2 / 32
 
 
 def broken(w, inputs, trap):
@@ -248,22 +203,15 @@ TRAPS = [
 ]
 
 
-def verdict(w, inputs, result):
-    meaning = FAMILY.semantics["nsa_paper"]
-    expected = run(REFERENCE(w, None), inputs, wide=True)
-    marks = run_marks(meaning.ambiguous(w, None), inputs)
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
-
-
 @pytest.mark.parametrize("trap", TRAPS)
 def test_the_contract_notices(trap):
     inputs = drawn(SMALL)
-    assert not verdict(SMALL, inputs, broken(SMALL, inputs, trap)).passed
+    assert not verdict("nsa_paper", SMALL, inputs, broken(SMALL, inputs, trap)).passed
 
 
 def test_the_contract_notices_scores_as_they_are_printed():
     """The paper's sum subtracts: a block would be scored by the tokens before it."""
     w = of(heads=2, kv_heads=1)
     inputs = drawn(w)
-    assert verdict(w, inputs, by_hand(w, inputs)[0]).passed
-    assert not verdict(w, inputs, by_hand(w, inputs, printed=True)[0]).passed
+    assert verdict("nsa_paper", w, inputs, by_hand(w, inputs)[0]).passed
+    assert not verdict("nsa_paper", w, inputs, by_hand(w, inputs, printed=True)[0]).passed

@@ -10,13 +10,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.attention import _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
 from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
-from tests.impls.torch_case import judged, run, run_marks
+from tests.impls.attention_case import attend, doubles, drawn, verdict
+from tests.impls.torch_case import judged, run
 
 pytestmark = pytest.mark.torch
 
@@ -28,23 +29,9 @@ def of(w=SMALL, **fields):
     return dataclasses.replace(w, **fields)
 
 
-def drawn(w, gates=None):
-    inputs = dict(FAMILY.inputs(w, np.random.default_rng(0)))
-    if gates is not None:
-        inputs["gates"] = np.broadcast_to(np.array(gates, "float32"), inputs["gates"].shape).copy()
-    return inputs
-
-
-def verdict(semantics, w, inputs, result):
-    meaning = FAMILY.semantics[semantics]
-    expected = run(meaning.reference(w, None), inputs, wide=True)
-    marks = run_marks(meaning.ambiguous(w, None), inputs)
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
-
-
 def upstream_by_hand(w, inputs):
     """The selected branch and the window of one head, key by key, with a list that repeats."""
-    q, k, v, gates = (inputs[name][0].astype(np.float64) for name in ("q", "k", "v", "gates"))
+    q, k, v, gates = doubles(inputs, "q", "k", "v", "gates")
     k, v = k[:, 0], v[:, 0]
     mean_k = k.reshape(-1, w.block, w.head_dim).mean(1)
     result = np.zeros(q.shape)
@@ -62,9 +49,7 @@ def upstream_by_hand(w, inputs):
             keys = [p for j in read for p in range(j * 128, (j + 1) * 128) if p <= t]
             near = list(range(max(0, t - w.window), t + 1))
             for gate, at in ((1, keys), (2, near)):
-                if at:
-                    weights = np.exp(k[at] @ q[t, h] / np.sqrt(w.head_dim))
-                    result[t, h] += gates[t, h, gate] * (weights @ v[at]) / weights.sum()
+                result[t, h] += gates[t, h, gate] * attend(q[t, h], k[at], v[at])
     return result[None]
 
 
@@ -162,30 +147,20 @@ def test_an_empty_row_that_is_no_zero_fails(sentinel):
     assert not verdict("nsa_mslk", w, inputs, wrong).passed
 
 
-def detached(name):
-    def spoil(monkeypatch):  # T8, T13: a branch's lists for the backward are empty
-        original = getattr(_nsa_torch, name)
-        monkeypatch.setattr(_nsa_torch, name, lambda *a, **b: original(*a, **b).detach())
-
-    return spoil
-
-
-@pytest.mark.parametrize(("spoil", "w"), [(future_means, SMALL), (tail, of(seq=592))])
+@pytest.mark.parametrize(
+    ("spoil", "w"), [(future_means, SMALL), (tail, of(seq=592)), (repeated, of(selected=30))]
+)
 def test_a_spoiled_forward_fails(spoil, w, monkeypatch):
     assert judged(FAMILY, nsa_mslk, w).passed
     spoil(monkeypatch)
     assert not judged(FAMILY, nsa_mslk, w).passed
 
 
-def test_block_zero_for_no_pick_fails(monkeypatch):
-    assert judged(FAMILY, nsa_mslk, of(selected=30)).passed
-    repeated(monkeypatch)
-    assert not judged(FAMILY, nsa_mslk, of(selected=30)).passed
-
-
+# T8, T13: a branch's lists for the backward are empty
 @pytest.mark.parametrize("name", ["attend_compressed", "attend_selected", "attend_window"])
 def test_a_branch_without_gradient_fails(name, monkeypatch):
-    detached(name)(monkeypatch)
+    branch = getattr(_nsa_torch, name)
+    monkeypatch.setattr(_nsa_torch, name, lambda *a, **b: branch(*a, **b).detach())
     assert judged(FAMILY, nsa_mslk, SMALL).passed
     assert not judged(FAMILY, nsa_mslk, SMALL, backward=True).passed
 

@@ -1,28 +1,17 @@
 """The causal mask before the selection and after it: where the variants agree, and where they cannot."""
 
-import inspect
-
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from harness.catalog.arrays import numpy_dtype
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
 from impls.mask.reference import closed_value, last_visible, visible
 from tests.impls.jax_case import call
+from tests.impls.mask_case import drawn, judged, reference
 
-MEANING = FAMILY.semantics["masked_again"]
 ALL = {**INDEXED, **SCORED}
-
-
-def roles(w, inputs, rows=None):
-    scores, values = (inputs[name].astype(np.float64) for name in ("scores", "topk_values"))
-    return MEANING.reference(w, rows)(scores=scores, topk_values=values)
-
-
-def judged(w, inputs, result):
-    return MEANING.contract.judge(Evidence(w, inputs, result, roles(w, inputs)))
 
 
 def crafted(w, scores):
@@ -40,10 +29,10 @@ def crafted(w, scores):
 def test_variant_meets_its_contract(of, dtype, shape):
     batch, rows, seq, topk = shape
     w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, dtype=dtype, causal=True)
-    inputs = FAMILY.inputs(w, np.random.default_rng(7))
+    inputs = drawn(w)
     result = call(masked_again, w, inputs, of=of)
     assert result.dtype == numpy_dtype(dtype)
-    judgement = judged(w, inputs, result)
+    judgement = judged("masked_again", w, inputs, result)
     assert judgement.passed, judgement.reason
 
 
@@ -51,12 +40,8 @@ def test_variant_meets_its_contract(of, dtype, shape):
 @pytest.mark.parametrize("of", ALL)
 def test_causal_workloads_meet_the_contracts_before_it_too(of):
     w = MaskWorkload(batch=2, rows=6, seq=200, topk=60, dtype="bf16", causal=True)
-    inputs = FAMILY.inputs(w, np.random.default_rng(1))
-    meaning = FAMILY.semantics[ALL[of].semantics]
-    reference = meaning.reference(w, None)
-    wide = {n: a if a.dtype.kind == "i" else a.astype(np.float64) for n, a in inputs.items()}
-    want = reference(**{name: wide[name] for name in inspect.signature(reference).parameters})
-    assert meaning.contract.judge(Evidence(w, inputs, call(ALL[of], w, inputs), want)).passed
+    inputs = drawn(w)
+    assert judged(ALL[of].semantics, w, inputs, call(ALL[of], w, inputs)).passed
 
 
 @pytest.mark.jax
@@ -66,6 +51,7 @@ def test_variants_agree_after_and_not_before():
     inputs = crafted(w, np.random.default_rng(5).standard_normal((6, 6)))
     before = {of: call(ALL[of], w, inputs) == 0 for of in ALL}
     assert before["threshold_raw"][0, 0].all()
+    assert all(np.array_equal(before[of], before["broadcast"]) for of in before.keys() - {"threshold_raw"})
     assert before["scatter"][0, 0].tolist() == [True, True, True, False, False, False]
     after = {of: call(masked_again, w, inputs, of=of) == 0 for of in ALL}
     for of, kept in after.items():
@@ -78,7 +64,7 @@ def test_variants_agree_after_and_not_before():
 def test_without_the_second_time_the_contract_fails(of):
     w = MaskWorkload(rows=6, seq=6, topk=3, causal=True)
     inputs = crafted(w, np.random.default_rng(5).standard_normal((6, 6)))
-    judgement = judged(w, inputs, call(ALL[of], w, inputs))
+    judgement = judged("masked_again", w, inputs, call(ALL[of], w, inputs))
     assert not judgement.passed
     assert "to be closed" in judgement.reason
 
@@ -93,10 +79,13 @@ def test_raw_opens_all_visible_columns_that_tie(of, kept, over):
     w = MaskWorkload(rows=2, seq=8, topk=2, causal=True)
     scores = [0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]
     inputs = crafted(w, [scores, scores])
-    assert roles(w, inputs)[0].tolist() == [[1, 2, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
+    assert reference("masked_again", w, inputs)[0].tolist() == [
+        [1, 2, 2, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, 0],
+    ]
     result = call(masked_again, w, inputs, of=of)
     assert np.flatnonzero(result[0, 0] == 0).tolist() == kept
-    judgement = judged(w, inputs, result)
+    judgement = judged("masked_again", w, inputs, result)
     assert judgement.passed, judgement.reason
     assert judgement.figures == {"mismatches": 0, "tied_rows": 1, "rows_over_topk": over}
 
@@ -118,21 +107,22 @@ def test_the_contract_catches(change, says):
     inputs = crafted(w, [scores, scores])
     mask = np.full((1, 2, 8), -np.inf, np.float32)
     mask[0, 0, [0, 1]] = mask[0, 1, [5, 6]] = 0
-    assert judged(w, inputs, mask).passed
+    assert judged("masked_again", w, inputs, mask).passed
     for (row, column), value in change.items():
         mask[0, row, column] = value
-    judgement = judged(w, inputs, mask)
+    judgement = judged("masked_again", w, inputs, mask)
     assert not judgement.passed
     assert says in judgement.reason
-    assert not judged(w, inputs, mask[..., :7]).passed
+    assert not judged("masked_again", w, inputs, mask[..., :7]).passed
 
 
 @pytest.mark.jax
 def test_rounded_visible_scores_tie_so_raw_is_over():
     w = MaskWorkload(rows=4, seq=16384, topk=1024, dtype="bf16", causal=True)
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
+    inputs = drawn(w, 0)
     raw, exact = (
-        judged(w, inputs, call(masked_again, w, inputs, of=of)) for of in ("threshold_raw", "scatter")
+        judged("masked_again", w, inputs, call(masked_again, w, inputs, of=of))
+        for of in ("threshold_raw", "scatter")
     )
     assert raw.passed
     assert exact.passed
@@ -152,18 +142,6 @@ def test_causal_scores_are_the_others_with_the_hidden_ones_closed():
     assert np.array_equal(hidden[:, seen], drawn[:, seen])
     assert (hidden[:, ~seen] == closed_value("bf16")).all()
     assert drawn.dtype == hidden.dtype
-
-
-def test_reference_on_some_rows_is_part_of_the_whole():
-    w = MaskWorkload(batch=2, rows=6, seq=64, topk=9, dtype="bf16", causal=True)
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    rows = np.array([0, 4, 5])
-    assert np.array_equal(roles(w, inputs, rows), roles(w, inputs)[:, rows])
-
-
-def test_more_queries_than_columns_are_refused():
-    with pytest.raises(Unsupported, match="9 rows"):
-        FAMILY.shapes(MaskWorkload(rows=9, seq=8, topk=2, causal=True))
 
 
 def test_nothing_is_hidden_without_causal():

@@ -1,27 +1,20 @@
 """Attention under the mask, and without one: the same numbers, until a selection holds duplicates."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from harness import Array, Evidence, Unsupported
+from harness import Unsupported
 from harness.catalog.arrays import short_name
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.gather_kv import gather_kv
 from impls.mask.masked_dense import masked_dense
-from tests.impls.jax_case import call, jit
+from tests.impls.jax_case import call, planned
+from tests.impls.mask_case import drawn, judged, reference
 
 BOTH = [gather_kv, masked_dense]
 IDS = [variant.name for variant in BOTH]
-MEANING = FAMILY.semantics["attended"]
-
-
-def expected(w, inputs, rows=None):
-    wide = {n: a if a.dtype.kind == "i" else a.astype(np.float64) for n, a in inputs.items()}
-    function = MEANING.reference(w, rows)
-    return function(**{name: wide[name] for name in inspect.signature(function).parameters})
 
 
 @pytest.mark.jax
@@ -31,43 +24,47 @@ def expected(w, inputs, rows=None):
 def test_variant_meets_its_contract(variant, dtype, shape):
     batch, rows, seq, topk, head_dim = shape
     w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, head_dim=head_dim, dtype=dtype)
-    inputs = FAMILY.inputs(w, np.random.default_rng(7))
+    inputs = drawn(w)
     result = call(variant, w, inputs)
     assert short_name(result.dtype) == dtype
-    judgement = MEANING.contract.judge(Evidence(w, inputs, result, expected(w, inputs)))
+    judgement = judged("attended", w, inputs, result)
     assert judgement.passed, judgement.reason
 
 
 @pytest.mark.jax
 def test_leaving_the_mask_out_fails_the_contract():
     w = MaskWorkload(rows=4, seq=256, topk=200, head_dim=16, dtype="bf16")
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
+    inputs = drawn(w)
     every = np.broadcast_to(np.arange(256, dtype=np.int32), (1, 4, 256))
     result = call(gather_kv, replace(w, topk=256), {**inputs, "topk_indices": every})
-    assert not MEANING.contract.judge(Evidence(w, inputs, result, expected(w, inputs))).passed
+    assert not judged("attended", w, inputs, result).passed
 
 
 @pytest.mark.jax
 def test_a_single_selected_column_is_its_value():
     w = MaskWorkload(rows=3, seq=8, topk=1, head_dim=4)
-    inputs = dict(FAMILY.inputs(w, np.random.default_rng(0)))
+    inputs = drawn(w)
     inputs["topk_indices"] = np.array([[[5], [0], [7]]], np.int32)
     want = inputs["values"][:, [5, 0, 7]]
-    assert np.array_equal(expected(w, inputs), want)
+    assert np.array_equal(reference("attended", w, inputs), want)
     for variant in BOTH:
         assert np.array_equal(call(variant, w, inputs), want), variant.name
 
 
-@pytest.mark.jax
-def test_a_duplicate_counts_twice_without_a_mask():
-    """Equal logits: gather_kv weighs the column that stands twice with 2/3, the mask with 1/2."""
-    w = MaskWorkload(rows=1, seq=4, topk=3, head_dim=1)
-    inputs = {
-        "topk_indices": np.array([[[1, 1, 2]]], np.int32),
+def equal_weights(indices, values):
+    """Inputs of one row whose logits are all 0."""
+    return {
+        "topk_indices": np.array([[indices]], np.int32),
         "queries": np.zeros((1, 1, 1), np.float32),
         "keys": np.ones((1, 4, 1), np.float32),
-        "values": np.array([[[9], [6], [0], [9]]], np.float32),
+        "values": np.array(values, np.float32)[None, :, None],
     }
+
+
+@pytest.mark.jax
+def test_a_duplicate_counts_twice_without_a_mask():
+    """gather_kv weighs the column that stands twice with 2/3, the mask with 1/2."""
+    w, inputs = MaskWorkload(rows=1, seq=4, topk=3, head_dim=1), equal_weights([1, 1, 2], [9, 6, 0, 9])
     assert call(gather_kv, w, inputs).item() == pytest.approx(4)
     assert call(masked_dense, w, inputs).item() == pytest.approx(3)
 
@@ -78,33 +75,17 @@ def test_a_duplicate_counts_twice_without_a_mask():
     [(-1, 8, 8), (-4, 5, 5), (4, np.nan, 6), (-5, np.nan, 6), (99, np.nan, 6)],
 )
 def test_an_index_outside_the_row(index, gathered, masked):
-    """Values 4, 6, 8, 10 with equal weights; the row selects column 1 and one outside."""
-    w = MaskWorkload(rows=1, seq=4, topk=2, head_dim=1)
-    inputs = {
-        "topk_indices": np.array([[[1, index]]], np.int32),
-        "queries": np.zeros((1, 1, 1), np.float32),
-        "keys": np.ones((1, 4, 1), np.float32),
-        "values": np.array([[[4], [6], [8], [10]]], np.float32),
-    }
+    """The row selects column 1 and one outside."""
+    w, inputs = MaskWorkload(rows=1, seq=4, topk=2, head_dim=1), equal_weights([1, index], [4, 6, 8, 10])
     assert call(gather_kv, w, inputs).item() == pytest.approx(gathered, nan_ok=True)
     assert call(masked_dense, w, inputs).item() == pytest.approx(masked)
 
 
-def test_inputs_agree_with_shapes_and_leave_the_others_alone():
+def test_a_head_leaves_the_other_inputs_alone():
     w = MaskWorkload(batch=2, rows=5, seq=96, topk=7, head_dim=3, dtype="bf16")
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    described = {name: Array(a.shape, short_name(a.dtype)) for name, a in inputs.items()}
-    assert described == FAMILY.shapes(w)
-    without = FAMILY.inputs(replace(w, head_dim=0), np.random.default_rng(0))
+    inputs, without = drawn(w), drawn(replace(w, head_dim=0))
     assert set(inputs) - set(without) == {"queries", "keys", "values"}
     assert all(np.array_equal(inputs[name], array) for name, array in without.items())
-
-
-def test_reference_on_some_rows_is_part_of_the_whole():
-    w = MaskWorkload(batch=2, rows=6, seq=64, topk=9, head_dim=5)
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    rows = np.array([0, 4, 5])
-    assert np.array_equal(expected(w, inputs, rows), expected(w, inputs)[:, rows])
 
 
 @pytest.mark.parametrize("variant", BOTH, ids=IDS)
@@ -115,15 +96,9 @@ def test_without_a_head_there_is_nothing_to_attend(variant):
 
 @pytest.mark.jax
 def test_gathering_needs_no_memory_that_grows_with_seq():
-    import jax
-
     def temporaries(variant, seq):
         w = MaskWorkload(rows=64, seq=seq, topk=256, head_dim=64)
-        kinds = {"i32": "int32", "f32": "float32"}
-        arrays = {n: jax.ShapeDtypeStruct(a.shape, kinds[a.dtype]) for n, a in FAMILY.shapes(w).items()}
-        function = variant(w)
-        named = {name: arrays[name] for name in inspect.signature(function).parameters}
-        return jit(function).lower(**named).compile().memory_analysis().temp_size_in_bytes
+        return planned(variant(w), FAMILY.shapes(w)).memory_analysis().temp_size_in_bytes
 
     assert temporaries(gather_kv, 65536) == temporaries(gather_kv, 4096)
     assert temporaries(masked_dense, 65536) > 8 * temporaries(masked_dense, 4096)

@@ -1,8 +1,5 @@
 """The variants of the mask family hold the checks that concern them."""
 
-import inspect
-
-import numpy as np
 import pytest
 
 from impls.mask.bit_packed import bit_packed
@@ -19,8 +16,9 @@ from impls.mask.scatter_flat import scatter_flat
 from impls.mask.scatter_sorted import scatter_sorted
 from impls.mask.threshold_exactk import threshold_exactk
 from impls.mask.threshold_raw import threshold_raw
-from tests.impls.jax_case import jit
-from tests.impls.test_mask_checks import PLAIN, trial
+from tests.impls.jax_case import jit, run
+from tests.impls.test_mask_checks import CHECKS, PLAIN
+from tests.impls.trials import failures, trial_of, verdicts
 
 VARIANTS = {
     implementation.name: implementation
@@ -41,29 +39,16 @@ VARIANTS = {
 }
 
 
-def jitted(w, function):
-    """A variant's callable as a trial's: of numpy arrays, compiled."""
-    import jax
+def failed_of(w, implementation, **options):
+    """Reasons of the checks that fail; and how many concern the variant."""
 
-    names = list(inspect.signature(function).parameters)
-    compiled = jit(function)
+    def answer(function, inputs):
+        return run(function, inputs, x64=w.dtype == "f64")
 
-    def answer(**inputs):
-        with jax.enable_x64(w.dtype == "f64"):
-            return jax.tree.map(np.asarray, compiled(**inputs))
-
-    answer.__signature__ = inspect.Signature(
-        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
-    )
-    return answer
-
-
-def failures(w, implementation, function):
-    """The checks that concern a variant: those that fail, by name, and how many there are."""
-    made = trial(w, jitted(w, function))
-    concern = [c for c in FAMILY.checks if c.concerns(implementation.semantics, "fwd", tuple(made.inputs), w)]
-    said = {check.name: (check.decides, check.judge(made)) for check in concern}
-    return {name: v.reason for name, (decides, v) in said.items() if decides and not v.passed}, len(said)
+    made = trial_of(FAMILY, w, lambda w: jit(implementation(w, **options)), answer)
+    said = verdicts(FAMILY, implementation.semantics, made)
+    assert all(verdict.passed for name, verdict in said.items() if not CHECKS[name].decides)
+    return failures(said), len(said)
 
 
 @pytest.mark.jax
@@ -81,7 +66,7 @@ def failures(w, implementation, function):
 )
 def test_variants_hold_what_concerns_them(name, w):
     options = {"chunk": 1} if name == "broadcast_chunked" else {}
-    failed, count = failures(w, VARIANTS[name], VARIANTS[name](w, **options))
+    failed, count = failed_of(w, VARIANTS[name], **options)
     assert not failed
     assert count >= 1
 
@@ -91,12 +76,12 @@ def test_variants_hold_what_concerns_them(name, w):
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_masked_again_holds_what_concerns_it(of, dtype):
     w = MaskWorkload(batch=2, rows=7, seq=64, topk=20, dtype=dtype, causal=True)
-    failed, count = failures(w, masked_again, masked_again(w, of=of))
+    failed, count = failed_of(w, masked_again, of=of)
     assert not failed
     assert count == (6 if of in INDEXED else 3)
 
 
 @pytest.mark.jax
 def test_a_promise_of_unique_indices_is_caught_where_they_are_not():
-    failed, _ = failures(PLAIN, bit_packed, bit_packed(PLAIN, unique=True))
+    failed, _ = failed_of(PLAIN, bit_packed, unique=True)
     assert list(failed) == ["duplicates"]

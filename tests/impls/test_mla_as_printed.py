@@ -9,19 +9,14 @@ from harness import Unsupported
 from impls.mla.as_printed import as_printed
 from impls.mla.family import FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
-from tests.impls.mla_trial import CHECKS, NARROW, alone, drawn, trial
+from tests.impls.mla_trial import CHECKS, drawn, trial
 from tests.impls.torch_case import judged, operators, run
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
 LINES = ("before", "after")
 DEVICE = "prim.device.default"  # a question of the tracer, no operator
 DTYPES = ("f64", "f32", "bf16", "f16")
-
-
-@pytest.fixture(autouse=True)
-def narrow(monkeypatch):
-    yield from alone(monkeypatch, NARROW)
 
 
 def under(lines):

@@ -12,32 +12,18 @@ from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
 from impls.mla.naive_chunked import naive_chunked
 from impls.mla.naive_sdpa import naive_sdpa
-from tests.impls.mla_trial import CHECKS, NARROW, UNEVEN, alone, trial
+from tests.impls.mla_trial import CHECKS, UNEVEN, trial
+from tests.impls.trials import failures, verdicts
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
 GOOD = (naive, absorb, fast_path, naive_chunked, naive_sdpa, absorb_sdpa)
 
 
-@pytest.fixture(autouse=True)
-def narrow(monkeypatch):
-    yield from alone(monkeypatch, NARROW)
-
-
-def verdicts(w, variant, mode="fwd"):
+def examined(w, variant, mode="fwd"):
     """What every check that concerns the variant says, by name."""
-    made, said = trial(w, variant, mode), {}
-    for check in FAMILY.checks:
-        if check.concerns("dense", mode, tuple(made.inputs), w, name=variant.name):
-            try:
-                said[check.name] = check.judge(made)
-            except Unsupported:
-                continue
-    return said
-
-
-def failures(said):
-    return {name: verdict.reason for name, verdict in said.items() if not verdict.passed}
+    made = trial(w, variant, mode)
+    return verdicts(FAMILY, "dense", made, name=variant.name, refusal=[Unsupported])
 
 
 @pytest.mark.parametrize("variant", GOOD, ids=lambda variant: variant.name)
@@ -55,7 +41,7 @@ def failures(said):
     ids=["one", "v3", "bf16", "open", "f64", "scaled", "fp8"],
 )
 def test_prefill_holds(variant, w):
-    said = verdicts(w, variant)
+    said = examined(w, variant)
     assert failures(said) == {}
     wanted = set(CHECKS) - {"boundary", "fallback_is_naive", "causality", "fp8_dequant"}
     if variant is not fast_path or w.weights == "fp8_block":
@@ -78,7 +64,7 @@ def test_prefill_holds(variant, w):
     ids=["bf16", "f16", "fp8"],
 )
 def test_decode_holds(variant, w):
-    said = verdicts(w, variant)
+    said = examined(w, variant)
     assert failures(said) == {}
     assert {"equivalence", "batch_slices", "content_matters", "input_scales", "no_nan"} <= set(said)
     assert not {"causality", "boundary", "decode_after_prefill"} & set(said)
@@ -87,7 +73,7 @@ def test_decode_holds(variant, w):
 @pytest.mark.parametrize("variant", GOOD, ids=lambda variant: variant.name)
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
 def test_a_backward_is_asked_for_numbers(variant, dtype):
-    said = verdicts(MlaWorkload(seq=30, dtype=dtype), variant, "bwd")
+    said = examined(MlaWorkload(seq=30, dtype=dtype), variant, "bwd")
     assert list(said) == ["no_nan"]
     assert failures(said) == {}
 
@@ -119,7 +105,7 @@ def test_quantised_weights_of_uneven_shapes_hold(variant, config, dtype, monkeyp
 )
 def test_the_claimed_fast_path_fails_what_it_declares(fields):
     w = MlaWorkload(**fields)
-    said = verdicts(w, claimed_fast_path)
+    said = examined(w, claimed_fast_path)
     declared = {name for name in claimed_fast_path.fails(w, {}) if name in said}
     assert set(failures(said)) == declared
     assert bool(declared) == (claimed_fast_path.expect.when(w) or w.seq == 257)

@@ -5,14 +5,10 @@ import pytest
 from impls.mla.absorb_jax import absorb_jax
 from impls.mla.family import FAMILY, MlaWorkload
 from impls.mla.naive_jax import naive_jax
-from tests.impls.mla_trial import UNEVEN, alone, by_jax, trial
+from tests.impls.mla_trial import by_jax, trial
+from tests.impls.trials import failures, verdicts
 
-pytestmark = [pytest.mark.torch, pytest.mark.jax]
-
-
-@pytest.fixture(autouse=True)
-def narrow(monkeypatch):
-    yield from alone(monkeypatch, UNEVEN)
+pytestmark = [pytest.mark.torch, pytest.mark.jax, pytest.mark.usefixtures("uneven")]
 
 
 @pytest.mark.parametrize("twin", [naive_jax, absorb_jax], ids=lambda twin: twin.name)
@@ -26,9 +22,7 @@ def narrow(monkeypatch):
     ids=["fp8", "v3", "open"],
 )
 def test_twin_holds(twin, w):
-    made = trial(w, twin, by=by_jax)
-    concern = [check for check in FAMILY.checks if check.concerns("dense", "fwd", tuple(made.inputs), w)]
-    said = {check.name: check.judge(made) for check in concern}
-    assert {name: verdict.reason for name, verdict in said.items() if not verdict.passed} == {}
+    said = verdicts(FAMILY, "dense", trial(w, twin, by=by_jax))
+    assert failures(said) == {}
     assert {"equivalence", "batch_slices", "input_scales", "no_nan", "content_matters"} <= set(said)
     assert ("fp8_dequant" in said) is (w.weights == "fp8_block")

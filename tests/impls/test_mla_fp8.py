@@ -13,17 +13,12 @@ from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
 from tests.impls.jax_case import jit
-from tests.impls.mla_trial import UNEVEN, alone, drawn
+from tests.impls.mla_trial import UNEVEN, drawn
 from tests.impls.torch_case import array, judged, tensor, tensors
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("uneven")]
 
 V3_KEYS = weight_shapes(CONFIGS["v3"])["wkv_a"]
-
-
-@pytest.fixture(autouse=True)
-def uneven(monkeypatch):
-    yield from alone(monkeypatch, UNEVEN)
 
 
 def decoded(words, scales, dtype):

@@ -1,121 +1,22 @@
-"""The mla family's fused and chunked variants, and the fast path that is wrong on purpose."""
+"""What fused and chunked variants of mla store and refuse, and the fast path that is wrong on purpose."""
 
 import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.mla import family as mla
 from impls.mla.absorb import absorb
 from impls.mla.absorb_sdpa import absorb_sdpa
 from impls.mla.claimed_fast_path import claimed_fast_path
-from impls.mla.family import FAMILY, Config, MlaWorkload
+from impls.mla.family import FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
 from impls.mla.naive_chunked import naive_chunked
 from impls.mla.naive_sdpa import naive_sdpa
-from tests.impls.torch_case import gradients, judged, operators, run
+from tests.impls.mla_trial import drawn
+from tests.impls.test_mla import SDPA
+from tests.impls.torch_case import Option, gradients, judged, operators, run
 
-pytestmark = pytest.mark.torch
-
-NARROW = {
-    "small": Config(dim=96, heads=4, q_lora=0, kv_lora=40, nope=24, rope=8, v=16),
-    "v3": Config(dim=80, heads=6, q_lora=40, kv_lora=32, nope=16, rope=8, v=16),
-}
-FULL = mla.CONFIGS["small"]
-
-
-class Option:
-    """A variant under fixed options, to the helpers an implementation like any other."""
-
-    semantics = "dense"
-
-    def __init__(self, variant, **options):
-        self.variant, self.options = variant, options
-        self.name = variant.name + "".join(f"-{value}" for value in options.values())
-
-    def __call__(self, w):
-        return self.variant(w, **self.options)
-
-
-SDPA = (absorb_sdpa, naive_sdpa, Option(naive_sdpa, backend="math"), Option(naive_sdpa, backend="flash"))
-CHUNKED = tuple(Option(naive_chunked, chunk=chunk) for chunk in (7, 50))
-ALL = (*SDPA, *CHUNKED)
-
-
-def names(variants):
-    return [variant.name for variant in variants]
-
-
-@pytest.fixture(autouse=True)
-def narrow(monkeypatch):
-    """Both configurations with few, small heads, values no wider than keys."""
-    for name, config in NARROW.items():
-        monkeypatch.setitem(mla.CONFIGS, name, config)
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
-@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
-@pytest.mark.parametrize(
-    ("config", "dtype"), [("small", "f64"), ("v3", "f32"), ("v3", "bf16"), ("small", "f16")]
-)
-@pytest.mark.parametrize(
-    "fields",
-    [{"seq": 1}, {"seq": 101, "batch": 2}, {"seq": 60, "causal": False}],
-    ids=["one", "prefill", "open"],
-)
-def test_variant_matches_the_reference(variant, config, dtype, fields):
-    judgement = judged(FAMILY, variant, MlaWorkload(config=config, dtype=dtype, **fields))
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
-
-
-@pytest.mark.parametrize("variant", SDPA, ids=names(SDPA))
-@pytest.mark.parametrize("config", ["small", "v3"])
-@pytest.mark.parametrize("dtype", ["f64", "bf16"])
-def test_decode_matches_the_reference(variant, config, dtype):
-    w = MlaWorkload(seq=90, batch=2, phase="decode", config=config, dtype=dtype)
-    judgement = judged(FAMILY, variant, w)
-    assert judgement.passed, judgement.reason
-
-
-@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_gradients_match_the_reference(variant, causal, dtype):
-    w = MlaWorkload(seq=53, batch=2, config="v3", causal=causal, dtype=dtype)
-    judgement = judged(FAMILY, variant, w, backward=True)
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["largest_error_of_allowed"] < 0.7
-
-
-@pytest.mark.parametrize("seq", [255, 256, 257])
-def test_every_way_agrees_with_naive(seq):
-    w = MlaWorkload(seq=seq, dtype="f64")
-    inputs = drawn(w)
-    want = run(naive(w), inputs)
-    for variant in (absorb_sdpa, *SDPA[1:], naive_chunked, Option(naive_chunked, chunk=1)):
-        np.testing.assert_allclose(run(variant(w), inputs), want, atol=1e-12)
-
-
-@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
-def test_variant_matches_the_reference_at_full_width(variant, monkeypatch):
-    monkeypatch.setitem(mla.CONFIGS, "small", FULL)
-    assert judged(FAMILY, variant, MlaWorkload(seq=9)).passed
-
-
-@pytest.mark.parametrize("variant", ALL, ids=names(ALL))
-def test_later_tokens_stay_unseen_when_causal(variant):
-    for causal, first in ((True, 30), (False, 0)):
-        w = MlaWorkload(seq=60, causal=causal)
-        inputs = drawn(w)
-        before = run(variant(w), inputs)
-        inputs["x"] = inputs["x"].copy()
-        inputs["x"][:, 30] += 1
-        rows = np.flatnonzero((before != run(variant(w), inputs)).any((0, 2)))
-        assert rows[0] == first
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
 
 def shapes_seen(variant, w):

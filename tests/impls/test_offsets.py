@@ -1,15 +1,11 @@
 """The offsets family: every variant against the pairwise definition, and what XLA plans for it."""
 
-import inspect
 import math
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
-from harness import Array, Evidence, Unsupported
-from harness.catalog.arrays import short_name
 from impls.offsets.bincount import bincount
 from impls.offsets.compact_bincount import compact_bincount
 from impls.offsets.family import FAMILY, OffsetsWorkload, partnerless, zero_empty
@@ -17,33 +13,11 @@ from impls.offsets.mask_quadratic import mask_quadratic
 from impls.offsets.onehot_minmax import onehot_minmax
 from impls.offsets.reference import run_lengths
 from impls.offsets.segment_min import segment_min
-from tests.impls.jax_case import jit
+from tests.impls.jax_case import planned
+from tests.impls.offsets_case import KINDS, LAYOUTS, call, judged, reference
 
 ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
 NAMES = [variant.name for variant in ALL]
-KINDS = ("causal", "bottom_right", "padding", "sliding")
-LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
-
-
-@cache
-def jitted(variant, w):
-
-    function = variant(w)
-    return jit(function), tuple(inspect.signature(function).parameters)
-
-
-def call(variant, w, inputs):
-    """The variant's result on the inputs it names, as numpy; what layout they have it does not know."""
-    function, names = jitted(variant, replace(w, layout="self"))
-    return tuple(np.asarray(a) for a in function(**{name: inputs[name] for name in names}))
-
-
-def reference(w, inputs):
-    return FAMILY.semantics["exact"].reference(w, None)(**inputs)
-
-
-def judged(w, inputs, result):
-    return FAMILY.semantics["exact"].contract.judge(Evidence(w, inputs, result, reference(w, inputs)))
 
 
 def by_hand(w, ids_q, ids_kv, pos_q, pos_kv):
@@ -70,15 +44,6 @@ def by_hand(w, ids_q, ids_kv, pos_q, pos_kv):
         sides.append((lengths, (starts + [-1] * seq * 2)[: w.max_segments + 1]))
     (q_len, q_off), (kv_len, kv_off) = sides
     return q_len, kv_len, q_off, kv_off
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("batch", [1, 3])
-def test_inputs_agree_with_shapes(layout, batch):
-    w = OffsetsWorkload(batch=batch, seq=200, max_segments=6, layout=layout)
-    inputs = FAMILY.inputs(w, np.random.default_rng(0))
-    described = {name: Array(a.shape, short_name(a.dtype)) for name, a in inputs.items()}
-    assert described == FAMILY.shapes(w)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -193,19 +158,6 @@ def test_counting_ids_fails_on_every_seed_or_on_none(kind, layout):
             assert judged(w, inputs, counted).passed != partnerless(w), seed
 
 
-@pytest.mark.parametrize(
-    ("w", "refused"),
-    [
-        (OffsetsWorkload(seq=63), "seq 63"),
-        (OffsetsWorkload(seq=256, max_segments=65), "65 segments"),
-        (OffsetsWorkload(seq=256, max_segments=1, layout="absent"), "absent"),
-    ],
-)
-def test_refused_workloads(w, refused):
-    with pytest.raises(Unsupported, match=refused):
-        FAMILY.shapes(w)
-
-
 def test_contract_takes_both_spellings_of_an_empty_length():
     w = OffsetsWorkload(seq=64, max_segments=4)
     inputs = FAMILY.inputs(w, np.random.default_rng(4))
@@ -221,31 +173,20 @@ def test_contract_takes_both_spellings_of_an_empty_length():
 
 def test_cost_counts_the_comparisons_of_all_pairs():
     costs = {kind: FAMILY.cost(OffsetsWorkload(batch=2, seq=1024, kind=kind)) for kind in KINDS}
-    assert {kind: cost.dense_flops / (2 * 1024**2) for kind, cost in costs.items()} == {
-        "causal": 2,
-        "bottom_right": 2,
-        "padding": 1,
-        "sliding": 3,
-    }
+    assert [cost.dense_flops / (2 * 1024**2) for cost in costs.values()] == [2, 2, 1, 3]
     assert costs["causal"].bytes == 2 * 4 * (4 * 1024 + 16 + 16 + 17 + 17)
 
 
 @cache
-def planned(variant, w):
-    """(temporary bytes, FLOPs) that XLA plans on this host, compiled without allocating inputs."""
-    import jax
-
-    function = variant(w)
-    shapes = FAMILY.shapes(w)
-    names = inspect.signature(function).parameters
-    arrays = {name: jax.ShapeDtypeStruct(shapes[name].shape, np.int32) for name in names}
-    program = jit(function).lower(**arrays).compile()
+def figures(variant, w):
+    """(temporary bytes, FLOPs) that XLA plans on this host."""
+    program = planned(variant(w), FAMILY.shapes(w))
     return program.memory_analysis().temp_size_in_bytes, program.cost_analysis()["flops"]
 
 
 @pytest.mark.jax
 def test_the_pairwise_mask_is_planned_in_four_bytes_a_pair():
-    temp, flops = planned(mask_quadratic, OffsetsWorkload(seq=131072))
+    temp, flops = figures(mask_quadratic, OffsetsWorkload(seq=131072))
     assert temp == pytest.approx(4 * 131072**2, rel=0.001)
     assert flops == pytest.approx(12 * 131072**2, rel=0.01)
 
@@ -256,7 +197,7 @@ def test_the_pairwise_mask_is_planned_in_four_bytes_a_pair():
     ("variant", "exponent"), [(variant, 2 if variant is mask_quadratic else 1) for variant in ALL], ids=NAMES
 )
 def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent, kind):
-    short, long = (planned(variant, OffsetsWorkload(seq=seq, kind=kind)) for seq in (16384, 32768))
+    short, long = (figures(variant, OffsetsWorkload(seq=seq, kind=kind)) for seq in (16384, 32768))
     for before, after in zip(short, long, strict=True):
         assert math.log2(after / before) == pytest.approx(exponent, abs=0.01)
 
@@ -265,7 +206,7 @@ def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent, ki
 def test_only_the_one_hot_grows_with_the_number_of_segments():
     growth = {}
     for variant in (compact_bincount, bincount, onehot_minmax, segment_min):
-        few, many = (planned(variant, OffsetsWorkload(seq=32768, max_segments=m))[0] for m in (16, 256))
+        few, many = (figures(variant, OffsetsWorkload(seq=32768, max_segments=m))[0] for m in (16, 256))
         growth[variant.name] = many / few
     assert growth.pop("onehot_minmax") > 10
     assert max(growth.values()) < 1.02

@@ -1,47 +1,25 @@
 """The checks of the offsets family: each catches what it is there for."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from harness import Trial, Unsupported
-from harness.core.static_figures import STATIC_FIGURES, Static
+from harness import Unsupported
 from impls.offsets import _checks_golden
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.reference import pairwise, run_lengths
+from tests.impls.offsets_case import KINDS
+from tests.impls.trials import failures, trial_of, verdicts
 
 CHECKS = {check.name: check for check in FAMILY.checks}
-KINDS = ("causal", "bottom_right", "padding", "sliding")
 PLAIN = OffsetsWorkload(batch=2, seq=64, max_segments=5)
 SHORT = replace(PLAIN, kind="bottom_right")
-NOTHING = Static(unavailable=dict.fromkeys(STATIC_FIGURES, "nothing was compiled"))
 
 
-def trial(w, build, **options):
-    """The trial of a builder whose callables take numpy arrays, as the harness makes it."""
-
-    def solve(workload, inputs):
-        shapes = FAMILY.shapes(workload)
-        assert {name: array.shape for name, array in inputs.items()} == {
-            name: shape.shape for name, shape in shapes.items()
-        }
-        function = build(workload, **options)
-        return function(**{name: inputs[name] for name in inspect.signature(function).parameters})
-
-    drawn = FAMILY.inputs(w, np.random.default_rng(3))
-    inputs = {name: drawn[name] for name in inspect.signature(build(w, **options)).parameters}
-    return Trial(
-        workload=w,
-        inputs=inputs,
-        result=solve(w, drawn),
-        call=lambda changed: solve(w, {**drawn, **changed}),
-        solve=solve,
-        static=NOTHING,
-        mode="fwd",
-        options=options,
-    )
+def trial(w, build):
+    """The trial of a builder whose callables take numpy arrays."""
+    return trial_of(FAMILY, w, build, lambda function, inputs: function(**inputs))
 
 
 def verdict(name, w, build):
@@ -168,12 +146,7 @@ BROKEN = [
     ("golden", PLAIN, counted, "G3, G4, G5, G6, G10a, G10b differ; of G3 kv_seqlens are [4, 10, 0]"),
     ("golden", PLAIN, changed(ends_at_seq), "G1, G2, G3, G4, G5, G6, G7, G9, G10a, G10b differ"),
     ("batch_equals_per_row", PLAIN, changed(first_row), "of G10b in a batch q_seqlens are"),
-    (
-        "batch_equals_per_row",
-        PLAIN,
-        changed(flattened),
-        "of G10b in a batch q_offsets are [17, 23, -1, -1]",
-    ),
+    ("batch_equals_per_row", PLAIN, changed(flattened), "of G10b in a batch q_offsets are [17, 23, -1, -1]"),
     ("intra_segment_padding", PLAIN, changed(one_start), "q_offsets are [0, 4, -1, -1], not [0, 3, 4, -1]"),
     ("many_gaps", PLAIN, changed(first_runs), "q_seqlens are [2, 3, 2], not [2, 3, 3]"),
     ("ids_above_max_segments", PLAIN, changed(clipped), "q_seqlens are [0, 0, 8], not [0, 0, 0]"),
@@ -200,21 +173,13 @@ def test_a_broken_one_is_caught(name, w, build, says):
     assert says in judgement.reason
 
 
-def test_every_check_has_a_source_and_a_broken_one():
-    assert len(CHECKS) == len(FAMILY.checks)
-    assert all("#" in check.objection.rsplit("(", 1)[1] for check in FAMILY.checks)
-    decided = {check.name for check in FAMILY.checks if check.decides}
-    assert decided == {name for name, *_ in BROKEN}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", [1, 4096])
 def test_the_definition_holds_every_check(kind, window):
     w = replace(PLAIN, kind=kind, window=window)
-    concern = [check for check in FAMILY.checks if check.concerns("exact", "fwd", _checks_golden.FIELDS, w)]
-    assert len(concern) == len(CHECKS) - (kind != "bottom_right")
-    made = trial(w, right)
-    assert {check.name: check.judge(made).reason for check in concern if not check.judge(made).passed} == {}
+    said = verdicts(FAMILY, "exact", trial(w, right))
+    assert len(said) == len(CHECKS) - (kind != "bottom_right")
+    assert failures(said) == {}
 
 
 def test_only_plain_cases_are_put_to_the_vectors():

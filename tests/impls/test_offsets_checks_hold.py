@@ -1,10 +1,8 @@
 """Every variant under every kind: it fails the checks that it is declared to fail, and no other."""
 
-import inspect
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import pytest
 
 from harness import Unsupported
@@ -19,42 +17,17 @@ from impls.offsets.run_length import run_length
 from impls.offsets.searchsorted import searchsorted
 from impls.offsets.segment_min import segment_min
 from impls.offsets.torch_unique import torch_unique
-from tests.impls.jax_case import jit
-from tests.impls.test_offsets_checks import trial
+from tests.impls.jax_case import program, run
+from tests.impls.offsets_case import BLIND, KINDS
+from tests.impls.trials import failures, trial_of, verdicts
 
 GOOD = (mask_quadratic, mask_blocked, segment_min, torch_unique)
 LIMITED = (run_length,)  # right on every seeded row
 KNOWN_WRONG = (*LIMITED, bincount, compact_bincount, onehot_minmax, searchsorted, fast_causal)
 ALL = (*GOOD, *KNOWN_WRONG)
-KINDS = ("causal", "bottom_right", "padding", "sliding")
 SMALL = OffsetsWorkload(seq=16, max_segments=3)
-BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
-
-
-@cache
-def compiled(variant, w):
-    """The variant's callable on numpy arrays."""
-    function = variant(w)
-    if variant.framework == "torch":
-        import torch
-
-        def answer(**inputs):
-            return tuple(part.numpy() for part in function(**{n: torch.tensor(a) for n, a in inputs.items()}))
-    else:
-        program = jit(function)
-
-        def answer(**inputs):
-            return tuple(np.asarray(part) for part in program(**inputs))
-
-    answer.__signature__ = inspect.Signature(
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
-            for name in inspect.signature(function).parameters
-        ]
-    )
-    return answer
 
 
 @cache
@@ -64,11 +37,9 @@ def examined(variant, w):
     def build(workload):
         """Compiled once for all that the builder does not read."""
         kind = "causal" if variant.name in BLIND else workload.kind
-        return compiled(variant, replace(workload, layout="self", kind=kind))
+        return program(variant, replace(workload, layout="self", kind=kind))
 
-    made = trial(w, build)
-    concern = [c for c in FAMILY.checks if c.concerns(variant.semantics, "fwd", tuple(made.inputs), w)]
-    return {check.name: check.judge(made) for check in concern}
+    return verdicts(FAMILY, variant.semantics, trial_of(FAMILY, w, build, run))
 
 
 @pytest.mark.parametrize("variant", ALL, ids=lambda variant: variant.name)
@@ -80,12 +51,12 @@ def test_a_variant_fails_the_checks_that_it_declares_and_no_other(variant, kind)
     except Unsupported:
         assert kind == "sliding" or variant is fast_causal
         return
-    verdicts = examined(variant, w)
-    assert len(verdicts) == len(FAMILY.checks) - (kind != "bottom_right")
-    failed = {name for name, verdict in verdicts.items() if not verdict.passed}
-    assert failed == set(variant.fails(w, {}))
+    said = examined(variant, w)
+    assert len(said) == len(FAMILY.checks) - (kind != "bottom_right")
+    failed = failures(said)
+    assert failed.keys() == set(variant.fails(w, {}))
     assert (variant in KNOWN_WRONG) == bool(failed) or (variant is onehot_minmax and kind == "padding")
-    assert verdicts["empty_length_spelling"].figures["empty"] == (-1 if variant is compact_bincount else 0)
+    assert said["empty_length_spelling"].figures["empty"] == (-1 if variant is compact_bincount else 0)
 
 
 DIFFER = {

@@ -7,16 +7,21 @@ import pytest
 
 from impls.offsets.bincount import bincount
 from impls.offsets.compact_bincount import compact_bincount
-from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
+from impls.offsets.family import OffsetsWorkload, zero_empty
+from impls.offsets.mask_blocked import mask_blocked
 from impls.offsets.mask_quadratic import mask_quadratic
 from impls.offsets.onehot_minmax import onehot_minmax
+from impls.offsets.run_length import run_length
+from impls.offsets.searchsorted import searchsorted
 from impls.offsets.segment_min import segment_min
-from tests.impls.jax_case import call
+from impls.offsets.torch_unique import torch_unique
+from tests.impls.offsets_case import KINDS, call, reference
 from tests.impls.offsets_vectors import FIELDS, VECTORS, numbers, padded
 
-ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
-NAMES = [variant.name for variant in ALL]
+WITHOUT_RUNS = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
+ALL = (*WITHOUT_RUNS, mask_blocked, torch_unique, run_length, searchsorted)  # fast_causal reads unpadded rows
 SEQ = 16
+pytestmark = [pytest.mark.jax, pytest.mark.torch]
 GOLDEN = {name: (places, padded(inputs, SEQ)) for name, (places, inputs) in VECTORS.items()}
 
 # (vector, kind) → q_seqlens, kv_seqlens, q_offsets, kv_offsets
@@ -76,9 +81,23 @@ COUNTED = {
     ("short_stripe", "causal"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
     ("short_stripe", "bottom_right"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
 }
+# Of any kind it keeps tokens without a partner, and knows no second start and no id beyond max_segments.
+SEARCHED = {
+    "G2": ("3 2 0", "3 2 0", "0 4 -1 -1", "0 4 -1 -1"),
+    "G3": ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+    "G4": ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+    "G5": ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+    "G6": ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+    "G7": ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+    "G8": ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+    "G10a": ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+    "G10b": ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+    "short_stripe": ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+}
 WRONG = {
     "bincount": COUNTED,
     "compact_bincount": COUNTED,
+    "searchsorted": {(name, kind): answer for name, answer in SEARCHED.items() for kind in KINDS[:3]},
     "onehot_minmax": {
         ("G7", "causal"): ("0 0 0", "0 0 0", "0 5 8 -1", "-1 -1 -1 -1"),
         ("G7", "bottom_right"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "0 5 8 -1"),
@@ -100,36 +119,30 @@ def results(variant, places, kind):
     """Of every vector with that many places: the variant's four results, or the reference's for None."""
     names, inputs = together(places)
     w = OffsetsWorkload(batch=len(names), seq=SEQ, max_segments=places, kind=kind)
-    if variant is None:
-        found = FAMILY.semantics["exact"].reference(w, None)(**inputs)
-    else:
-        found = call(variant, w, inputs)
+    found = reference(w, inputs) if variant is None else call(variant, w, inputs)
     return {name: [part[row].tolist() for part in found] for row, name in enumerate(names)}
 
 
-@pytest.mark.parametrize(("name", "kind"), RIGHT, ids="-".join)
+@pytest.mark.parametrize(("name", "kind"), RIGHT)
 def test_the_definition_gives_the_golden_result(name, kind):
     assert results(None, GOLDEN[name][0], kind)[name] == [numbers(text) for text in RIGHT[name, kind]]
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-@pytest.mark.parametrize(("name", "kind"), RIGHT, ids="-".join)
+@pytest.mark.parametrize("variant", ALL, ids=lambda v: v.name)
+@pytest.mark.parametrize(("name", "kind"), RIGHT)
 def test_variant_gives_the_golden_result_or_its_known_wrong_one(variant, name, kind):
     want = WRONG.get(variant.name, {}).get((name, kind), RIGHT[name, kind])
     result = zero_empty(results(variant, GOLDEN[name][0], kind)[name])
     assert [list(part) for part in result] == [numbers(text) for text in want]
 
 
-@pytest.mark.jax
 def test_only_compact_bincount_marks_an_empty_length_with_minus_one():
     lengths = {variant.name: results(variant, 3, "causal")["G1"][0] for variant in ALL}
     assert lengths.pop("compact_bincount") == [3, 4, -1]
     assert all(length == [3, 4, 0] for length in lengths.values())
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
+@pytest.mark.parametrize("variant", ALL, ids=lambda v: v.name)
 def test_a_batch_is_its_rows_one_by_one(variant):
     w = OffsetsWorkload(seq=SEQ, max_segments=3)
     for name in ("G10a", "G10b"):
@@ -137,7 +150,6 @@ def test_a_batch_is_its_rows_one_by_one(variant):
         assert [part[0].tolist() for part in alone] == results(variant, 3, "causal")[name]
 
 
-@pytest.mark.jax
 @pytest.mark.parametrize("devices", [3, 4])
 def test_the_merged_form_fails_on_short_segments_over_four_devices(devices):
     """Segments of devices + 2 tokens dealt out in turn: keys of the last device fall below its fill."""

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 import impls.offsets
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from harness.catalog.implementation import Implementation
 from impls.offsets.family import FAMILY, OffsetsWorkload
-from tests.impls.jax_case import jit
+from tests.impls.offsets_case import BLIND, KINDS, LAYOUTS, call, judged
 
-LAYOUTS = ("self", "cross", "absent", "intra_padding", "striped")
-KINDS = ("causal", "bottom_right", "padding", "sliding")
 SEEDS = range(3)
 W = OffsetsWorkload(batch=2, seq=256, max_segments=16, window=9)
 
@@ -36,7 +34,6 @@ MARKS = {
     "searchsorted": {"causal": ".xxxx", "bottom_right": "..xxx", "padding": "..xx.", "sliding": ".xxxx"},
     "fast_causal": dict.fromkeys(KINDS, "-----") | {"causal": ".xx.x"},
 }
-BLIND = {"bincount", "compact_bincount", "searchsorted"}  # to positions, hence to the kind
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -59,25 +56,8 @@ def drawn(layout, seed):
     return FAMILY.inputs(replace(W, layout=layout), np.random.default_rng([seed, 7]))
 
 
-@cache
-def reference(kind, layout, seed):
-    return FAMILY.semantics["exact"].reference(replace(W, kind=kind), None)(**drawn(layout, seed))
-
-
-@cache
-def compiled(name, kind):
-    """The variant as a callable on numpy inputs; it does not know their layout."""
-    function = VARIANTS[name](replace(W, kind=kind))
-    names = tuple(inspect.signature(function).parameters)
-    if VARIANTS[name].framework == "torch":
-        import torch
-
-        return lambda inputs: tuple(
-            part.numpy() for part in function(**{n: torch.tensor(inputs[n]) for n in names})
-        )
-
-    program = jit(function)
-    return lambda inputs: tuple(np.asarray(part) for part in program(**{n: inputs[n] for n in names}))
+def answer(name, kind, inputs):
+    return call(VARIANTS[name], replace(W, kind="causal" if name in BLIND else kind), inputs)
 
 
 def mark(name, kind, layout, seed):
@@ -86,11 +66,8 @@ def mark(name, kind, layout, seed):
         VARIANTS[name](replace(W, kind=kind, layout=layout))
     except Unsupported:
         return "-"
-    result = compiled(name, "causal" if name in BLIND else kind)(drawn(layout, seed))
-    evidence = Evidence(
-        replace(W, kind=kind, layout=layout), drawn(layout, seed), result, reference(kind, layout, seed)
-    )
-    return "." if FAMILY.semantics["exact"].contract.judge(evidence).passed else "x"
+    result = answer(name, kind, drawn(layout, seed))
+    return "." if judged(replace(W, kind=kind), drawn(layout, seed), result).passed else "x"
 
 
 def test_every_registered_variant_has_its_marks():
@@ -126,8 +103,7 @@ def test_a_batch_of_unlike_layouts_is_its_rows(name):
     """Rows that no seeded batch holds together: one of a stripe beside one with an absent segment."""
     stripe, absent = drawn("striped", 0), drawn("absent", 0)
     mixed = {part: np.stack([stripe[part][0], absent[part][1]]) for part in stripe}
-    kind = "causal" if name in BLIND else "bottom_right"
-    together = compiled(name, kind)(mixed)
+    together = answer(name, "bottom_right", mixed)
     for row, whole in enumerate((stripe, absent)):
-        for mine, theirs in zip(together, compiled(name, kind)(whole), strict=True):
+        for mine, theirs in zip(together, answer(name, "bottom_right", whole), strict=True):
             assert np.array_equal(mine[row], theirs[row])

@@ -1,41 +1,26 @@
 """The checks of the topk family: each catches what it is there for."""
 
-import inspect
 from functools import partial
 
 import numpy as np
 import pytest
 
-from harness import Trial
-from harness.core.static_figures import Static
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.reference import largest
+from tests.impls.trials import NOTHING, trial_of
 
 CHECKS = {check.name: check for check in FAMILY.checks}
 PLAIN = TopkWorkload(rows=16, seq=4096, topk=64)
-NOTHING = Static.none("nothing was compiled")
 
 
-def trial(w, builder, *, static=NOTHING, solver=None, **options):
-    """The trial of a builder, as the harness makes it; `solver` builds it for other workloads."""
-    inputs = dict(FAMILY.inputs(w, np.random.default_rng(3)))
+def trial(w, builder, *, static=NOTHING, **options):
+    """The trial of a builder under these options."""
 
-    def answer(function, scores):
-        return tuple(np.asarray(part) for part in function(scores=scores))
+    def answer(function, inputs):
+        return tuple(np.asarray(part) for part in function(**inputs))
 
-    function = builder(w)
-    assert list(inspect.signature(function).parameters) == ["scores"]
-
-    def call(changed):
-        scores = {**inputs, **changed}["scores"]
-        assert (scores.shape, scores.dtype) == (inputs["scores"].shape, inputs["scores"].dtype)
-        return answer(function, scores)
-
-    def solve(other, given):
-        return answer((solver or builder)(other), given["scores"])
-
-    return Trial(w, inputs, call({}), call, solve, static, "fwd", options)
+    return trial_of(FAMILY, w, builder, answer, static=static, options=options)
 
 
 def verdict(name, w, builder, **more):
@@ -158,14 +143,6 @@ def test_a_broken_selection_fails(name, builder, options, reason):
 def test_what_fails_strictly_passed_its_contract():
     """The three best of 64 passed over: a recall of 0.953."""
     assert verdict("recall_target_strict", PLAIN, partial(without_best, count=3)).passed
-
-
-def test_every_deciding_check_has_a_broken_selection():
-    assert len(CHECKS) == len(FAMILY.checks)
-    assert {name for name, *_ in BROKEN} == {check.name for check in FAMILY.checks if check.decides}
-    for check in FAMILY.checks:
-        assert set(check.semantics) <= set(FAMILY.semantics), check.name
-        assert check.objection.endswith(")"), "with its source"
 
 
 @pytest.mark.parametrize("distribution", ["iid", "clustered", "tied", "causal", "periodic"])

@@ -1,6 +1,5 @@
 """The approximate variants hold the checks that concern them, and the size of a property is theory's."""
 
-import numpy as np
 import pytest
 
 from harness import Unsupported
@@ -11,7 +10,7 @@ from impls.topk.approx_unaggregated import approx_unaggregated
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.radix_f16 import radix_f16
 from impls.topk.two_stage import two_stage
-from tests.impls.jax_case import jit
+from tests.impls.jax_case import jit, planned
 from tests.impls.test_topk_checks import CHECKS, trial
 
 W = TopkWorkload(rows=8, seq=4096, topk=64)
@@ -29,18 +28,9 @@ def compiled(variant, w, **options):
     """A variant's trial, compiled, with XLA's own word on the program."""
     import jax
 
-    def build(w):
-        jitted = jit(variant(w, **options))
-
-        def select(scores):
-            return jitted(scores=scores)
-
-        return select
-
-    shape = jax.ShapeDtypeStruct((w.batch, w.rows, w.seq), np.float32)
-    program = jax.jit(variant(w, **options)).lower(scores=shape).compile()
-    static = xla_figures.figures(program, jax.default_backend(), lower_s=0.0, compile_s=0.0)
-    return trial(w, build, static=static, **options)
+    lowered = planned(variant(w, **options), FAMILY.shapes(w), compiler=jax.jit)
+    static = xla_figures.figures(lowered, jax.default_backend(), lower_s=0.0, compile_s=0.0)
+    return trial(w, lambda w: jit(variant(w, **options)), static=static, **options)
 
 
 @pytest.mark.jax

@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-from harness import Evidence
 from harness.catalog.arrays import numpy_dtype
 from impls.topk.family import FAMILY, TopkWorkload
-
-
-def judged(semantics, w, scores, result, rows=None):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, rows)(scores=scores.astype(np.float64))
-    return meaning.contract.judge(Evidence(w, {"scores": scores}, result, expected, rows))
+from tests.impls.topk_case import judged
 
 
 def small(dtype="f32"):

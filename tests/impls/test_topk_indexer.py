@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from harness import Array, Evidence, Unsupported
+from harness import Evidence, Unsupported
 from harness.catalog.arrays import short_name
 from harness.catalog.discovery import builtin
 from harness.core.workload import shown
@@ -50,13 +50,6 @@ def taken(scores, indices):
 
 def ranked(scores):
     return np.argsort(-scores, axis=-1, kind="stable")
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_inputs_agree_with_shapes(dtype):
-    w = replace(SMALL, dtype=dtype)
-    described = {name: Array(a.shape, short_name(a.dtype)) for name, a in drawn(w).items()}
-    assert described == FAMILY.shapes(w)
 
 
 def test_the_reference_follows_the_definition():
@@ -215,21 +208,6 @@ def test_every_implementation_is_of_one_stage():
         assert FAMILY.shapes_of(info.semantics, fits) == FAMILY.shapes(fits)
         with pytest.raises(Unsupported, match="use stage=indexer" if indexer else "use stage=select"):
             FAMILY.shapes_of(info.semantics, other)
-
-
-@pytest.mark.parametrize(
-    ("fields", "refused"),
-    [
-        ({"devices": 2, "seq": 301, "rows": 4}, "seq 301 does not divide over 2 devices"),
-        ({"devices": 3}, "rows 5 does not divide over 3 devices"),
-        ({"distribution": "tied"}, "distribution=tied"),
-        ({"topk": 300}, "topk 300 selects all"),
-        ({"stage": "select", "devices": 5}, "devices 5: given scores lie on one"),
-    ],
-)
-def test_refused_workloads(fields, refused):
-    with pytest.raises(Unsupported, match=refused):
-        FAMILY.shapes(replace(SMALL, **fields))
 
 
 def test_ids_of_given_scores_are_what_they_were():

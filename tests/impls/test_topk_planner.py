@@ -109,25 +109,13 @@ def test_what_a_plan_promises():
         (TopkWorkload(rows=4, seq=2048, topk=64), exact, ON_CPU, {}, "not planned: no group"),
         (PLAIN, exact, ON_TPU, {}, "engaged"),
         (PLAIN, exact, Static.none("numpy"), {}, "nothing lost"),
-        (PLAIN, partial(bucketed, buckets=2048, keep=1), ON_CPU, {"buckets": 2048, "keep": 1}, "engaged"),
-        (
-            PLAIN,
-            partial(bucketed, buckets=2048, keep=2),
-            ON_CPU,
-            {"buckets": 2048, "keep": 2},
-            "not planned: no bucket",
-        ),
-        (
-            PLAIN,
-            partial(bucketed, buckets=1024, keep=3),
-            ON_CPU,
-            {"buckets": 1024, "keep": 3},
-            "planned; nothing lost",
-        ),
+        (PLAIN, bucketed, ON_CPU, {"buckets": 2048, "keep": 1}, "engaged"),
+        (PLAIN, bucketed, ON_CPU, {"buckets": 2048, "keep": 2}, "not planned: no bucket"),
+        (PLAIN, bucketed, ON_CPU, {"buckets": 1024, "keep": 3}, "planned; nothing lost"),
     ],
 )
 def test_whether_an_approximation_was_engaged(w, builder, static, options, said):
-    judged = verdict("approximation_engaged", w, builder, static=static, **options)
+    judged = verdict("approximation_engaged", w, partial(builder, **options), static=static, **options)
     assert judged.passed
     assert judged.figures["approximation"].startswith(said)
     assert (judged.figures["lost"] > 0) == (options.get("keep") == 1)

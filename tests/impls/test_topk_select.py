@@ -1,4 +1,4 @@
-"""Selections by threshold, digits and merging: against the contract, at its edges, and broken on purpose."""
+"""Selections by threshold, digits and merging: their guesses, what rounding loses, and what they refuse."""
 
 import math
 from dataclasses import replace
@@ -7,105 +7,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.topk import _sample_threshold, radix_f16
 from impls.topk.approx_override import approx_override
-from impls.topk.approx_unaggregated import approx_unaggregated
-from impls.topk.bisection import bisection
 from impls.topk.chunked_merge import chunked_merge
-from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
+from impls.topk.family import TopkWorkload
 from impls.topk.radix import radix
 from impls.topk.sampled_threshold import sampled_threshold
 from impls.topk.sharded import sharded
-from impls.topk.sort_slice import sort_slice
-from tests.impls.jax_case import call
-
-DTYPES = ("f64", "f32", "bf16", "f16")
-NUMPY = {"sampled_threshold": sampled_threshold, "radix": radix}
-JAX = {
-    "sort_slice": sort_slice,
-    "bisection": bisection,
-    "chunked_merge": chunked_merge,
-    "sharded": sharded,
-    "override": partial(approx_override, shards=4),
-    "unaggregated": approx_unaggregated,
-}
-TIES_BY_INDEX = ("sort_slice", "bisection", "chunked_merge", "sharded")
-TOP_K = ("chunked_merge", "sharded")
-EDGES = (
-    [0.0, -0.0] * 32,
-    [-math.inf] * 64,
-    [math.inf] * 3 + [-math.inf] * 60 + [1.0],
-    [1.0] * 64,
-    list(range(64)),
-    [-float(i) for i in range(64)],
-    [1.2e-38, -1.2e-38, 3.4e38, -3.4e38] * 16,
-)
-
-
-def on_jax(variant, w, scores):
-    return call(variant, replace(w, distribution="iid"), {"scores": scores})
-
-
-def draw(w, seed=0):
-    return FAMILY.inputs(w, np.random.default_rng(seed))["scores"]
-
-
-def judged(semantics, w, scores, result):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, None)(scores=scores.astype(np.float64))
-    return meaning.contract.judge(Evidence(w, {"scores": scores}, result, expected))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", NUMPY)
-def test_exact_variants_on_the_host(name, distribution, dtype):
-    w = TopkWorkload(batch=2, rows=5, seq=1003, topk=90, dtype=dtype, distribution=distribution)
-    scores = draw(w)
-    values, indices = NUMPY[name](w)(scores=scores)
-    judgement = judged("exact", w, scores, (values, indices))
-    assert judgement.passed, judgement.reason
-    assert values.dtype == scores.dtype
-
-
-@pytest.mark.parametrize("name", NUMPY)
-@pytest.mark.parametrize("row", EDGES)
-@pytest.mark.parametrize("topk", [1, 8, 63])
-def test_exact_variants_at_the_edges(name, row, topk):
-    w = TopkWorkload(rows=1, seq=64, topk=topk)
-    scores = np.array([[row]], np.float32)
-    judgement = judged("exact", w, scores, NUMPY[name](w)(scores=scores))
-    assert judgement.passed, judgement.reason
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", JAX)
-def test_exact_variants_in_jax(name, dtype):
-    """Every distribution in one call: rows are independent."""
-    w = TopkWorkload(batch=len(DISTRIBUTIONS), rows=3, seq=512, topk=90, dtype=dtype)
-    parts = [draw(TopkWorkload(rows=3, seq=512, topk=90, dtype=dtype, distribution=d)) for d in DISTRIBUTIONS]
-    scores = np.concatenate(parts)
-    values, indices = on_jax(JAX[name], w, scores)
-    judgement = judged("exact", w, scores, (values, indices))
-    assert judgement.passed, judgement.reason
-    assert values.dtype == scores.dtype
-
-
-@pytest.mark.jax
-@pytest.mark.parametrize("topk", [1, 15])
-@pytest.mark.parametrize("name", JAX)
-def test_exact_variants_in_jax_at_the_edges(name, topk):
-    w = TopkWorkload(rows=len(EDGES), seq=64, topk=topk)
-    scores = np.array([EDGES], np.float32)
-    result = on_jax(JAX[name], w, scores)
-    judgement = judged("exact", w, scores, result)
-    assert judgement.passed, judgement.reason
-    if name in TIES_BY_INDEX:
-        want = FAMILY.semantics["exact"].reference(w, None)(scores=scores.astype(np.float64))[1]
-        first = 1 if name in TOP_K else 0  # lax.top_k has −0 below +0
-        assert np.array_equal(np.sort(result[1])[:, first:], np.sort(want)[:, first:])
+from tests.impls.topk_case import draw, judged
 
 
 @pytest.mark.parametrize("guessed", [-math.inf, 0.5, math.inf])

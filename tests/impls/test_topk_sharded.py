@@ -1,9 +1,6 @@
 """The indexer over 128 devices: how its inputs lie there, and what a compiler makes of one share."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from impls.topk.family import FAMILY, TopkWorkload
-from tests.xla.alone import ENVIRONMENT
+from tests.xla.alone import answer_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = TopkWorkload(
@@ -95,18 +92,7 @@ print(json.dumps({b.name: told(compiled(b, w, devices)) for b in (indexer_exact,
 @pytest.mark.full
 def test_production_shape_over_128_devices():
     """A device scores its 1024 rows against all keys, which are gathered once; no score travels."""
-    given = json.dumps(asdict(PRODUCTION))
-    done = subprocess.run(
-        [sys.executable, "-c", SHARDED, given],
-        cwd=ROOT,
-        env={**os.environ, **ENVIRONMENT},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout)
+    told = answer_of(ROOT, "-c", SHARDED, json.dumps(asdict(PRODUCTION)))
     for program in told.values():
         assert program["moves"] == [["ENTRY", "bf16[1,131072,128]"]]
         assert "1,1024,131072" in program["sizes"]

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from harness import Evidence
+from harness.catalog.arrays import short_name, walk
 
 
 def tensor(array, wide=False):
@@ -37,6 +38,17 @@ def tensors(tree, wide=False):
 
 def named(function, inputs):
     return {name: inputs[name] for name in inspect.signature(function).parameters if name in inputs}
+
+
+class Option:
+    """A variant under fixed options, called like any other."""
+
+    def __init__(self, variant, **options):
+        self.variant, self.options, self.semantics = variant, options, variant.semantics
+        self.name = variant.name + "".join(f"-{value}" for value in options.values())
+
+    def __call__(self, w):
+        return self.variant(w, **self.options)
 
 
 def run(function, inputs, wide=False):
@@ -100,18 +112,16 @@ def run_marks(function, inputs):
         return function(**tensors(named(function, inputs), wide=True)).numpy()
 
 
-def flat(shapes, path=()):
+def flat(tree):
     """(name, shape, short dtype name) of every array of a family's shapes or inputs."""
-    from harness.catalog.arrays import short_name
-
-    found = []
-    for name, part in shapes.items():
-        if isinstance(part, Mapping):
-            found += flat(part, (*path, name))
-        else:
-            dtype = part.dtype if isinstance(part.dtype, str) else short_name(part.dtype)
-            found.append((".".join((*path, name)), tuple(part.shape), dtype))
-    return sorted(found)
+    return sorted(
+        (
+            ".".join(map(str, path)),
+            tuple(part.shape),
+            part.dtype if isinstance(part.dtype, str) else short_name(part.dtype),
+        )
+        for path, part in walk(tree)
+    )
 
 
 def operators(implementation, family, w):

@@ -13,15 +13,7 @@ from harness.run.processes.executor import Ended
 from harness.run.processes.worker_process import Processes
 
 MARK = "SEQSWEEP_TEST_RUN"
-TOPK = {
-    "batch": 1,
-    "rows": 4,
-    "seq": 256,
-    "topk": 8,
-    "recall": 0.95,
-    "distribution": "iid",
-    "dtype": "f32",
-}
+TOPK = {"batch": 1, "rows": 4, "seq": 256, "topk": 8, "recall": 0.95, "distribution": "iid", "dtype": "f32"}
 MEMORY = {"numpy": 256 << 20, "torch": 512 << 20, "jax": 1 << 30}
 
 

@@ -37,9 +37,6 @@ def function(idle, weights, x, phase, count):
     return {"y": x * weights["z"] * count, "s": (x * x).sum(), "n": count + weights["index"]}
 
 
-ORDER = ("s", "y")  # cotangents stand in the order of the sorted names of the floating parts
-
-
 @pytest.fixture(scope="module", params=NAMES)
 def framework(request):
     pytest.importorskip(request.param)
@@ -50,7 +47,10 @@ def framework(request):
 
 
 def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHAPES)):
-    """The timed call. torch's is bound without its trace, which would fork this process."""
+    """The timed call; `seeds` stand in the order of the sorted names of the floating parts: s, y.
+
+    torch's is bound without its trace, which would fork this process.
+    """
     inputs = framework.put(INPUTS)
     cotangent = None if mode == "fwd" else framework.put(seeds)
     if hasattr(framework, "bind"):

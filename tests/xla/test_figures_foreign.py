@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from harness.catalog.accelerators import absent
 from harness.core.plain_data import from_plain
 from harness.core.static_figures import Collective, Static
-from tests.xla.alone import ENVIRONMENT
+from tests.xla.alone import answer_of
 
 pytestmark = [pytest.mark.jax, pytest.mark.full]
 
@@ -24,16 +22,8 @@ ONCE = "FLOPs and bytes count the body of a loop of unknown length once (body on
 
 def compile_for(root, target, *names, seed="0"):
     """The figures of the programs of these names, by name."""
-    done = subprocess.run(
-        [sys.executable, __file__, target, *names],
-        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(root), "PYTHONHASHSEED": seed},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {name: from_plain(Static, data) for name, data in json.loads(done.stdout.splitlines()[-1]).items()}
+    told = answer_of(root, __file__, target, *names, seed=seed)
+    return {name: from_plain(Static, data) for name, data in told.items()}
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ This file is also the script that compiles those.
 
 import dataclasses
 import json
-import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -17,7 +15,8 @@ from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
 from harness.xla.protobuf import BYTES, VARINT, MessageField, encode, packed_field, varint
-from tests.xla.test_figures_foreign import ENVIRONMENT, TPU, scanned, sharded
+from tests.xla.alone import answer_of
+from tests.xla.test_figures_foreign import TPU, scanned, sharded
 from tests.xla.test_protobuf import in_blocks, simple
 
 LENGTH = 4096  # of places looked up
@@ -41,12 +40,7 @@ def instruction(own, opcode, operands=(), *more):
 def of_module(*instructions, order):
     computation = encode([text(1, b"main"), *(text(2, encode(one)) for one in instructions)])
     sequence = encode([MessageField(1, VARINT, varint(7)), text(2, encode([packed_field(1, order)]))])
-    fields = [
-        text(1, b"jit_f"),
-        text(2, b"main"),
-        text(3, computation),
-        text(7, encode([text(1, sequence)])),
-    ]
+    fields = [text(1, b"jit_f"), text(2, b"main"), text(3, computation), text(7, encode([text(1, sequence)]))]
     return encode(fields)
 
 
@@ -95,24 +89,11 @@ def test_the_module_is_that_with_a_configuration():
             libtpu_module.module_proto(in_blocks(*wrong))
 
 
-def compile_for(root, target):
-    done = subprocess.run(
-        [sys.executable, __file__, target],
-        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def tpu(pytestconfig):
     if reason := absent("tpu"):
         pytest.skip(reason)
-    return compile_for(pytestconfig.rootpath, TPU)
+    return answer_of(pytestconfig.rootpath, __file__, TPU)
 
 
 @pytest.mark.jax
@@ -153,7 +134,7 @@ def test_its_hash_is_the_same_in_every_process_and_under_every_name(tpu, pytestc
 
     here = hashes(tpu)
     assert here["renamed"] == here["looked_up"] != here["in_turns"]
-    assert hashes(compile_for(pytestconfig.rootpath, "tpu:v5p:4x4x4")) == here
+    assert hashes(answer_of(pytestconfig.rootpath, __file__, "tpu:v5p:4x4x4")) == here
 
 
 def main(target):

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from tests.xla.test_figures_foreign import by_threes, nested, scanned, step
+
 pytestmark = pytest.mark.jax
 
 jax = pytest.importorskip("jax")
@@ -17,22 +19,6 @@ def figures(function, *shapes):
     structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes or ((N, N), (N, N))]
     compiled = jax.jit(function).lower(*structs).compile()
     return xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
-
-
-def step(x, w):
-    return jax.numpy.tanh(x @ w)
-
-
-def scanned(x, w, length=50):
-    return jax.lax.scan(lambda c, _: (step(c, w), None), x, None, length=length)[0]
-
-
-def nested(x, w):
-    return jax.lax.fori_loop(0, 5, lambda _, c: scanned(c, w, 7), x)
-
-
-def by_threes(x, w):
-    return jax.lax.while_loop(lambda s: s[0] < 100, lambda s: (s[0] + 3, step(s[1], w)), (1, x))[1]
 
 
 def downwards(x, w):
@@ -156,12 +142,7 @@ ENTRY %main (p: f32[8]) -> f32[8] {
             4 * 8,
             4 * 3 * 32,
         ),
-        (
-            "%n = f32[8]{0} fusion(%b), kind=kCustom, calls=%fused",
-            set(),
-            4 * (8 + 8),
-            4 * (2 + 3) * 32,
-        ),
+        ("%n = f32[8]{0} fusion(%b), kind=kCustom, calls=%fused", set(), 4 * (8 + 8), 4 * (2 + 3) * 32),
         ("%n = f32[8]{0} newfangled(%b)", {"the body of a loop (its analysis failed"}, 0, 0),
     ],
 )

@@ -120,6 +120,11 @@ class World:
         """The log ratios of one pair, by implementation."""
         return {found.case.split("/")[1].split("@")[0]: found for found in self.pair(number)[0]}
 
+    def end(self):
+        """(verdict, reason) of the first case, which one pair must leave without rounds."""
+        assert self.rounds() == {}
+        return self.paired().verdict, self.paired().reason
+
     def loop(self, budget_s=1e6, **more):
         """Played to its end; `lines` are what was written: (pair, case) each."""
         loop = GateLoop(

@@ -18,13 +18,9 @@ from harness.gate.timed.decision import (
     p_value,
     pair_effect,
 )
+from tests.gate.timed.effects import around
 
 MARGIN = Margin()
-SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
-
-
-def around(middle, count=12):
-    return [middle + spread for spread in SPREAD[:count]]
 
 
 @pytest.mark.parametrize(

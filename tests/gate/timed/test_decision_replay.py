@@ -1,58 +1,51 @@
-"""The rule on a real experiment: 90 pairs of processes with identical code on a shared machine.
+"""The rule and the whole sequential test on a real experiment: how often each of them errs."""
 
-tests/data/aa_fixture.json holds log-ratios per round (times 1e4) of four cases; a slowdown is added
-to them exactly. Draws are seeded.
-"""
-
-import json
 import math
 import random
 import statistics
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from harness.analysis.stats import student_t
 from harness.gate.timed.decision import IMPROVED, REGRESSED, UNCHANGED, Margin, decide, pair_effect
-
-DRAWS = 4000
-FIXTURE = json.loads((Path(__file__).parents[2] / "data/aa_fixture.json").read_text())
-ROUNDS = {
-    case: [[value * 1e-4 for value in rounds] for rounds in pairs]
-    for case, pairs in FIXTURE["round_log_ratio_1e4"].items()
-}
-EFFECTS = {case: [pair_effect(rounds) for rounds in pairs] for case, pairs in ROUNDS.items()}
+from harness.gate.timed.sequential_test import SequentialTest
+from tests.gate.timed.effects import DRAWS, EFFECTS, ROUNDS, replay, shares
 
 
-def shares(slowdown: float, seed: int = 7) -> dict[str, float]:
-    """How often each verdict falls, over draws of 12 pairs of a case."""
-    rng, shift, counts = random.Random(seed), math.log(slowdown), Counter()
-    for draw in range(DRAWS):
-        case = sorted(EFFECTS)[draw % len(EFFECTS)]
-        effects = [effect + shift for effect in rng.sample(EFFECTS[case], 12)]
-        counts[decide(effects, Margin()).verdict] += 1
-    return {verdict: count / DRAWS for verdict, count in counts.items()}
+def verdict_of_rule(effects):
+    return decide(effects, Margin()).verdict
 
 
-def test_identical_code_is_never_a_regression():
-    found = shares(1.0)
+def verdict_with_confirmation(effects):
+    """With the confirmation on fresh pairs."""
+    sequential_test = SequentialTest({"a": Margin()})
+    replay(sequential_test, {"a": effects})
+    return sequential_test.cases["a"].verdict.verdict
+
+
+RULES = pytest.mark.parametrize(
+    ("verdict_on", "pairs"), [(verdict_of_rule, 12), (verdict_with_confirmation, 24)]
+)
+
+
+@RULES
+def test_identical_code_is_never_a_regression(verdict_on, pairs):
+    found = shares(verdict_on, 1.0, pairs)
     assert found.get(REGRESSED, 0) <= 0.003
     assert found.get(UNCHANGED, 0) + found.get(IMPROVED, 0) >= 0.97
 
 
-def test_five_percent_is_caught():
-    found = shares(1.05)
-    assert found.get(REGRESSED, 0) >= 0.94
+@RULES
+@pytest.mark.parametrize(("slowdown", "caught"), [(1.05, 0.94), (1.10, 0.99)])
+def test_a_slowdown_is_caught(verdict_on, pairs, slowdown, caught):
+    found = shares(verdict_on, slowdown, pairs)
+    assert found.get(REGRESSED, 0) >= caught
     assert found.get(UNCHANGED, 0) <= 0.01
 
 
-def test_ten_percent_is_caught():
-    assert shares(1.10).get(REGRESSED, 0) >= 0.99
-
-
-def test_one_percent_is_no_regression():
-    assert shares(1.01).get(REGRESSED, 0) <= 0.005
+@RULES
+def test_one_percent_is_no_regression(verdict_on, pairs):
+    assert shares(verdict_on, 1.01, pairs).get(REGRESSED, 0) <= 0.005
 
 
 def covers(values, truth, level=0.90):

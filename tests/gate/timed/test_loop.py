@@ -9,17 +9,10 @@ from harness.core.errors import MachineError, SideError
 from harness.gate.outcome import IMPROVED, INVALID, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.timed import loop
 from harness.run.processes.executor import Ended
+from tests.gate.timed.effects import replay
 from tests.gate.timed.fakes import World, program
 from tests.run.fakes import MIB, Act, at
 from tests.run.plans import SETTINGS
-
-
-def replay(sequential_test, effects):
-    """Feed what a gate has measured, case by case."""
-    for case, found in effects.items():
-        for effect in found:
-            sequential_test.feed(case, effect)
-
 
 BOTH = ("scatter", "threshold")
 JUDGED = ("candidate:threshold/1", "base:threshold/1", "candidate:threshold/2", "base:threshold/2")
@@ -118,9 +111,7 @@ def test_judging_and_judging_again_happen_once_per_case(tmp_path):
 
 def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
     world = World(
-        tmp_path,
-        names=("scatter", "threshold", "plain"),
-        settings=replace(SETTINGS, memory_bytes=5 * MIB),
+        tmp_path, names=("scatter", "threshold", "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB)
     )
     world.loop()
     assert world.opened == ["candidate", "base", "base", "candidate"] * 4

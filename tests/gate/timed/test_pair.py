@@ -58,25 +58,20 @@ def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, min
 )
 def test_contract_before_clock(tmp_path, wrong, verdict):
     world = World(tmp_path, wrong=wrong)
-    assert world.rounds() == {}
-    assert world.paired().verdict == verdict
+    assert world.end()[0] == verdict
     assert "sample" not in world.verbs("candidate") + world.verbs("base")
 
 
 def test_an_expected_failure_on_both_sides_is_left_out(tmp_path):
     act = {"scatter": Act(expected="the first text")}
     world = World(tmp_path, act, act, wrong=["candidate:scatter/1", "base:scatter/1"])
-    assert world.rounds() == {}
-    assert world.paired().verdict == LEFT_OUT
-    assert world.paired().reason == "3 elements differ; expected: the first text"
+    assert world.end() == (LEFT_OUT, "3 elements differ; expected: the first text")
 
 
 def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
     act = {"scatter": Act(expected="a claim")}
     world = World(tmp_path, act, act)
-    assert world.rounds() == {}
-    assert world.paired().verdict == INCORRECT
-    assert world.paired().reason == "expected to be incorrect (a claim), but its contract passed"
+    assert world.end() == (INCORRECT, "expected to be incorrect (a claim), but its contract passed")
 
 
 @pytest.mark.parametrize(
@@ -84,16 +79,16 @@ def test_an_expected_failure_that_passes_is_incorrect(tmp_path):
 )
 def test_what_is_planned_beyond_the_limit(tmp_path, mine, theirs, verdict):
     world = World(tmp_path, {"scatter": Act(planned=mine * MIB)}, {"scatter": Act(planned=theirs * MIB)})
-    assert world.rounds() == {}
-    assert world.paired().verdict == verdict
+    assert world.end()[0] == verdict
     assert "check" not in world.verbs("candidate") + world.verbs("base")
 
 
 def test_what_fits_alone_but_not_beside_its_opponent(tmp_path):
     world = World(tmp_path, settings=replace(SETTINGS, memory_bytes=3 * MIB // 2))
-    assert world.rounds() == {}
-    assert world.paired().verdict == NOT_ENOUGH
-    assert world.paired().reason == "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory"
+    assert world.end() == (
+        NOT_ENOUGH,
+        "both sides together plan 2.00 MiB; the limit is 1.50 MiB: raise --memory",
+    )
 
 
 def test_what_does_not_fit_beside_the_others_waits(tmp_path):
@@ -118,10 +113,9 @@ def test_what_the_budget_is_not_for_waits(tmp_path):
 
 def test_different_clocks_are_not_compared(tmp_path):
     world = World(tmp_path, raise_in("ready", {"method": "cuda_events"}))
-    assert world.rounds() == {}
-    assert world.paired().verdict == INVALID
-    assert (
-        world.paired().reason == "timed by cuda_events, the base by wall: different clocks are not compared"
+    assert world.end() == (
+        INVALID,
+        "timed by cuda_events, the base by wall: different clocks are not compared",
     )
 
 
@@ -192,8 +186,7 @@ def test_what_is_too_long_by_its_shorter_lengths_is_not_called(tmp_path):
 def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
     world = World(tmp_path)
     world.executor.reference = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
-    assert world.rounds() == {}
-    assert world.paired().verdict == NOT_ENOUGH
+    assert world.end()[0] == NOT_ENOUGH
     assert "the inputs of family mask cannot be computed" in world.paired().reason
 
 

@@ -29,15 +29,8 @@ from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, left_out_reasons, note_isolated
 from harness.run.group.case_state import CaseState
 from harness.sweep.margins import Accept
+from tests.gate.timed.effects import replay
 from tests.run.plans import SETTINGS, case, catalog, schedule
-
-
-def replay(sequential_test, effects):
-    """Feed what a gate has measured, case by case."""
-    for name, found in effects.items():
-        for effect in found:
-            sequential_test.feed(name, effect)
-
 
 ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
 TREES = {"/r": "sha256:clean"}

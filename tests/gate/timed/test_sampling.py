@@ -89,19 +89,16 @@ def test_both_sides_are_asked_the_same_in_the_same_order(tmp_path):
 def test_a_time_that_is_not_positive_is_no_time(tmp_path, wrong, side):
     act = {"scatter": Act(verbs={"sample": {"samples_s": [1e-3] * (READINGS - 1) + [wrong]}})}
     world = World(tmp_path, **{side: act})
-    assert world.rounds() == {}
-    assert world.paired().verdict == INVALID
-    assert world.paired().reason == f"the {side} read a time that is not positive; leave the clock alone"
+    assert world.end() == (INVALID, f"the {side} read a time that is not positive; leave the clock alone")
 
 
 @pytest.mark.parametrize("side", ["candidate", "base"])
 def test_a_forged_clock_is_seen_on_the_runners(tmp_path, side):
     honest, forged = slower(0.05), slower(0.05, verbs={"sample": {"samples_s": [1e-3] * READINGS}})
     world = World(tmp_path, **{"candidate": honest, "base": honest, side: forged})
-    assert world.rounds() == {}
-    assert world.paired().verdict == INVALID
-    assert world.paired().reason == (
-        f"the {side} read 4.00 ms where 200 ms passed here; leave time.perf_counter alone"
+    assert world.end() == (
+        INVALID,
+        f"the {side} read 4.00 ms where 200 ms passed here; leave time.perf_counter alone",
     )
 
 
@@ -127,10 +124,9 @@ def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, liv
 
 def test_compiling_in_a_timed_turn_is_invalid(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"sample": {"compiled": 1}}))
-    assert world.rounds() == {}
-    assert world.paired().verdict == INVALID
-    assert world.paired().reason == (
-        "the candidate compiles in timed code; keep shapes and static arguments fixed"
+    assert world.end() == (
+        INVALID,
+        "the candidate compiles in timed code; keep shapes and static arguments fixed",
     )
 
 
@@ -166,8 +162,7 @@ def test_answers_are_judged_again_after_the_clock(tmp_path):
 
 def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
     world = World(tmp_path, wrong=["base:scatter/2"])
-    assert world.rounds() == {}
-    assert world.paired().verdict == NEW
+    assert world.end()[0] == NEW
 
 
 def test_the_levels_are_what_the_next_pair_plans_with(tmp_path):

@@ -1,31 +1,15 @@
 """The ledger of a gate: when it looks, what it says twice, and how often it errs on a real experiment."""
 
-import json
 import math
-import random
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
-from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.decision import Margin
 from harness.gate.timed.sequential_test import SequentialTest
+from tests.gate.timed.effects import around, replay
 
-
-def replay(sequential_test, effects):
-    """Feed what a gate has measured, case by case."""
-    for case, found in effects.items():
-        for effect in found:
-            sequential_test.feed(case, effect)
-
-
-SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
 SLOW, FAST, SAME, WIDE = math.log(1.1), math.log(0.9), 0.0, (0.2, -0.1, 0.15, -0.05)
-
-
-def around(middle, count=4):
-    return [middle + SPREAD[index % len(SPREAD)] for index in range(count)]
 
 
 def feed(*effects, **more):
@@ -47,7 +31,7 @@ def state(sequential_test):
 def test_a_clear_case_is_decided_at_the_first_look(middle, said):
     before = feed(*around(middle, 3))
     assert before.undecided() == {"a"}
-    sequential_test = feed(*around(middle))
+    sequential_test = feed(*around(middle, 4))
     assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (said, 4)
     assert sequential_test.undecided() == set()
 
@@ -77,26 +61,26 @@ def test_a_budget_that_ends_between_looks_is_no_verdict():
 
 
 def test_regressed_is_said_on_fresh_pairs_or_not_at_all():
-    sequential_test = feed(*around(SLOW))
+    sequential_test = feed(*around(SLOW, 4))
     assert verdict(sequential_test) is None
     assert (sequential_test.cases["a"].suspicion.verdict, sequential_test.missing("a")) == (REGRESSED, 4)
     replay(sequential_test, {"a": around(SLOW, 3)})
     assert verdict(sequential_test) is None
     sequential_test.feed("a", SLOW)
     assert (verdict(sequential_test), sequential_test.cases["a"].verdict.pairs) == (REGRESSED, 4)
-    assert sequential_test.cases["a"].first == around(SLOW)
+    assert sequential_test.cases["a"].first == around(SLOW, 4)
 
 
 @pytest.mark.parametrize("middle", [SAME, FAST])
 def test_a_suspicion_that_fresh_pairs_do_not_share(middle):
-    sequential_test = feed(*around(SLOW), *around(middle))
+    sequential_test = feed(*around(SLOW, 4), *around(middle, 4))
     assert verdict(sequential_test) == NOT_ENOUGH
     assert sequential_test.cases["a"].verdict.pairs == 8
     assert sequential_test.cases["a"].unconfirmed == "4 pairs said regressed, fresh ones do not"
 
 
 def test_fresh_pairs_that_stay_unclear_are_asked_for_to_the_end():
-    sequential_test = feed(*around(SLOW), *(WIDE * 3)[:11])
+    sequential_test = feed(*around(SLOW, 4), *(WIDE * 3)[:11])
     assert sequential_test.undecided() == {"a"}
     sequential_test.feed("a", WIDE[-1])
     assert verdict(sequential_test) == NOT_ENOUGH
@@ -114,13 +98,13 @@ BARELY = [math.log1p(0.025) + 0.01 + noise for noise in (0.003, -0.003, 0.003, -
 
 
 def test_alone_a_modest_p_is_enough():
-    assert verdict(feed(*around(SLOW), *BARELY)) == REGRESSED
+    assert verdict(feed(*around(SLOW, 4), *BARELY)) == REGRESSED
 
 
 def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
     many = {f"case {index}": Margin() for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin()})
-    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert sequential_test.undecided() == set(sequential_test.cases)
     assert sequential_test.missing("a") == 2
     assert sequential_test.cases["a"].latest.verdict == NOT_ENOUGH  # whatever these pairs say by themselves
@@ -134,7 +118,7 @@ def test_among_forty_cases_it_is_not_and_the_case_samples_to_the_end():
 def test_at_the_last_look_it_says_why():
     many = {f"case {index}": Margin(looks=(4,)) for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin(looks=(4,))})
-    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert verdict(sequential_test) == NOT_ENOUGH
     assert sequential_test.cases["a"].unconfirmed == "does not survive Holm's procedure over 40 cases"
 
@@ -142,12 +126,12 @@ def test_at_the_last_look_it_says_why():
 def test_more_pairs_may_yet_convince_among_forty():
     many = {f"case {index}": Margin() for index in range(39)}
     sequential_test = SequentialTest({**many, "a": Margin()})
-    replay(sequential_test, {"a": [*around(SLOW), *BARELY, *BARELY[:2]]})
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY, *BARELY[:2]]})
     assert verdict(sequential_test) == REGRESSED
     assert sequential_test.cases["a"].verdict.pairs == 6
 
 
-@pytest.mark.parametrize("effects", [around(SLOW), WIDE, around(SAME)])
+@pytest.mark.parametrize("effects", [around(SLOW, 4), WIDE, around(SAME, 4)])
 def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
     sequential_test = feed(*effects, advisory=["a"])
     assert sequential_test.undecided() == set()
@@ -155,7 +139,7 @@ def test_an_advisory_case_needs_one_look_and_no_confirmation(effects):
     assert sequential_test.cases["a"].suspicion is None
 
 
-@pytest.mark.parametrize("effects", [[*around(SLOW), 0.1], [*WIDE, 0.0]])
+@pytest.mark.parametrize("effects", [[*around(SLOW, 4), 0.1], [*WIDE, 0.0]])
 def test_a_case_found_advisory_after_its_look_is_decided_by_it(effects):
     sequential_test = feed(*effects)
     assert sequential_test.undecided() == {"a"}
@@ -177,13 +161,13 @@ def test_a_dropped_case_is_asked_nothing_and_weighs_nothing():
         sequential_test.drop(f"case {index}")
         sequential_test.drop(f"case {index}")
     sequential_test.feed("case 0", SLOW)
-    replay(sequential_test, {"a": [*around(SLOW), *BARELY]})
+    replay(sequential_test, {"a": [*around(SLOW, 4), *BARELY]})
     assert verdict(sequential_test) == REGRESSED
     assert set(sequential_test.cases) == {"a"}
 
 
 def test_what_comes_after_a_verdict_changes_nothing():
-    sequential_test = feed(*around(SAME))
+    sequential_test = feed(*around(SAME, 4))
     before = repr(sequential_test.cases)
     replay(sequential_test, {"a": around(SLOW, 12)})
     assert repr(sequential_test.cases) == before
@@ -217,44 +201,6 @@ def test_a_gate_that_was_interrupted_goes_on_as_if_it_had_not_been(stop):
     for case, effect in (one for pair in pairs[stop:] for one in pair):
         resumed.feed(case, effect)
     assert state(resumed) == state(whole)
-
-
-DRAWS, MOST = 4000, 24  # pairs of the first look and of the confirmation
-FIXTURE = json.loads((Path(__file__).parents[2] / "data/aa_fixture.json").read_text())
-EFFECTS = [
-    [pair_effect([value * 1e-4 for value in rounds]) for rounds in pairs]
-    for _, pairs in sorted(FIXTURE["round_log_ratio_1e4"].items())
-]
-
-
-def shares(slowdown, seed=7):
-    """How often each verdict falls, confirmation included, over draws of a case's pairs."""
-    rng, shift, counts = random.Random(seed), math.log(slowdown), Counter()
-    for draw in range(DRAWS):
-        sequential_test = SequentialTest({"a": Margin()})
-        replay(
-            sequential_test,
-            {"a": [effect + shift for effect in rng.sample(EFFECTS[draw % len(EFFECTS)], MOST)]},
-        )
-        counts[verdict(sequential_test)] += 1
-    return {said: count / DRAWS for said, count in counts.items()}
-
-
-def test_identical_code_is_never_a_regression():
-    found = shares(1.0)
-    assert found.get(REGRESSED, 0) <= 0.003
-    assert found.get(UNCHANGED, 0) + found.get(IMPROVED, 0) >= 0.97
-    assert None not in found
-
-
-def test_five_percent_is_caught_twice():
-    found = shares(1.05)
-    assert found.get(REGRESSED, 0) >= 0.94  # without confirmation it were 97.4 %
-    assert found.get(UNCHANGED, 0) <= 0.01
-
-
-def test_ten_percent_is_caught_twice():
-    assert shares(1.10).get(REGRESSED, 0) >= 0.99
 
 
 GROSS = math.log(20)

@@ -69,13 +69,7 @@ def test_a_call_longer_than_the_budget_is_sampled_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "inner", "readings", "warm"),
-    [
-        (7e-6, 143, 3, True),
-        (3e-4, 4, 3, True),
-        (0.02, 1, 3, True),
-        (0.03, 1, 1, True),
-        (0.3, 1, 1, False),
-    ],
+    [(7e-6, 143, 3, True), (3e-4, 4, 3, True), (0.02, 1, 3, True), (0.03, 1, 1, True), (0.3, 1, 1, False)],
 )
 def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(
     tmp_path: Path, seconds: float, inner: int, readings: int, warm: bool

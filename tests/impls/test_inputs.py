@@ -1,0 +1,102 @@
+"""Every family's inputs: as their shapes say, the same for one seed, and refused where they make no sense."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from harness.catalog.arrays import walk
+from impls.attention.family import FAMILY as ATTENTION
+from impls.attention.family import AttentionWorkload
+from impls.mask.family import FAMILY as MASK
+from impls.mask.family import MaskWorkload
+from impls.mla.family import FAMILY as MLA
+from impls.mla.family import MlaWorkload
+from impls.offsets.family import FAMILY as OFFSETS
+from impls.offsets.family import OffsetsWorkload
+from impls.topk.family import DISTRIBUTIONS, TopkWorkload
+from impls.topk.family import FAMILY as TOPK
+from tests.impls.torch_case import flat
+
+FAMILIES = {family.workload: family for family in (ATTENTION, MASK, MLA, OFFSETS, TOPK)}
+DTYPES = ("f64", "f32", "bf16", "f16")
+ROW = AttentionWorkload(seq=640, heads=4, kv_heads=2, head_dim=16)
+LISTS = AttentionWorkload(stage="block_lists", seq=2048, batch=2, heads=3, kv_heads=1, block=64, selected=5)
+INDEXER = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
+
+WORKLOADS = [
+    ROW,
+    replace(ROW, gated=False),
+    replace(ROW, batch=2, dtype="bf16"),
+    replace(ROW, varlen=True),
+    replace(ROW, varlen=True, seq=4),
+    replace(ROW, dtype="f64"),
+    LISTS,
+    *(MaskWorkload(batch=b, rows=5, seq=96, topk=7, dtype=d) for b in (1, 3) for d in ("f32", "bf16", "f64")),
+    MaskWorkload(batch=2, rows=5, seq=96, topk=7, head_dim=3, dtype="bf16"),
+    MlaWorkload(seq=9, batch=2, dtype="bf16"),
+    MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64", weights="fp8_block"),
+    *(
+        OffsetsWorkload(batch=b, seq=200, max_segments=6, layout=layout)
+        for b in (1, 3)
+        for layout in ("self", "cross", "absent", "intra_padding", "striped")
+    ),
+    *(
+        TopkWorkload(batch=2, rows=3, seq=96, topk=7, dtype=dtype, distribution=distribution)
+        for dtype in DTYPES
+        for distribution in DISTRIBUTIONS
+    ),
+    *(replace(INDEXER, dtype=dtype) for dtype in DTYPES),
+]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("w", WORKLOADS, ids=str)
+def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
+    family = FAMILIES[type(w)]
+    first, again, other = (family.inputs(w, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert flat(family.shapes(w)) == flat(first)
+    for (_, array), (_, same) in zip(walk(first), walk(again), strict=True):
+        assert np.array_equal(array, same)
+        assert array.dtype.kind in "iuc" or not np.isnan(array.astype(np.float64)).any()
+    assert any(
+        not np.array_equal(array, another)
+        for (_, array), (_, another) in zip(walk(first), walk(other), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("w", "word"),
+    [
+        (replace(ROW, heads=3), "heads 3"),
+        (replace(ROW, varlen=True, batch=2), "batch 2"),
+        (replace(ROW, varlen=True, seq=3), "4 segments"),
+        (replace(LISTS, causal=False), "causal=false"),
+        (replace(LISTS, varlen=True, batch=1), "varlen=true"),
+        (replace(LISTS, seq=2000), "block 64"),
+        (replace(LISTS, block=48, seq=480), "block 48"),
+        (MaskWorkload(seq=2048), "topk 2048"),
+        (MaskWorkload(seq=1024), "topk 2048"),
+        (MaskWorkload(seq=4096, dtype="f16"), "float16"),
+        (MaskWorkload(rows=9, seq=8, topk=2, causal=True), "9 rows"),
+        (MlaWorkload(seq=1, rope=7), "rope=7 is odd"),
+        (OffsetsWorkload(seq=63), "seq 63"),
+        (OffsetsWorkload(seq=256, max_segments=65), "65 segments"),
+        (OffsetsWorkload(seq=256, max_segments=1, layout="absent"), "absent"),
+        (TopkWorkload(seq=2048), "topk 2048"),
+        (TopkWorkload(seq=1024), "topk 2048"),
+        (TopkWorkload(seq=4096, recall=0.0), "recall 0"),
+        (TopkWorkload(seq=4096, recall=1.5), "recall 1.5"),
+        (TopkWorkload(seq=4096, recall=float("nan")), "recall nan"),
+        (replace(INDEXER, devices=2, seq=301, rows=4), "seq 301 does not divide over 2 devices"),
+        (replace(INDEXER, devices=3), "rows 5 does not divide over 3 devices"),
+        (replace(INDEXER, distribution="tied"), "distribution=tied"),
+        (replace(INDEXER, topk=300), "topk 300 selects all"),
+        (replace(INDEXER, stage="select", devices=5), "devices 5: given scores lie on one"),
+    ],
+    ids=str,
+)
+def test_workloads_that_make_no_sense_are_refused(w, word):
+    with pytest.raises(Unsupported, match=word):
+        FAMILIES[type(w)].shapes(w)

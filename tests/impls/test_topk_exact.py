@@ -1,0 +1,167 @@
+"""Every exact selection, on every framework: right on any row of any type, at any edge."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from harness import Unsupported
+from harness.catalog.arrays import short_name
+from impls.topk.approx_override import approx_override
+from impls.topk.approx_unaggregated import approx_unaggregated
+from impls.topk.bisection import bisection
+from impls.topk.block_maxima import block_maxima
+from impls.topk.block_maxima_host import block_maxima_host
+from impls.topk.chunked_merge import chunked_merge
+from impls.topk.exact import exact
+from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
+from impls.topk.maxima_tree import maxima_tree
+from impls.topk.partition import partition
+from impls.topk.radix import radix
+from impls.topk.sampled_threshold import sampled_threshold
+from impls.topk.sharded import sharded
+from impls.topk.sort_slice import sort_slice
+from impls.topk.torch_topk import torch_topk
+from tests.impls.test_topk_checks import CHECKS, trial
+from tests.impls.topk_case import DTYPES, draw, edges, judged, on_jax, on_torch
+
+NUMPY = {variant.name: variant for variant in (partition, sampled_threshold, radix)}
+JAX = {
+    "exact": exact,
+    "sort_slice": sort_slice,
+    "bisection": bisection,
+    "chunked_merge": chunked_merge,
+    "sharded": sharded,
+    "override": partial(approx_override, shards=4),
+    "unaggregated": approx_unaggregated,
+}
+TIES_BY_INDEX = ("sort_slice", "bisection", "chunked_merge", "sharded")
+TOP_K = ("chunked_merge", "sharded")
+
+
+def of_torch(w, variant, **options):
+    return lambda scores: on_torch(variant, w, scores, **options)
+
+
+IN_TORCH = {"torch_topk": partial(of_torch, variant=torch_topk)}
+MAXIMA = {f"maxima_tree{fanout}": partial(maxima_tree, fanout=fanout) for fanout in (2, 4, 8)}
+IN_BLOCKS = {
+    f"{variant.name}{block}": partial(of_torch, variant=variant, block=block)
+    for variant in (block_maxima, block_maxima_host)
+    for block in (1, 8, 16)
+}
+
+
+def parameters(size, at_edges, builders, marks=()):
+    """(builder, its seq and topk, those of rows at the edges) of each."""
+    return [pytest.param(build, size, at_edges, id=name, marks=marks) for name, build in builders.items()]
+
+
+ON_HOST = [
+    *parameters((1003, 90), (64, (1, 8, 63)), NUMPY),
+    *parameters((1003, 90), (64, (1, 8, 63)), IN_TORCH, pytest.mark.torch),
+    *parameters((1024, 8), (256, (1, 2)), MAXIMA),
+    *parameters((1024, 8), (256, (1, 2)), IN_BLOCKS, pytest.mark.torch),
+]
+GROUPED = [
+    *(pytest.param(build, id=name) for name, build in MAXIMA.items()),
+    *(pytest.param(build, id=name, marks=pytest.mark.torch) for name, build in IN_BLOCKS.items()),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize(("build", "size", "at_edges"), ON_HOST)
+def test_exact_on_every_distribution(build, size, at_edges, distribution, dtype):
+    seq, topk = size
+    w = TopkWorkload(batch=2, rows=5, seq=seq, topk=topk, dtype=dtype, distribution=distribution)
+    scores = draw(w)
+    result = build(w)(scores=scores)
+    judgement = judged("exact", w, scores, result)
+    assert judgement.passed, judgement.reason
+    if getattr(build, "func", None) is not of_torch:
+        assert short_name(result[0].dtype) == dtype
+
+
+@pytest.mark.parametrize(("build", "size", "at_edges"), ON_HOST)
+def test_exact_on_rows_of_one_kind(build, size, at_edges):
+    seq, counts = at_edges
+    scores = np.array([[row for kind in edges(seq) for row in (kind, kind[::-1])]], np.float32)
+    for topk in counts:
+        w = TopkWorkload(rows=scores.shape[1], seq=seq, topk=topk)
+        judgement = judged("exact", w, scores, build(w)(scores=scores))
+        assert judgement.passed, (topk, judgement.reason)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", JAX)
+def test_exact_in_jax(name, dtype):
+    """Every distribution in one call: rows are independent."""
+    w = TopkWorkload(batch=len(DISTRIBUTIONS), rows=3, seq=512, topk=90, dtype=dtype)
+    parts = [draw(TopkWorkload(rows=3, seq=512, topk=90, dtype=dtype, distribution=d)) for d in DISTRIBUTIONS]
+    scores = np.concatenate(parts)
+    values, indices = on_jax(JAX[name], w, scores)
+    judgement = judged("exact", w, scores, (values, indices))
+    assert judgement.passed, judgement.reason
+    assert short_name(values.dtype) == dtype
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("topk", [1, 15])
+@pytest.mark.parametrize("name", JAX)
+def test_exact_in_jax_at_the_edges(name, topk):
+    scores = np.array([edges(64)], np.float32)
+    w = TopkWorkload(rows=scores.shape[1], seq=64, topk=topk)
+    result = on_jax(JAX[name], w, scores)
+    judgement = judged("exact", w, scores, result)
+    assert judgement.passed, judgement.reason
+    if name in TIES_BY_INDEX:
+        want = FAMILY.semantics["exact"].reference(w, None)(scores=scores.astype(np.float64))[1]
+        first = 1 if name in TOP_K else 0  # lax.top_k has −0 below +0
+        assert np.array_equal(np.sort(result[1])[:, first:], np.sort(want)[:, first:])
+
+
+@pytest.mark.parametrize("stride", [1, 2, 8, 32, 64, 128])
+@pytest.mark.parametrize("build", GROUPED)
+def test_exact_where_the_largest_share_their_groups(build, stride):
+    w = TopkWorkload(rows=1, seq=1024, topk=8)
+    scores = draw(w)
+    at = 3 + stride * np.arange(8)
+    scores[..., at] += 20
+    _, indices = build(w)(scores=scores)
+    assert set(indices[0, 0].tolist()) == set(at.tolist())
+
+
+@pytest.mark.parametrize("name", ["edge_rows", "order"])
+@pytest.mark.parametrize("build", GROUPED)
+def test_checks_hold(build, name):
+    judgement = CHECKS[name].judge(trial(TopkWorkload(rows=4, seq=1024, topk=8), build))
+    assert judgement.passed, judgement.reason
+
+
+def test_edges_leave_no_nan_behind():
+    """A NaN hides its group's other scores from no maximum: the largest beside it is found."""
+    scores = np.full((1, 1, 256), -1, np.float32)
+    scores[..., 17] = np.nan
+    scores[..., 17 + 128] = 5  # of the same group
+    values, indices = maxima_tree(TopkWorkload(rows=1, seq=256, topk=2), fanout=2)(scores=scores)
+    assert 17 + 128 in indices
+    assert 5 in values
+
+
+@pytest.mark.parametrize(
+    ("variant", "seq", "topk", "options", "refused"),
+    [
+        (block_maxima, 4096, 64, {"block": 48}, "does not divide into blocks of 48"),
+        (block_maxima, 4096, 64, {"block": 0}, "blocks of 0"),
+        (block_maxima, 4096, 64, {"block": 64}, "no more than topk 64"),
+        (maxima_tree, 4096, 64, {"fanout": 16}, "no 16th of seq 4096"),
+        (maxima_tree, 4097, 4, {}, "no 8th of seq 4097"),
+        (maxima_tree, 4096, 64, {"fanout": 1}, "groups of 1"),
+    ],
+)
+def test_refusals_name_the_remedy(variant, seq, topk, options, refused):
+    pytest.importorskip("torch")
+    with pytest.raises(Unsupported, match=refused):
+        variant(TopkWorkload(seq=seq, topk=topk), **options)
