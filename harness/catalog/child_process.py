@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import SeqsweepError
-from harness.core.paths import PROJECT
+from harness.core.paths import ENTRY, PROJECT
 from harness.core.units import format_bytes
 
 REFUSED = 65  # the child's exit status when its last line is the error
@@ -40,8 +40,8 @@ def environment(path: Sequence[str] = ()) -> dict[str, str]:
     called select.py must not shadow Python's own module.
     """
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    project = str(PROJECT)
-    parts = [*(path or [project]), *inherited, str(Path.cwd())]
+    own = [str(PROJECT), str(ENTRY)]
+    parts = [*(path or own), *inherited, str(Path.cwd())]
     folders = os.pathsep.join(dict.fromkeys(filter(None, parts)))
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders}
 
