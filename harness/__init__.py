@@ -1,6 +1,7 @@
 """What an implementation or a family imports: `from harness import …`. Loads no framework."""
 
 from harness.catalog.arrays import Array, Shapes, Sharding, cast
+from harness.catalog.bounds import recall, within
 from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
@@ -27,5 +28,7 @@ __all__ = [
     "exact",
     "implementation",
     "leaves",
+    "recall",
     "tolerance",
+    "within",
 ]

@@ -36,9 +36,7 @@ def describe_foreign(*packages: str) -> str | None:
 
 def __getattr__(name: str) -> Any:
     """What the harness offers to implementations and families."""
-    if not name.startswith(
-        "__"
-    ):  # Python asks for __path__ where main is imported, which says more
+    if not name.startswith("__"):  # Python asks for __path__ where main is imported, which says more
         if problem := describe_foreign("harness"):
             raise ImportError(problem)
         import harness
