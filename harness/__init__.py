@@ -6,6 +6,7 @@ from harness.catalog.check import Check, Trial
 from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import implementation
+from harness.catalog.own_semantics import OwnSemantics
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
 from harness.core.workload import axis
@@ -18,6 +19,7 @@ __all__ = [
     "Evidence",
     "Family",
     "Judgement",
+    "OwnSemantics",
     "Semantics",
     "Shapes",
     "Sharding",

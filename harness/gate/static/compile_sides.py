@@ -65,5 +65,5 @@ def _frameworks(schedule: Schedule, opponents: Opponents, sides: Mapping[str, Si
     cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
     needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
     if name == CANDIDATE:
-        needed |= {catalog.family(suite.family).desk for suite in schedule.suites}
+        needed |= catalog.desks(schedule.implementations)
     return sorted(needed)

@@ -54,18 +54,19 @@ def verdicts(
     for case in plan.opponents:
         info = plan.catalog.implementation(case.implementation)
         place: dict[str, Any] = {"file": info.file, "line": info.line}
+        bounds = plan.bound_notes(case)
         if case.id in plan.new:
-            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], **place))
+            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], notes=bounds, **place))
             continue
         paired = by_id[case.id]
         if paired.verdict == LEFT_OUT:
             continue
         if paired.verdict is not None:
-            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
+            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, notes=bounds, **place))
             continue
         verdict = _timed_verdict(paired, result.sequential_test.cases[case.id], plan, options)
         tail = _tail_note(writer.of(case.id)) if verdict.verdict != REGRESSED else []
-        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail), **place))
+        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail, *bounds), **place))
     return (*case_verdicts, *vanished_verdicts(plan))
 
 

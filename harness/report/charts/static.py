@@ -18,7 +18,14 @@ from harness.report.charts.model import (
     Point,
     Series,
 )
-from harness.report.charts.notes import Remark, failure_notes, gather_remarks, semantics_notes, shorten
+from harness.report.charts.notes import (
+    Remark,
+    bound_notes,
+    failure_notes,
+    gather_remarks,
+    semantics_notes,
+    shorten,
+)
 from harness.report.memory_limit import limit_of
 from harness.report.tables.target_lines import program_lines
 
@@ -56,6 +63,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *([f"compiled for {compiled[0]}"] if len(compiled) == 1 else []),
             *_remarks(grid, compiled),
             *semantics_notes(grid),
+            *bound_notes(grid),
             *program_lines(grid.suite),
             *failure_notes(grid),
         ),

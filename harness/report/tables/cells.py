@@ -7,7 +7,7 @@ from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
-from harness.core.record import Record
+from harness.core.record import Record, state_bound
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
@@ -66,7 +66,8 @@ def seq(row: CaseResult, notes: Footnotes) -> Cell:
 
 
 def implementation(row: CaseResult, notes: Footnotes) -> Cell:
-    return Cell(short_label(row.label), notes.mark(*_fact_notes(row.record.facts)))
+    marks = notes.mark(*state_bound(row.record.bound), *_fact_notes(row.record.facts))
+    return Cell(short_label(row.label), marks)
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.core.record import state_bound
 from harness.core.units import format_bytes
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration
@@ -41,6 +42,8 @@ def _implementations(infos: Sequence[ImplementationInfo]) -> Table:
         options = ",".join(_field(option) for option in info.options)
         name = Text(f"{info.name}[{options}]" if options else info.name)
         sentence = Text(info.sentence)
+        for bound in state_bound(info.bounds.get("fwd", "")):
+            sentence.append(f" ({bound})", style="dim")
         if info.expects:
             sentence.append(f" (expected incorrect: {info.expects})", style="dim")
         table.add_row(name, info.framework, info.semantics, sentence)
