@@ -17,7 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import harness
+from harness.catalog import face
 from harness.commands.app import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -119,7 +119,7 @@ def test_a_foreign_package_is_a_sentence(
 
 
 def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> None:
-    names = ", ".join(harness.__all__)
+    names = ", ".join(face.__all__)
     code = f"from seqsweep import {names}\nimport harness\nassert implementation is harness.implementation"
     assert start(["-c", code], tmp_path, site).stderr == ""
     missing = start(["-c", "from seqsweep import implementations"], tmp_path, site).stderr

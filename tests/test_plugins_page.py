@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.catalog import face
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs/plugins.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -53,7 +55,5 @@ def test_the_examples_are_held_to_what_they_state(tmp_path):
 
 
 def test_the_names_that_it_lists_can_be_imported():
-    import harness
-
     listed = PAGE[PAGE.index("which has") : PAGE.index("among others")]
-    assert set(re.findall(r"`(\w+)`", listed)) <= set(harness.__all__)
+    assert set(re.findall(r"`(\w+)`", listed)) <= set(face.__all__)

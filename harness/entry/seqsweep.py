@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from harness import *  # noqa: F403 - editors and type checkers see the names that __getattr__ gives
+    from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
 
 # This file lies beside `harness` in an installed wheel, and inside it in a checkout.
 HOME = next(place for place in Path(__file__).resolve().parents if (place / "harness/__init__.py").is_file())
@@ -39,10 +39,10 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("__"):  # Python asks for __path__ where main is imported, which says more
         if problem := describe_foreign("harness"):
             raise ImportError(problem)
-        import harness
+        from harness.catalog import face
 
-        if name in harness.__all__:
-            return getattr(harness, name)
+        if name in face.__all__:
+            return getattr(face, name)
     raise AttributeError(f"module 'seqsweep' has no attribute {name!r}")
 
 
