@@ -1,31 +1,17 @@
-"""What an implementation or a family imports: `from harness import …`. Loads no framework."""
+"""What an implementation or a family imports: `from harness import …`. Loads no framework.
 
-from harness.catalog.arrays import Array, Shapes, Sharding, cast
-from harness.catalog.check import Check, Trial
-from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
-from harness.catalog.family import Family, Semantics
-from harness.catalog.implementation import implementation
-from harness.core.errors import Unsupported
-from harness.core.record import Cost
-from harness.core.workload import axis
+The names load with the first that is asked for: `seqsweep --help` asks for none.
+"""
 
-__all__ = [
-    "Array",
-    "Check",
-    "Contract",
-    "Cost",
-    "Evidence",
-    "Family",
-    "Judgement",
-    "Semantics",
-    "Shapes",
-    "Sharding",
-    "Trial",
-    "Unsupported",
-    "axis",
-    "cast",
-    "exact",
-    "implementation",
-    "leaves",
-    "tolerance",
-]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
+
+
+def __getattr__(name: str) -> Any:
+    from harness.catalog import face
+
+    if name not in face.__all__:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    return getattr(face, name)

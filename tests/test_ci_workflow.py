@@ -8,7 +8,7 @@ import pytest
 import typer.main
 import yaml
 
-from cli import app
+from harness.commands.app import app
 from harness.gate.outcome import EXIT_CODES
 
 CI = Path(__file__).resolve().parents[1] / "docs" / "ci"

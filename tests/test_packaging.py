@@ -17,7 +17,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import cli
+from harness.catalog import face
+from harness.commands.app import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -41,36 +42,95 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(built)
 
 
-def ask(arguments: list[str], site: Path, folder: Path) -> Any:
-    """The JSON that Python prints when started in `folder` with the package lying in `site`."""
-    done = subprocess.run(
+@pytest.fixture(scope="module")
+def site(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    wheel.extractall(folder)
+    return folder
+
+
+def start(arguments: list[str], folder: Path, *path: str | Path) -> subprocess.CompletedProcess[str]:
+    """Python started in `folder`, with these places on its import path."""
+    return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(site)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def ask(arguments: list[str], site: Path, folder: Path) -> Any:
+    """The JSON that Python prints when started in `folder` with the package lying in `site`."""
+    done = start(arguments, folder, site)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_the_wheel_holds_every_file_of_both_packages(wheel: zipfile.ZipFile) -> None:
     sources = [path for name in ("harness", "impls") for path in (ROOT / name).rglob("*") if path.is_file()]
-    expected = {str(path.relative_to(ROOT)) for path in sources if "__pycache__" not in path.parts}
+    files = {str(path.relative_to(ROOT)) for path in sources if "__pycache__" not in path.parts}
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == expected | {"cli.py", "harness/bench.yaml"}
+    assert packed == files - {"harness/entry/seqsweep.py"} | {"seqsweep.py", "harness/bench.yaml"}
 
 
 def test_the_wheel_names_its_command_and_licence(wheel: zipfile.ZipFile) -> None:
     info = f"seqsweep-{PROJECT['version']}.dist-info"
-    assert "seqsweep = cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert "seqsweep = seqsweep:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert b"Apache License" in wheel.read(f"{info}/licenses/LICENSE")
 
 
-def test_a_wheel_elsewhere_behaves_like_the_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    site, empty = tmp_path / "site", tmp_path / "empty"
-    wheel.extractall(site)
+def test_an_editable_install_is_two_folders_and_no_copy_of_code(tmp_path: Path) -> None:
+    hatchling = pytest.importorskip("hatchling.builders.wheel", reason="pip install hatchling")
+    built = next(hatchling.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["editable"]))
+    with zipfile.ZipFile(built) as editable:
+        assert [name for name in editable.namelist() if name.endswith(".py")] == []
+        assert editable.read("_seqsweep.pth").decode().split() == [str(ROOT), str(ROOT / "harness/entry")]
+
+
+STARTS = {"module": ["-m", "seqsweep"], "script": ["-c", "from seqsweep import main; main()"]}
+
+
+@pytest.mark.parametrize("words", STARTS.values(), ids=STARTS)
+def test_a_cli_of_the_users_own_is_in_nobodys_way(words: list[str], site: Path, tmp_path: Path) -> None:
+    (tmp_path / "cli.py").write_text("raise SystemExit('not this one')\n")
+    done = start([*words, "--version"], tmp_path, ".", site)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
+
+
+@pytest.mark.parametrize("name", ["harness", "impls"])
+@pytest.mark.parametrize("file", ["{}/__init__.py", "{}.py"])
+@pytest.mark.parametrize("words", STARTS.values(), ids=STARTS)
+def test_a_foreign_package_is_a_sentence(
+    name: str, file: str, words: list[str], site: Path, tmp_path: Path
+) -> None:
+    code = tmp_path / file.format(name)
+    code.parent.mkdir(exist_ok=True)
+    code.write_text("raise SystemExit('it ran')\n")
+    foreign = code.parent if code.name == "__init__.py" else code
+    done = start([*words, "list"], tmp_path, ".", site)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f'seqsweep: "{name}" would be imported from {foreign}, which is not the one'
+    )
+    assert f"take {tmp_path} off the import path" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> None:
+    names = ", ".join(face.__all__)
+    code = f"from seqsweep import {names}\nimport harness\nassert implementation is harness.implementation"
+    assert start(["-c", code], tmp_path, site).stderr == ""
+    missing = start(["-c", "from seqsweep import implementations"], tmp_path, site).stderr
+    assert "ImportError: cannot import name 'implementations' from 'seqsweep'" in missing
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness/__init__.py").touch()
+    assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr
+
+
+def test_a_wheel_elsewhere_behaves_like_the_checkout(site: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
     empty.mkdir()
     there, here = ask(["-c", ASK], site, empty), ask(["-c", ASK], ROOT, empty)
     assert there["bench"] == str(site / "harness/bench.yaml")
@@ -78,14 +138,14 @@ def test_a_wheel_elsewhere_behaves_like_the_checkout(wheel: zipfile.ZipFile, tmp
     assert there["home"] == here["home"] == str(empty)
     assert there["results"] == str(empty / "results")
     assert json.loads(json.dumps(there["catalog"]).replace(str(site), str(ROOT))) == here["catalog"]
-    listed = ask(["-m", "cli", "list", "--json"], site, empty)
+    listed = ask(["-m", "seqsweep", "list", "--json"], site, empty)
     assert listed.pop("targets"), "the accelerators' files are in the wheel"
     assert listed == there["catalog"]
     assert not list(empty.iterdir())
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    assert PROJECT["version"] == cli.VERSION
+    assert PROJECT["version"] == VERSION
     assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text()
 
 

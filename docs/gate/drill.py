@@ -7,7 +7,7 @@ drill edits it in the working tree. The inputs have the spare rows, so that noth
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from harness import Array, Family, Semantics, implementation, tolerance
+from seqsweep import Array, Family, Semantics, implementation, tolerance
 
 EXTRA = {"matmul": 0.0, "softmax": 0.0, "attend": 0.0, "select": 0.0}
 SPARE = 0.25

@@ -16,7 +16,7 @@ from harness.analysis.results import (
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
 from harness.analysis.stats import Estimate, ratio, saving
-from harness.core.record import Record
+from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
 
 
@@ -203,10 +203,13 @@ def _notes(
     mine, theirs = representative(records), representative(base)
     notes: list[str] = []
     if mine.semantics != theirs.semantics:
+        other = "another mathematics, not only another speed"
         notes.append(
             f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: "
-            "another mathematics, not only another speed"
+            f"{'not the same mathematics' if mine.bound or theirs.bound else other}"
         )
+    notes += state_bound(mine.bound)
+    notes += [f"of the baseline, {sentence}" for sentence in state_bound(theirs.bound)]
     static, kind = static_of(records, target), same_kind(records, base, target=target)
     if static and static.program and kind:
         short = static.program.removeprefix("sha256:")[:8]

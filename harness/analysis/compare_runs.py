@@ -17,7 +17,7 @@ from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError, nearest
-from harness.core.record import Record
+from harness.core.record import Record, state_bound
 
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
@@ -130,9 +130,13 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
         )
     doubts: list[str] = []
     if mine.semantics != theirs.semantics:
+        other = "other mathematics, not only another speed"
         doubts.append(
-            f"semantics {mine.semantics} and {theirs.semantics}: other mathematics, not only another speed"
+            f"semantics {mine.semantics} and {theirs.semantics}: "
+            f"{'not the same mathematics' if mine.bound or theirs.bound else other}"
         )
+    bounds = [f"{label_of(side)}: {words}" for side in (mine, theirs) for words in state_bound(side.bound)]
+    doubts += dict.fromkeys(bounds)
     kind = same_kind(of, to, target=HOST)
     if kind:
         doubts.append(SAME_OPERATORS if kind == OPERATORS else APART if is_apart(estimate) else SAME_PROGRAM)

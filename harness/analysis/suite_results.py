@@ -128,6 +128,11 @@ class SuiteResults(SuiteRecords):
         """The cases on the host, by length, at each in the order of the suite's implementations."""
         return self.cases_on(HOST)
 
+    @cached_property
+    def bounds(self) -> dict[str, str]:
+        """How close, by implementation, an author says that results come; without those of a family's."""
+        return {label_of(record): record.bound for record in self.records if record.bound}
+
     def cases_on(self, target: str) -> list[CaseResult]:
         """The cases with a target's figures."""
         compared = {c.case: c for c in (self.comparisons if target == HOST else comparisons(self, target))}

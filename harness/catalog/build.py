@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from harness.catalog import loading
 from harness.catalog.arrays import Shapes, nbytes
-from harness.catalog.family import Family
+from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import Implementation
+from harness.catalog.own_semantics import OwnSemantics
 from harness.core.case import Case
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
+from harness.core.record import Cost
 from harness.core.static_figures import Static
 
 
@@ -48,7 +50,7 @@ class Built:
 def build(module: ModuleType, case: Case) -> Built:
     """Call the builder; nothing of the workload's size exists yet. Unsupported where it refuses."""
     implementation = find(module, case.implementation)
-    family = loading.family_of(implementation)
+    family = with_own_semantics(loading.family_of(implementation), [implementation])
     workload = family.workload(**dict(case.workload))
     if case.mode not in family.modes:
         raise Unsupported(f"family {family.name} has no mode {case.mode}; use {', '.join(family.modes)}")
@@ -64,6 +66,25 @@ def find(module: ModuleType, identity: str) -> Implementation:
         if implementation.name == name:
             return implementation
     raise Unsupported(f"{module.__name__} no longer registers {identity}; list it again")
+
+
+def with_own_semantics(family: Family, implementations: Iterable[Implementation]) -> Family:
+    """The family with what those of the implementations that are of this family bring, beside its own."""
+    brought = {
+        implementation.semantics: _meaning(implementation.semantics, implementation.own, family)
+        for implementation in implementations
+        if implementation.own is not None and implementation.workload_type() is family.workload
+    }
+    return dataclasses.replace(family, semantics={**family.semantics, **brought}) if brought else family
+
+
+def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:
+    """What an author brings, as a semantics: of the family's its reference alone is taken over."""
+    cost = own.cost or (lambda _: Cost())
+    if callable(own.reference):
+        return Semantics(name, own.reference, own.contract, own.gradient, own.framework, cost=cost)
+    theirs = family.semantics[own.reference or family.first_semantics]
+    return dataclasses.replace(theirs, name=name, contract=own.contract, gradient=own.gradient, cost=cost)
 
 
 def named_inputs(function: Callable[..., Any], shapes: Shapes) -> tuple[str, ...]:

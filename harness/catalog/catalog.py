@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -41,7 +41,11 @@ class FamilyInfo:
 
 @dataclass(frozen=True)
 class ImplementationInfo:
-    """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source."""
+    """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source.
+
+    Where its author brings the semantics, `bounds` says by mode how close a result must come, and `desk`
+    is the framework that the reference needs; of the family's semantics both are empty.
+    """
 
     id: str
     framework: str
@@ -53,6 +57,8 @@ class ImplementationInfo:
     file: str
     line: int
     hash: str
+    bounds: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    desk: str = ""
 
     @property
     def family(self) -> str:
@@ -109,8 +115,15 @@ class Catalog:
         where = f" of family {family}" if family else ""
         raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool)}')
 
+    def desks(self, implementations: Iterable[str]) -> set[str]:
+        """The frameworks that the references of these implementations need."""
+        infos = [self.implementations[name] for name in implementations]
+        return {self.families[info.family].desk for info in infos} | {
+            info.desk for info in infos if info.desk
+        }
+
     def merged(self, other: Catalog) -> Catalog:
-        """Both catalogs; UsageError when one id has two meanings.
+        """Both catalogs; UsageError when one id, or one name of a semantics, has two meanings.
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
@@ -122,6 +135,14 @@ class Catalog:
             mine = self.families.get(name)
             if mine and mine.file != family.file:
                 raise UsageError(f"family {name} is defined twice: {mine.file} and {family.file}; rename one")
+        brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
+        for info in other.implementations.values():
+            file = brought.get((info.family, info.semantics), info.file)
+            if info.bounds and file != info.file:
+                raise UsageError(
+                    f'semantics "{info.semantics}" of family {info.family} is brought by {file} and '
+                    f"{info.file}: give one another name="
+                )
         families = {name: f for name, f in other.families.items() if name not in self.families}
         added = {name: i for name, i in other.implementations.items() if name not in self.implementations}
         return Catalog({**self.families, **families}, {**self.implementations, **added})

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import SeqsweepError
-from harness.core.paths import PROJECT
+from harness.core.paths import ENTRY, PACKAGE, PROJECT
 from harness.core.units import format_bytes
 
 REFUSED = 65  # the child's exit status when its last line is the error
@@ -40,8 +40,8 @@ def environment(path: Sequence[str] = ()) -> dict[str, str]:
     called select.py must not shadow Python's own module.
     """
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    project = str(PROJECT)
-    parts = [*(path or [project]), *inherited, str(Path.cwd())]
+    own = [str(PROJECT), str(ENTRY)]
+    parts = [*(path or own), *inherited, str(Path.cwd())]
     folders = os.pathsep.join(dict.fromkeys(filter(None, parts)))
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders}
 
@@ -126,9 +126,18 @@ def answer(describe: Callable[[], Any]) -> None:
 
 def _sentence(error: BaseException) -> str:
     if isinstance(error, SeqsweepError):
-        return str(error)
+        return f"{_place_outside(error)}{error}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
     places = traceback.extract_tb(error.__traceback__)
     place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
     return " ".join(f"{place}{type(error).__name__}: {error}".split())
+
+
+def _place_outside(error: BaseException) -> str:
+    """`file.py:7: ` of the innermost line outside of the harness that led to an error, if any."""
+    own = ("<", f"{PACKAGE}{os.sep}")  # Python's own loader has no file
+    places = [
+        place for place in traceback.extract_tb(error.__traceback__) if not place.filename.startswith(own)
+    ]
+    return f"{places[-1].filename}:{places[-1].lineno}: " if places else ""

@@ -43,10 +43,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Contract:
-    """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word."""
+    """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word.
+
+    `bound` says what an author's own contract allows: `rel rms ≤ 0.02`.
+    """
 
     name: str
     judge: Callable[[Evidence], Judgement]
+    bound: str = ""
 
 
 def leaves(tree: Any) -> Iterator[tuple[str, Any]]:
@@ -63,7 +67,7 @@ def _kind(array: Any) -> str:
     return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 calls itself void
 
 
-def _pairs(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | None]:
+def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | None]:
     """Leaves of result and expected side by side, or the failed judgement that they do not match."""
     import numpy as np
 
@@ -81,12 +85,12 @@ def _pairs(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judgement | 
         if _kind(left) != _kind(right):
             return refuse(f"{path} has dtype {left.dtype}; the reference is {_kind(right)}")
         pairs.append((path, left, right))
-    if pairs and not any(want.size == 0 or _judged_mask(evidence, want).any() for _, _, want in pairs):
+    if pairs and not any(want.size == 0 or judged_mask(evidence, want).any() for _, _, want in pairs):
         return refuse("rounding alone may decide every row, so nothing can be judged; use another seed")
     return pairs, None
 
 
-def _judged_mask(evidence: Evidence, want: Any) -> Any:
+def judged_mask(evidence: Evidence, want: Any) -> Any:
     """True where an element is judged, in the shape of `want`."""
     import numpy as np
 
@@ -100,7 +104,7 @@ def _ambiguous(evidence: Evidence) -> dict[str, float | int | str | None]:
     return {} if evidence.ambiguous is None else {"ambiguous": int(evidence.ambiguous.sum())}
 
 
-def _first(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[int]]:
+def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[int]]:
     """The first true element: its index, and its place in the whole result."""
     import numpy as np
 
@@ -120,15 +124,15 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
         if normalise is not None:
             result, expected = normalise(evidence.result), normalise(evidence.expected)
             evidence = replace(evidence, result=result, expected=expected)
-        pairs, failed = _pairs(evidence)
+        pairs, failed = paired_leaves(evidence)
         if failed:
             return failed
         total, first = 0, ""
         for path, got, want in pairs:
-            different = ~_same(got, want) & _judged_mask(evidence, want)
+            different = ~same(got, want) & judged_mask(evidence, want)
             count = int(np.count_nonzero(different))
             if count and not first:
-                index, place = _first(different, evidence)
+                index, place = first_place(different, evidence)
                 first = f"{path}{place} is {got[index]}; the reference has {want[index]}"
             total += count
         reason = f"{total} elements differ; {first}" if total else ""
@@ -137,7 +141,7 @@ def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
     return Contract("exact", judge)
 
 
-def _same(got: Any, want: Any) -> Any:
+def same(got: Any, want: Any) -> Any:
     """True where both are equal, or both are NaN."""
     import numpy as np
 
@@ -159,7 +163,7 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
         import numpy as np
 
         bound = relative_rms[evidence.workload.dtype]
-        pairs, failed = _pairs(evidence)
+        pairs, failed = paired_leaves(evidence)
         if failed:
             return failed
         worst_rms, worst_share, reason = 0.0, 0.0, ""
@@ -185,12 +189,12 @@ def _deviation(
     """(relative RMS error, largest error as a share of the allowed one, reason when too large)."""
     import numpy as np
 
-    judged = _judged_mask(evidence, want)
+    judged = judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
-    nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~_same(got, want)
+    nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
     if nonfinite_mismatch.any():
-        index, place = _first(nonfinite_mismatch, evidence)
+        index, place = first_place(nonfinite_mismatch, evidence)
         return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
     judged = judged & np.isfinite(want)
     count = int(np.count_nonzero(judged))
@@ -210,7 +214,7 @@ def _deviation(
     if rms > bound:
         return rms, share, f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed"
     if share > 1:
-        _, place = _first(over == over.max(), evidence)
+        _, place = first_place(over == over.max(), evidence)
         text = f"{path}{place} is off by {share:.3g} times the largest error that rounding explains"
         return rms, share, text
     return rms, share, ""

@@ -32,6 +32,7 @@ from harness.catalog.loading import (
     load,
     module_of,
 )
+from harness.catalog.own_semantics import OwnSemantics
 from harness.catalog.source_hash import source_hash
 from harness.core.errors import SideError, UsageError, nearest
 from harness.core.workload import MODES, fields_of
@@ -69,12 +70,9 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
 
 def describe_implementation(implementation: Implementation, source: str) -> ImplementationInfo:
     family = family_of(implementation)
-    if implementation.semantics not in family.semantics:
-        raise UsageError(
-            f"{file_of(implementation)}:{line_of(implementation)}: "
-            f'unknown semantics "{implementation.semantics}" of family '
-            f"{family.name}{nearest(implementation.semantics, family.semantics)}"
-        )
+    if problem := _find_problem(implementation, family):
+        raise UsageError(f"{file_of(implementation)}:{line_of(implementation)}: {problem}")
+    own = implementation.own
     doc = (
         inspect.getdoc(implementation.builder)
         or inspect.getdoc(inspect.getmodule(implementation.builder))
@@ -91,18 +89,62 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         file=str(file_of(implementation)),
         line=line_of(implementation),
         hash=source_hash(file_of(implementation), file_of(family)),
+        bounds=_bounds(own, family) if own else {},
+        desk=_desk(own, family) if own else "",
     )
+
+
+def _find_problem(implementation: Implementation, family: Family) -> str | None:
+    """Why nothing can be held to the semantics that an implementation names, or that its author brings."""
+    own, name = implementation.own, implementation.semantics
+    if own is None:
+        wanted = name
+    elif name in family.semantics:
+        return f'semantics "{name}" is one of family {family.name}: give OwnSemantics another name='
+    else:
+        wanted = _reference_name(own, family)
+    if wanted is None or wanted in family.semantics:
+        return None
+    return f'unknown semantics "{wanted}" of family {family.name}{nearest(wanted, family.semantics)}'
+
+
+def _reference_name(own: OwnSemantics, family: Family) -> str | None:
+    """Whose reference an author takes over of the family's semantics; None for one of the author's own."""
+    return None if callable(own.reference) else own.reference or family.first_semantics
+
+
+def _desk(own: OwnSemantics, family: Family) -> str:
+    of = _reference_name(own, family)
+    return own.framework if of is None else family.semantics[of].framework
+
+
+def _bounds(own: OwnSemantics, family: Family) -> dict[str, str]:
+    """By mode what an author's contracts allow, and against which reference."""
+    of = _reference_name(own, family)
+    whose = "a reference of its own" if of is None else f"the reference of {of}"
+    result = own.contract.bound or own.contract.name
+    gradient = "none of gradients"
+    if own.gradient is not None:
+        gradient = f"{own.gradient.bound or own.gradient.name} of gradients"
+    bounds = {"fwd": result, "bwd": gradient, "fwd_bwd": f"{result}, {gradient}"}
+    return {mode: f"{bound} against {whose}" for mode, bound in bounds.items()}
 
 
 def describe_module(module: ModuleType, source: str) -> Catalog:
     """All families and implementations that a module defines, or whose families it uses."""
     catalog = Catalog()
     replaced = duplicate_functions(module)
+    brought: dict[tuple[str, str], OwnSemantics] = {}
     for family in families_in(module):
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
     for implementation in implementations_in(module):
         info = describe_implementation(implementation, source)
         family = family_of(implementation)
+        if (own := implementation.own) and brought.setdefault((family.name, info.semantics), own) is not own:
+            raise UsageError(
+                f'{info.file}:{info.line}: semantics "{info.semantics}" has two meanings in this file: '
+                "share one OwnSemantics, or give one another name="
+            )
         if info.id in catalog.implementations or implementation.builder.__name__ in replaced:
             raise UsageError(f"{info.file}: {info.id} is registered twice; rename one")
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}, {info.id: info}))

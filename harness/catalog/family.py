@@ -79,6 +79,11 @@ class Family:
     checks: tuple[Check, ...] = ()
     sharding: Callable[[Any], Sharding | None] = _one_device
 
+    @property
+    def first_semantics(self) -> str:
+        """What is meant where an implementation's author names none."""
+        return next(iter(self.semantics))
+
     def shapes_of(self, semantics: str, workload: Any) -> Shapes:
         """The inputs of a workload. Unsupported where it, or this semantics for it, makes no sense."""
         shapes = self.shapes(workload)

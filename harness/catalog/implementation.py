@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.catalog.contract import Contract
+from harness.catalog.own_semantics import OwnSemantics
 from harness.core.errors import UsageError, nearest
 from harness.core.static_figures import Static
 from harness.core.workload import Field, kind_of
@@ -31,11 +33,15 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Implementation:
-    """A registered builder. Calling it with a workload and options gives the timed callable."""
+    """A registered builder. Calling it with a workload and options gives the timed callable.
+
+    `semantics` is a name of the family's, or of `own`, the meaning that its author brings.
+    """
 
     name: str
     framework: str
     semantics: str
+    own: OwnSemantics | None
     builder: Callable[..., Callable[..., Any]]
     options: tuple[Field, ...]
     expect: Expectation | None
@@ -60,7 +66,7 @@ class Implementation:
 def implementation(
     *,
     framework: str,
-    semantics: str,
+    semantics: str | Contract | OwnSemantics,
     name: str | None = None,
     expect: Mapping[str, Any] | None = None,
     fails: Failures = lambda _w, _options: {},
@@ -69,7 +75,9 @@ def implementation(
     """Register the decorated builder under its own name (or `name`) in its workload's family.
 
     The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs
-    by name. Keyword-only parameters of the builder are options. `expect={"incorrect": why,
+    by name. Keyword-only parameters of the builder are options. `semantics` is the name of one of the
+    family's, or its author's own: a contract alone (`within(rel_rms=0.02)`) for an approximation of what
+    the family's first semantics computes, or :class:`OwnSemantics`. `expect={"incorrect": why,
     "when": predicate}` registers a claim that is meant to fail where the predicate holds;
     `fails(w, options)` names the family's checks that it is meant to fail, each with the reason.
     `facts(w, static, options)` are notable facts of a case beside its figures, by name: they go into its
@@ -79,12 +87,15 @@ def implementation(
         raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
     if name is not None and not re.fullmatch(WORD, name):
         raise UsageError(f'"{name}" cannot be the name of an implementation; use letters, digits and _')
+    own = _own(semantics)
 
     def register(builder: Callable[..., Callable[..., Any]]) -> Implementation:
+        identity = name or builder.__name__
         return Implementation(
-            name=name or builder.__name__,
+            name=identity,
             framework=framework,
-            semantics=semantics,
+            semantics=semantics if isinstance(semantics, str) else (own and own.name) or identity,
+            own=own,
             builder=builder,
             options=_options(builder),
             expect=_expectation(expect),
@@ -93,6 +104,20 @@ def implementation(
         )
 
     return register
+
+
+def _own(semantics: object) -> OwnSemantics | None:
+    if isinstance(semantics, str):
+        return None
+    own = OwnSemantics(semantics) if isinstance(semantics, Contract) else semantics
+    if not isinstance(own, OwnSemantics):
+        raise UsageError(
+            f"semantics={semantics!r}: use a name of the family's, a contract such as within(rel_rms=0.02), "
+            "or OwnSemantics(contract, reference)"
+        )
+    if own.name and not re.fullmatch(WORD, own.name):
+        raise UsageError(f'"{own.name}" cannot be the name of a semantics; use letters, digits and _')
+    return own
 
 
 def _expectation(expect: Mapping[str, Any] | None) -> Expectation | None:

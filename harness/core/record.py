@@ -24,6 +24,11 @@ STOPS = ("interval", "budget", "interrupted")
 COVERAGES = ("whole", "rows")
 
 
+def state_bound(bound: str) -> tuple[str, ...]:
+    """The sentence that stands beside every figure of a case whose author says how close it comes."""
+    return (f"its author's bound: {bound}",) if bound else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Correctness:
     """The verdict of a contract."""
@@ -103,7 +108,7 @@ class Record:
     case: str  # the case's id, which holds the fields from `implementation` to `workload`
     family: str
     implementation: str
-    semantics: str  # what the result has to be, by the family's name for it
+    semantics: str  # what the result has to be, by the family's name for it, or its author's
     options: Mapping[str, Value]  # of the implementation
     framework: str
     device: str
@@ -116,6 +121,7 @@ class Record:
     expected: bool = False  # it is declared to be incorrect here
     baseline: bool = False  # speedups of its group are over this one
     side: str | None = None  # candidate or base, in a gate
+    bound: str = ""  # how close its author says that a result comes, where the semantics is the author's
     replicate: int = 0  # which repetition of the group in processes of its own
     correctness: Correctness | None = None
     checks: tuple[Checked, ...] = ()

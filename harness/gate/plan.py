@@ -10,6 +10,7 @@ from harness.catalog.catalog import Catalog
 from harness.core.case import Case, split_list
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
+from harness.core.record import state_bound
 from harness.gate.options import GateOptions
 from harness.gate.outcome import UNCHANGED, VANISHED, CaseVerdict
 from harness.gate.sides.base import Base, base_of
@@ -82,6 +83,22 @@ class GatePlan:
 
     def accept(self, case: str, figure: str) -> str | None:
         return accepted(case, figure, self.accepts)
+
+    def bound_notes(self, case: Case) -> tuple[str, ...]:
+        """How close the authors of a case's implementations, of both sides, say that they come."""
+        pairs = [(self.sides[CANDIDATE], case), (self.sides.get(BASE), self.opponents.get(case))]
+        infos = [
+            (other.mode, side.catalog.implementations.get(other.implementation))
+            for side, other in pairs
+            if side is not None and other is not None
+        ]
+        sentences = [
+            f"{info.id}: {words}"
+            for mode, info in infos
+            if info is not None
+            for words in state_bound(info.bounds.get(mode, ""))
+        ]
+        return tuple(dict.fromkeys(sentences))
 
     def delta(self, case: Case) -> float:
         """The smallest Δ of the suites that have the case."""

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis.suite_results import results_of
+from harness.analysis.compare import Comparison
+from harness.analysis.geomean import Mean
+from harness.analysis.scaling import Crossover, Scaling
+from harness.analysis.suite_results import SuiteResults, results_of
+from harness.analysis.target_flips import TargetFlip
+from harness.analysis.throughput import Throughput
 from harness.core.record import Record
 
 
@@ -15,13 +20,20 @@ def run_data(
     suites = results_of(info, records)
     return {
         "records": [record.to_json() for record in records],
-        "comparisons": [asdict(comparison) for suite in suites for comparison in suite.comparisons],
-        "throughput": [asdict(throughput) for suite in suites for throughput in suite.throughputs],
-        "scaling": [asdict(scaling) for suite in suites for scaling in suite.scalings],
-        "crossovers": [asdict(crossover) for suite in suites for crossover in suite.crossovers],
-        "means": [asdict(mean) for suite in suites for mean in suite.means],
+        "comparisons": [_figure(suite, comparison) for suite in suites for comparison in suite.comparisons],
+        "throughput": [_figure(suite, throughput) for suite in suites for throughput in suite.throughputs],
+        "scaling": [_figure(suite, scaling) for suite in suites for scaling in suite.scalings],
+        "crossovers": [_figure(suite, crossover) for suite in suites for crossover in suite.crossovers],
+        "means": [_figure(suite, mean) for suite in suites for mean in suite.means],
         "programs": [asdict(program) for suite in suites for program in suite.programs],
-        "turnings": [asdict(turning) for suite in suites for turning in suite.flips],
+        "turnings": [_figure(suite, turning) for suite in suites for turning in suite.flips],
         "largest": list(info.get("largest") or ()),
         "overhead": dict(overhead or {}),
     }
+
+
+def _figure(
+    suite: SuiteResults, figure: Comparison | Scaling | Crossover | Mean | TargetFlip | Throughput
+) -> dict[str, Any]:
+    """A figure of an implementation, with the bound that its author gives."""
+    return {**asdict(figure), "bound": suite.bounds.get(figure.implementation, "")}

@@ -116,7 +116,7 @@ def _print_targets(console: Console, info: Mapping[str, Any], suite: SuiteResult
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0]))
-    largest = largest_table(suite.name, info.get("largest") or ())
+    largest = largest_table(suite.name, info.get("largest") or (), suite.bounds)
     if largest is not None:
         print_tables(console, largest)
 

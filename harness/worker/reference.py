@@ -48,6 +48,8 @@ class Reference:
         return TORCH.get(call()["gradients"])
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+        if not callable(function):
+            raise TypeError(f"it returns {type(function).__name__}, not a callable over the inputs")
         names = tuple(name for name in inspect.signature(function).parameters if name in self.inputs)
         for name in names:
             if name not in self.wide:

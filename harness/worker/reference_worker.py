@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.catalog import loading
 from harness.catalog.arrays import FLOATING, Array, nbytes, short_name
-from harness.catalog.build import find
+from harness.catalog.build import find, with_own_semantics
 from harness.catalog.family import Family
 from harness.core.plain_data import plain
 from harness.core.protocol import Job
@@ -46,10 +46,15 @@ class ReferenceWorker:
         return np.random.default_rng([self.job.seed, index, zlib.crc32(self.job.group.encode())])
 
     def do_inputs(self, sets: int) -> dict[str, Any]:
-        """Draw `sets` sets of inputs; the first is the one that contracts are judged on."""
+        """Draw `sets` sets of inputs; the first is the one that contracts are judged on.
+
+        With 0 none is drawn: another reference worker of the group has done so.
+        """
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
-        self.family = family(loading.load(self.job.module), self.job.case.implementation)
+        module = loading.load(self.job.module)
+        declared = family(module, self.job.case.implementation)
+        self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
         shapes = self.family.shapes(self.workload)
         for index in range(sets):
@@ -68,6 +73,7 @@ class ReferenceWorker:
         count = self.family.rows(self.workload) if self.family.rows else None
         rows = self._rows(reference, count)
         expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
+        require_rows(expected)
         if self.job.case.mode != "fwd":
             seeds = self._cotangents(semantics, expected, sets)
             expected = replace(expected, gradients=reference.gradients(rows, seeds))
@@ -128,6 +134,17 @@ def family(module: ModuleType, implementation: str) -> Family:
     name = implementation.split("/", 1)[0]
     declared = [candidate for candidate in loading.families_in(module) if candidate.name == name]
     return declared[0] if declared else loading.family_of(find(module, implementation))
+
+
+def require_rows(expected: Expected) -> None:
+    """ValueError unless a reference has the rows that it was asked for, on axis 1 of each part."""
+    wanted = expected.count if expected.rows is None else len(expected.rows)
+    for leaf in array_files.leaves(expected.result):
+        if wanted is not None and leaf.shape[1:2] != (wanted,):
+            raise ValueError(
+                f"it returns the shape {tuple(leaf.shape)} where axis 1 has {wanted} rows; "
+                "of a reference(w, rows) those in rows are wanted, and all where that is None"
+            )
 
 
 def describe_arrays(tree: Any) -> Any:

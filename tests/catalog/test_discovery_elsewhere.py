@@ -109,7 +109,8 @@ def test_a_path_of_its_own_leaves_this_programs_folder_out(monkeypatch, tmp_path
     assert found["PYTHONPATH"].split(os.pathsep) == ["/a", "/b", "/theirs", str(tmp_path)]
     assert found["PYTHONSAFEPATH"] == "1"
     plain = child_process.environment()
-    assert plain["PYTHONPATH"].split(os.pathsep) == [str(PROGRAM), "/theirs", "/a", str(tmp_path)]
+    own = [str(PROGRAM), str(PROGRAM / "harness/entry")]
+    assert plain["PYTHONPATH"].split(os.pathsep) == [*own, "/theirs", "/a", str(tmp_path)]
     assert plain["PYTHONSAFEPATH"] == "1"  # the current folder comes last there, too
 
 

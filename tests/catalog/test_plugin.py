@@ -8,12 +8,12 @@ from contextlib import suppress
 
 import pytest
 
-from harness.catalog import discovery
+from harness.catalog import child_process, discovery
 from harness.catalog.discovery import plugin
 from harness.core.errors import UsageError
 
 HEAD = """
-from harness import implementation
+from seqsweep import implementation
 from impls.topk.family import TopkWorkload
 """
 MINE = '''
@@ -28,7 +28,7 @@ def mine(w: TopkWorkload, *, keep: int = 2):
 AGAIN = MINE.replace("def mine", "def other").replace("(framework", '(name="mine", framework')
 IMPORTS = """
 from dataclasses import dataclass
-from harness import Array, Family, Semantics, axis, exact, implementation
+from seqsweep import Array, Family, Semantics, axis, exact, implementation
 """
 POINTS = """
 @dataclass(frozen=True)
@@ -257,5 +257,5 @@ def test_an_installed_package_may_offer_implementations(tmp_path, monkeypatch):
 def test_the_answer_is_json_alone(read, tmp_path):
     read(HEAD + MINE)
     command = [sys.executable, "-m", "harness.catalog.discovery", str(tmp_path / "my_impls.py")]
-    done = subprocess.run(command, capture_output=True, check=True)
+    done = subprocess.run(command, env=child_process.environment(), capture_output=True, check=True)
     assert [entry["id"] for entry in json.loads(done.stdout)["implementations"]] == ["topk/mine"]

@@ -12,7 +12,7 @@ IMPLS = Path(__file__).resolve().parents[2] / "impls"
 @pytest.fixture
 def plugin(tmp_path):
     files = {
-        "mine.py": "import math\nimport helper\ndef build():\n    from parts.inner import thing\n",
+        "mine.py": "import math, seqsweep\nimport helper\ndef build():\n    from parts.inner import thing\n",
         "helper.py": "import numpy\n",
         "parts/__init__.py": "",
         "parts/inner.py": "from . import leaf\nfrom .other import name\n",

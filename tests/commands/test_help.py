@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import typer.main
 
-import cli
+from harness.commands.app import VERSION, app
 from harness.commands.help import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUP = typer.main.get_command(cli.app)
+GROUP = typer.main.get_command(app)
 
 
 def call(*words, **environment):
@@ -46,7 +46,7 @@ def test_no_words_are_help():
 
 def test_version():
     done = call("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {cli.VERSION}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
 
 
 def test_a_version_after_a_command_is_none():

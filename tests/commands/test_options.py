@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from cli import app
 from harness.commands import options
+from harness.commands.app import app
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
 from harness.sweep.overrides import Overrides

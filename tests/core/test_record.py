@@ -41,6 +41,7 @@ def test_the_documented_record_survives_the_round_trip():
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
         "static": {"host": {**host, **added}},
+        "bound": "",
         "checks": [],
         "facts": {},
     }

@@ -1,8 +1,8 @@
 """How the base's processes come to import worktrees, where the candidate's import the working tree.
 
 This harness drives both sides, and may lie in the same folder as what it measures. So a folder of
-links goes in front of the import path: `harness` is the running one, `impls` and the plugins'
-packages are those of the worktrees. What else the candidate finds on its import path inside a
+links goes in front of the import path: `harness` and `seqsweep` are the running ones, `impls` and the
+plugins' packages are those of the worktrees. What else the candidate finds on its import path inside a
 repository that is checked out (a plugin's neighbours) follows from the worktree too.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.catalog.catalog import Catalog
-from harness.core.paths import PROJECT
+from harness.core.paths import ENTRY, PROJECT
 from harness.gate.sides.git import toplevel
 from harness.gate.sides.side import Side, holds, import_root
 from harness.gate.sides.worktrees import path_in_worktree
@@ -45,7 +45,7 @@ class BaseImports:
                 places[place.name] = at_base or place
             elif at_base and at_base.exists():
                 places[place.name] = at_base
-        return {**places, "harness": PROJECT / "harness"}
+        return {**places, "harness": PROJECT / "harness", "seqsweep.py": ENTRY / "seqsweep.py"}
 
     def plugins(self, sources: Sequence[str]) -> tuple[str, ...]:
         """The sources as the base has them, without those that it does not have."""

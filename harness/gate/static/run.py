@@ -204,7 +204,7 @@ def _verdicts(
                 case.id,
                 finding.verdict,
                 reason,
-                notes=finding.notes,
+                notes=(*finding.notes, *plan.bound_notes(case)),
                 file=info.file,
                 line=info.line,
             )

@@ -54,19 +54,20 @@ def verdicts(
     for case in plan.opponents:
         info = plan.catalog.implementation(case.implementation)
         place: dict[str, Any] = {"file": info.file, "line": info.line}
+        bounds = plan.bound_notes(case)
         if case.id in plan.new:
-            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], **place))
+            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], notes=bounds, **place))
             continue
         paired = by_id[case.id]
         if paired.verdict == LEFT_OUT:
             continue
         if paired.verdict is not None:
-            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, **place))
+            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, notes=bounds, **place))
             continue
         lines = writer.of(case.id)
         verdict = _timed_verdict(paired, result.sequential_test, lines, plan, options)
         tail = _tail_note(lines) if verdict.verdict != REGRESSED else []
-        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail), **place))
+        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail, *bounds), **place))
     return (*case_verdicts, *unmeasured_verdicts(plan))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
+from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.outcomes import planned_text, status_words
@@ -80,6 +81,7 @@ def record_notes(grid: CaseGrid) -> list[str]:
     """Semantics, expected failures, what failed and why, warnings: the same in every chart."""
     return [
         *([] if grid.suite.baseline in {cell.label for cell in grid.cells} else semantics_notes(grid)),
+        *bound_notes(grid),
         *gather_remarks(grid, _comparability(grid)),
         *gather_remarks(grid, _expectations(grid)),
         *failure_notes(grid),
@@ -103,14 +105,25 @@ def semantics_notes(grid: CaseGrid) -> list[str]:
     return [f"other semantics, other answers: {listed}"]
 
 
+def bound_notes(grid: CaseGrid) -> list[str]:
+    """How close the authors of implementations say that their results come."""
+    remarks = (
+        Remark(sentence, cell.label, cell.panel, cell.seq)
+        for cell in grid.cells
+        for sentence in state_bound(cell.record.bound)
+    )
+    return gather_remarks(grid, remarks)
+
+
 def _comparability(grid: CaseGrid) -> list[Remark]:
     """What the comparisons note. A program hash differs from length to length, so it is left out."""
-    warnings = {warning for _, warning in _warnings(grid)}
+    elsewhere = {warning for _, warning in _warnings(grid)}
+    elsewhere |= {sentence for cell in grid.cells for sentence in state_bound(cell.record.bound)}
     return [
         Remark(re.sub(r" \(\w+ hash \w+\)", "", note), compared.implementation, compared.panel, compared.seq)
         for compared in grid.suite.comparisons
         for note in compared.notes
-        if note not in warnings
+        if note not in elsewhere
     ]
 
 

@@ -8,7 +8,14 @@ from harness.analysis.suite_results import CaseResult
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
-from harness.report.charts.notes import Remark, failure_notes, gather_remarks, semantics_notes, shorten
+from harness.report.charts.notes import (
+    Remark,
+    bound_notes,
+    failure_notes,
+    gather_remarks,
+    semantics_notes,
+    shorten,
+)
 from harness.report.charts.outcomes import DOES_NOT_FIT, NO_FIGURE, status_words
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
@@ -48,6 +55,7 @@ def static(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *([f"compiled for {compiled[0]}"] if len(compiled) == 1 else []),
             *_remarks(grid, compiled),
             *semantics_notes(grid),
+            *bound_notes(grid),
             *program_lines(grid.suite),
             *failure_notes(grid),
         ),

@@ -7,7 +7,7 @@ from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
-from harness.core.record import Record
+from harness.core.record import Record, state_bound
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.format import ABSENT
@@ -51,6 +51,10 @@ class Footnotes:
         del kind, detail
         return ()
 
+    def mark_always(self, *sentences: str) -> tuple[int, ...]:
+        """The numbers of sentences without which a figure must not stand."""
+        return self.mark(*sentences)
+
     def since(self, count: int) -> list[tuple[int, str]]:
         return list(enumerate(self.texts[count:], count + 1))
 
@@ -81,6 +85,9 @@ class FewFootnotes(Footnotes):
             causes.append(detail)
         return (list(self.details).index(kind) + 1,)
 
+    def mark_always(self, *sentences: str) -> tuple[int, ...]:
+        return tuple(number for sentence in sentences for number in self.mark_kind(sentence))
+
     def since(self, count: int) -> list[tuple[int, str]]:
         sentences = [_kind_sentence(kind, causes) for kind, causes in self.details.items()]
         return list(enumerate(sentences[count:], count + 1))
@@ -106,7 +113,8 @@ def seq(row: CaseResult, notes: Footnotes) -> Cell:
 def implementation(row: CaseResult, notes: Footnotes) -> Cell:
     compared = row.compared
     other = notes.mark_kind(OTHER_SEMANTICS) if compared and compared.other_semantics else ()
-    return Cell(fmt.short_label(row.label), (*notes.mark(*_fact_notes(row.record.facts)), *other))
+    bound = notes.mark_always(*state_bound(row.record.bound))
+    return Cell(fmt.short_label(row.label), (*bound, *notes.mark(*_fact_notes(row.record.facts)), *other))
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:

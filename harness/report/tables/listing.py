@@ -10,6 +10,7 @@ from rich.text import Text
 
 from harness.catalog.accelerators import Accelerator
 from harness.catalog.catalog import Catalog, ImplementationInfo
+from harness.core.record import state_bound
 from harness.core.units import format_bytes, format_seconds
 from harness.core.workload import Field, canonical
 from harness.report.format import ABSENT, duration
@@ -41,6 +42,8 @@ def _implementations(infos: Sequence[ImplementationInfo]) -> Table:
         options = ",".join(_field(option) for option in info.options)
         name = Text(f"{info.name}[{options}]" if options else info.name)
         sentence = Text(info.sentence)
+        for bound in state_bound(info.bounds.get("fwd", "")):
+            sentence.append(f" ({bound})", style="dim")
         if info.expects:
             sentence.append(f" (expected incorrect: {info.expects})", style="dim")
         table.add_row(name, info.framework, info.semantics, sentence)
@@ -110,10 +113,13 @@ def findings_table(findings: Sequence[Any]) -> Group:
             continue
         table.add_row(finding.what, Text(finding.state, style=styles[finding.state]), finding.says)
     remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
-    differences = _table(("a measuring process differs from yours in", False), ("because", False))
-    for finding in differing:
-        differences.add_row(finding.what, finding.says)
-    return Group(table, Text(""), *remedies, differences)
+    parts: list[Text | Table] = [table, Text(""), *remedies]
+    if differing:
+        differences = _table(("a measuring process differs from yours in", False), ("because", False))
+        for finding in differing:
+            differences.add_row(finding.what, finding.says)
+        parts.append(differences)
+    return Group(*parts)
 
 
 def agreements_table(agreements: Sequence[Any]) -> Group:

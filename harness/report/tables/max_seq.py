@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell, Footnotes
@@ -11,8 +12,13 @@ from harness.report.tables.table_data import Column, TableData
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
-def largest_table(suite: str, entries: Sequence[Mapping[str, Any]]) -> TableData | None:
-    """`entries` as in run.json; rows are implementations (and panels, if many), columns targets."""
+def largest_table(
+    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
+) -> TableData | None:
+    """`entries` as in run.json; rows are implementations (and panels, if many), columns targets.
+
+    `bounds` are those that authors give, by implementation.
+    """
     suite_entries = [entry for entry in entries if entry["suite"] == suite]
     if not suite_entries:
         return None
@@ -22,7 +28,11 @@ def largest_table(suite: str, entries: Sequence[Mapping[str, Any]]) -> TableData
     for entry in suite_entries:
         by_case.setdefault((entry["panel"], entry["implementation"]), {})[entry["target"]] = entry
     rows = [
-        (Cell(short_label(label)), Cell(panel), *(_cell(at.get(target), notes) for target in targets))
+        (
+            Cell(short_label(label), notes.mark_always(*state_bound(bounds.get(label, "")))),
+            Cell(panel),
+            *(_cell(at.get(target), notes) for target in targets),
+        )
         for (panel, label), at in by_case.items()
     ]
     name_columns = [0, 1] if len({panel for panel, _ in by_case}) > 1 else [0]

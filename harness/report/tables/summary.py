@@ -4,6 +4,7 @@ from harness.analysis.geomean import Mean
 from harness.analysis.results import HOST
 from harness.analysis.scaling import FIGURES, Crossover, Scaling
 from harness.analysis.suite_results import SuiteResults
+from harness.core.record import state_bound
 from harness.report import format as fmt
 from harness.report.answer import describe_briefly
 from harness.report.finding import finding_of
@@ -24,7 +25,7 @@ def summary_rows(panel: SuiteResults, notes: Footnotes) -> list[tuple[Cell, ...]
     averaged = {mean.implementation: mean for mean in panel.means}
     return [
         (
-            Cell(short_label(label)),
+            Cell(short_label(label), notes.mark_always(*state_bound(panel.bounds.get(label, "")))),
             *(_exponent(fitted[label, metric], notes) for metric in METRICS),
             _faster(panel, label, crossed.get(label), notes),
             _mean(averaged.get(label), notes),

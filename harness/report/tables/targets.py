@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from harness.analysis.scaling import FIGURES, Scaling
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import TEMP_BYTES
+from harness.core.record import state_bound
 from harness.core.static_figures import WORDS
 from harness.core.units import format_bytes, format_count
 from harness.report import format as fmt
@@ -183,7 +184,8 @@ def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
             row_scalings = [fitted[label, figure, target] for target in compiled]
             if any(scaling.exponent is not None for scaling in row_scalings):
                 exponents = [_exponent(scaling, notes, alone=alone) for scaling in row_scalings]
-                lines.append((Cell(name), Cell(WORDS[figure]), *exponents))
+                bound = state_bound(panel.bounds.get(label, "") if name else "")
+                lines.append((Cell(name, notes.mark(*bound)), Cell(WORDS[figure]), *exponents))
                 name = ""
     ranks = {target: place for place, target in enumerate(compiled)}
     return TableData(

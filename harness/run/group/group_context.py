@@ -48,13 +48,12 @@ class GroupContext:
         """The cases that are not settled yet."""
         return [state for state in self.states if state.living]
 
-    def spawn(self, role: str, framework: str, state: CaseState) -> Worker:
-        """Start a worker for a case, or for its reference. It may crash without affecting others."""
-        family = self.run.catalog.family(state.case.family)
+    def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
+        """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
         job = Job(
             role=role,
             framework=framework,
-            module=state.info.module if role == "case" else family.module,
+            module=module or state.info.module,
             case=state.case,
             group=self.group.key,
             folder=str(self.folder),

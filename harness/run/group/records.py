@@ -45,6 +45,7 @@ def new_record(
         family=case.family,
         implementation=case.implementation,
         semantics=info.semantics,
+        bound=info.bounds.get(case.mode, ""),
         options=dict(case.options),
         framework=info.framework,
         device=case.device,

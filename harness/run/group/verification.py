@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.core.errors import Unsupported
 from harness.core.record import Checked, Correctness
@@ -16,12 +16,19 @@ from harness.run.group.group_context import SETS, GroupContext
 from harness.run.processes.executor import Ended, Worker
 
 
+class Home(NamedTuple):
+    """The module that holds references, and the framework of the process that loads it."""
+
+    module: str
+    framework: str
+
+
 class Verifier:
     """Verifies a group's cases against their contracts. Its own failure does not judge implementations."""
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
-        self.reference: Worker | None = None
+        self.references: dict[Home, Worker | None] = {}  # None where one has died
 
     def open(self) -> None:
         """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
@@ -30,18 +37,41 @@ class Verifier:
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            with context.spending("startup"):
-                self.reference = context.spawn("reference", family.desk, first)
-            self._ask("inputs", "inputs", sets=SETS)
+            self._open_reference(Home(family.module, family.desk), first, sets=SETS)
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
-        for semantics in dict.fromkeys(state.info.semantics for state in context.living()):
-            concerned = [state for state in context.living() if state.info.semantics == semantics]
+        judged_together: dict[tuple[Home, str], list[CaseState]] = {}
+        for state in context.living():
+            judged_together.setdefault((self._home(state), state.info.semantics), []).append(state)
+        for (home, semantics), states in judged_together.items():
             try:
-                self._ask("contract", "reference", semantics=semantics, sets=SETS)
+                if home not in self.references:
+                    self._open_reference(home, states[0], sets=0)
+                self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
             except (Unsupported, Ended) as end:
-                self._settle_unverified(concerned, f"the reference {semantics} of family {family.name}", end)
+                what = f"the reference {semantics} of family {family.name}"
+                self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
+
+    def _open_reference(self, home: Home, state: CaseState, *, sets: int) -> None:
+        """Start a process for the references of a module, and draw the inputs, or (with 0 sets) read them."""
+        self.references[home] = None
+        with self.context.spending("startup"):
+            self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
+        self._ask(home, "inputs", "inputs", sets=sets)
+
+    def _home(self, state: CaseState) -> Home:
+        """Where the reference of a case is; in a gate that of the candidate, for both sides.
+
+        A module that brings semantics gets a process of its own, so that importing it affects no verdict
+        on its neighbours.
+        """
+        catalog = self.context.run.catalog
+        info = catalog.implementations.get(state.case.implementation, state.info)
+        if info.bounds:
+            return Home(info.module, info.desk)
+        family = catalog.family(state.case.family)
+        return Home(family.module, family.desk)
 
     def check(self, state: CaseState) -> None:
         """Call the case once and verify its answer by its contract; only then may it be timed."""
@@ -76,7 +106,7 @@ class Verifier:
 
     def recheck(self, state: CaseState) -> None:
         """Verify a last call, on storage that held other values before, to detect remembered answers."""
-        if self.reference is None:
+        if self.references.get(self._home(state)) is None:
             state.warnings.append("its answer was not checked again after sampling: the judge had died")
             return
         self.context.run.listener.case_state(state.id, "check again")
@@ -87,35 +117,49 @@ class Verifier:
             self.context.settle(state, "incorrect", f"{why} ({reason})")
 
     def close(self) -> None:
-        if self.reference is not None:
-            self.reference.close()
-            self.reference = None
+        for home in self.references:
+            self._close_reference(home)
+
+    def _close_reference(self, home: Home) -> None:
+        if (reference := self.references.get(home)) is not None:
+            reference.close()
+        self.references[home] = None
 
     def _verdict(self, state: CaseState, answer: Mapping[str, Any]) -> str | None:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
         try:
-            verdict = self._ask("contract", "judge", semantics=state.info.semantics, result=answer["result"])
+            verdict = self._ask(
+                self._home(state),
+                "contract",
+                "judge",
+                semantics=state.info.semantics,
+                result=answer["result"],
+            )
         except (Unsupported, Ended) as end:
             state.correctness = None
             self._settle_unverified([state], "the verdict on its result", end)
             return None
         correctness = Correctness(**verdict["correctness"])
-        reason = "" if correctness.passed else verdict["reason"] or "its contract failed"
+        failed = verdict["reason"] or "its contract failed"
+        if state.info.bounds:
+            failed += f" (judged by what {state.info.file}:{state.info.line} brings)"
+        reason = "" if correctness.passed else failed
         if answer["changed"]:
             correctness = replace(correctness, passed=False)
             reason = f'it changes its input "{answer["changed"]}", which the next call gets'
         state.correctness = correctness
         return reason
 
-    def _ask(self, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        if self.reference is None:
+    def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        reference = self.references.get(home)
+        if reference is None:
             raise Ended("crashed", "the process that judges this group had died")
         with self.context.spending(activity):
             try:
-                return self.reference.ask(verb, self.context.settings.timeout_s, **arguments)
+                return reference.ask(verb, self.context.settings.timeout_s, **arguments)
             except Ended as end:
                 if not end.alive:
-                    self.close()
+                    self._close_reference(home)
                 raise
 
     def _settle_unverified(self, states: Sequence[CaseState], what: str, end: Unsupported | Ended) -> None:
@@ -128,6 +172,11 @@ class Verifier:
             else:
                 why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
                 self.context.settle(state, "skipped", why)
+
+
+def _brought_by(state: CaseState) -> str:
+    """`, which mine.py:7 brings,` of its author's own semantics; nothing of its family's."""
+    return f", which {state.info.file}:{state.info.line} brings," if state.info.bounds else ""
 
 
 def _cotangent(state: CaseState) -> str | None:

@@ -49,7 +49,8 @@ def {name}(w: Points):
 
 
 def plugin(name, sentence=""):
-    return variant(name, sentence, "from impls.points.family import Points")
+    text = variant(name, sentence, "from impls.points.family import Points")
+    return text.replace("from harness import", "from seqsweep import")
 
 
 class Repository:
@@ -129,6 +130,7 @@ def candidate(project, tmp_path):
         shutil.rmtree(links, ignore_errors=True)
         links.mkdir()
         (links / "harness").symlink_to(PROGRAM / "harness")
+        (links / "seqsweep.py").symlink_to(PROGRAM / "harness/entry/seqsweep.py")
         (links / "impls").symlink_to(project.folder / "impls")
         return Side("candidate", "the working tree", catalog_elsewhere([str(links)], plugins))
 

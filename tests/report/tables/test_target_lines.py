@@ -19,7 +19,7 @@ def test_the_largest_length_that_fits():
             "cuda:h200": {"seq": None, "beyond": None, "reason": "not installed"},
         }.items()
     ]
-    table = largest_table("mask", found)
+    table = largest_table("mask", found, {})
     assert table is not None
     assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "< 1Ki", "≥ 1Mi", "–"]
     assert [sentence for _, sentence in table.footnotes] == [
@@ -27,7 +27,7 @@ def test_the_largest_length_that_fits():
         "the longest tried",
         "not installed",
     ]
-    assert largest_table("topk", found) is None
+    assert largest_table("topk", found, {}) is None
 
 
 def test_equal_operators_of_eager_calls_are_called_that(suite, record, static):

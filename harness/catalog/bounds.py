@@ -1,0 +1,124 @@
+"""Contracts of one number, for implementations whose authors say themselves how close they come.
+
+A family's contract is exact or follows from theory. These hold a result to what its author promises, so the
+bound is a part of every figure of such a case: it stands beside them wherever they are printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from harness.catalog.contract import (
+    Contract,
+    Evidence,
+    Judgement,
+    first_place,
+    judged_mask,
+    paired_leaves,
+    same,
+)
+from harness.core.errors import UsageError
+
+
+def within(*, rel_rms: float) -> Contract:
+    """Each part of the result within a relative RMS error: √Σ|result − reference|² ≤ rel_rms √Σ|reference|².
+
+    No single element is held to anything, other than by :func:`tolerance`, whose errors are those of
+    rounding. Infinities and NaN must be the reference's. UsageError for a bound that is no number between
+    0 and 1: a result of zeros has an error of 1.
+    """
+    if not _is_number(rel_rms) or not 0 < rel_rms < 1:
+        raise UsageError(
+            f"within(rel_rms={rel_rms!r}): a bound is a number above 0 and below 1, what zeros have"
+        )
+
+    def judge(evidence: Evidence) -> Judgement:
+        pairs, failed = paired_leaves(evidence)
+        if failed:
+            return failed
+        worst, reason = 0.0, ""
+        for path, got, want in pairs:
+            error, why = _relative_rms(path, got, want, evidence)
+            if error > rel_rms:
+                reason = reason or why or f"{path} is off by {error:.2e} relative RMS; {rel_rms:g} is allowed"
+            worst = max(worst, error)
+        return Judgement(not reason, {"relative_rms": worst, "relative_rms_bound": rel_rms}, reason)
+
+    return Contract("within", judge, f"rel rms ≤ {rel_rms:g}")
+
+
+def _relative_rms(path: str, got: Any, want: Any, evidence: Evidence) -> tuple[float, str]:
+    """(relative RMS error over the judged elements, why it is infinite)."""
+    import numpy as np
+
+    judged = judged_mask(evidence, want)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    strange = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
+    if strange.any():
+        index, place = first_place(strange, evidence)
+        return math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
+    finite = judged & np.isfinite(want)
+    largest = float(np.abs(want[finite]).max(initial=0))
+    if largest == 0:
+        wrong = bool(got[finite].any())
+        return (math.inf, f"{path} is 0 in the reference, and not in the result") if wrong else (0.0, "")
+    with np.errstate(over="ignore"):  # an error too large to square is infinitely too large
+        error, size = (np.linalg.norm(part / largest) for part in (got[finite] - want[finite], want[finite]))
+    return float(error / size), ""
+
+
+def recall(*, at_least: float) -> Contract:
+    """A selection with at least this share of the reference's items, in the mean over rows.
+
+    The result has one part of integers, whose last axis holds the indices selected for a row, in any order;
+    those below 0 are empty places. An index counts once, and only with what the reference has beside it, in
+    parts of the same shape (values, say). Which of several equal scores was taken is not forgiven, so the
+    share is never overstated. UsageError for a share that is no number above 0 and at most 1.
+    """
+    if not _is_number(at_least) or not 0 < at_least <= 1:
+        raise UsageError(f"recall(at_least={at_least!r}): a share is a number above 0 and at most 1")
+
+    def judge(evidence: Evidence) -> Judgement:
+        import numpy as np
+
+        figures: dict[str, float | None] = {"recall": None, "at_least": at_least}
+        pairs, failed = paired_leaves(evidence)
+        if failed:
+            return failed
+        selections = [pair for pair in pairs if pair[2].dtype.kind in "iu" and pair[2].ndim]
+        if len(selections) != 1 or any(want.shape != selections[0][2].shape for _, _, want in pairs):
+            text = "recall judges one part of integer indices, and parts of its shape; there are others"
+            return Judgement(False, figures, text)
+        (_, indices, expected), *_ = selections
+        beside = [(got, want) for _, got, want in pairs if want is not expected]
+        judged = judged_mask(evidence, expected)[..., 0]
+        rows = [row for row in np.ndindex(judged.shape) if judged[row]]
+        shares = [_found_share(row, indices, expected, beside) for row in rows]
+        mean = math.fsum(shares) / len(shares)
+        short = f"mean recall {mean:.4f} is below {at_least:g}"
+        figures |= {"recall": mean, "worst_row": min(shares)}
+        return Judgement(mean >= at_least, figures, "" if mean >= at_least else short)
+
+    return Contract("recall", judge, f"recall ≥ {at_least:g}")
+
+
+def _found_share(
+    row: tuple[int, ...], indices: Any, expected: Any, beside: Sequence[tuple[Any, Any]]
+) -> float:
+    """Of the reference's items in a row, the share that the result holds."""
+    import numpy as np
+
+    wanted = np.unique(expected[row])
+    wanted = wanted[wanted >= 0]
+    common, mine, theirs = np.intersect1d(indices[row], expected[row], return_indices=True)
+    hit = common >= 0
+    for got, want in beside:
+        hit &= same(got[row][mine].astype(np.float64), want[row][theirs].astype(np.float64))
+    return float(hit.sum()) / wanted.size if wanted.size else 1.0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

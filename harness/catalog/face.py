@@ -1,0 +1,36 @@
+"""What implementations and families get by `from harness import …`, plugins by `from seqsweep import …`."""
+
+from harness.catalog.arrays import Array, Shapes, Sharding, cast
+from harness.catalog.bounds import recall, within
+from harness.catalog.check import Check, Trial
+from harness.catalog.contract import Contract, Evidence, Judgement, exact, leaves, tolerance
+from harness.catalog.family import Family, Semantics
+from harness.catalog.implementation import implementation
+from harness.catalog.own_semantics import OwnSemantics
+from harness.core.errors import Unsupported
+from harness.core.record import Cost
+from harness.core.workload import axis
+
+__all__ = [
+    "Array",
+    "Check",
+    "Contract",
+    "Cost",
+    "Evidence",
+    "Family",
+    "Judgement",
+    "OwnSemantics",
+    "Semantics",
+    "Shapes",
+    "Sharding",
+    "Trial",
+    "Unsupported",
+    "axis",
+    "cast",
+    "exact",
+    "implementation",
+    "leaves",
+    "recall",
+    "tolerance",
+    "within",
+]

@@ -1,0 +1,60 @@
+"""seqsweep: the command, and what a plugin imports (`from seqsweep import implementation`).
+
+A folder on the import path, such as the current one, may hold somebody else's `harness` or `impls`. So
+this module looks where both come from before it imports either.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
+
+# This file lies beside `harness` in an installed wheel, and inside it in a checkout.
+HOME = next(place for place in Path(__file__).resolve().parents if (place / "harness/__init__.py").is_file())
+
+
+def describe_foreign(*packages: str) -> str | None:
+    """A sentence about the first of these packages that Python would import from elsewhere than HOME."""
+    for name in packages:
+        spec = find_spec(name)
+        origin = Path(spec.origin).resolve() if spec and spec.origin else None
+        if origin is None:
+            return f'"{name}" is not found: put {HOME} on the import path'
+        if origin.parent != HOME / name:
+            place = origin.parent if origin.name == "__init__.py" else origin
+            return (
+                f'"{name}" would be imported from {place}, which is not the one in {HOME}: '
+                f"take {place.parent} off the import path (PYTHONPATH, or the current folder), or rename it"
+            )
+    return None
+
+
+def __getattr__(name: str) -> Any:
+    """What the harness offers to implementations and families."""
+    if not name.startswith("__"):  # Python asks for __path__ where main is imported, which says more
+        if problem := describe_foreign("harness"):
+            raise ImportError(problem)
+        from harness.catalog import face
+
+        if name in face.__all__:
+            return getattr(face, name)
+    raise AttributeError(f"module 'seqsweep' has no attribute {name!r}")
+
+
+def main() -> NoReturn:
+    """Run the command line. Exit code 2 where another `harness` or `impls` is in its way."""
+    if problem := describe_foreign("harness", "impls"):
+        sys.stderr.write(f"seqsweep: {problem}\n")
+        sys.exit(2)
+    from harness.commands.app import main as run_command
+
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""What an implementation's author brings: read as data, and refused with file and line."""
+
+import pytest
+from seqsweep import recall, within
+
+from harness.catalog.build import with_own_semantics
+from harness.catalog.catalog import Catalog
+from harness.catalog.discovery import plugin
+from harness.catalog.implementation import implementation
+from harness.catalog.own_semantics import OwnSemantics
+from harness.core.errors import UsageError
+from harness.core.record import Cost
+from impls.topk.family import FAMILY, TopkWorkload
+
+HEAD = """from impls.topk.family import TopkWorkload
+from seqsweep import Contract, OwnSemantics, exact, implementation, recall, within
+def every(w, rows):
+    return lambda scores: scores
+"""
+LINE = HEAD.count("\n") + 1
+
+
+def builder(name, semantics):
+    return f"""
+@implementation(framework="numpy", semantics={semantics})
+def {name}(w: TopkWorkload):
+    return lambda scores: scores
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(*builders, name="mine.py"):
+        (tmp_path / name).write_text(HEAD + "".join(builder(*words) for words in builders))
+        return plugin(str(tmp_path / name)).implementations
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("semantics", "bound", "desk"),
+    [
+        ("recall(at_least=0.9)", "recall ≥ 0.9 against the reference of exact", "numpy"),
+        (
+            'OwnSemantics(within(rel_rms=1e-3), "recall")',
+            "rel rms ≤ 0.001 against the reference of recall",
+            "numpy",
+        ),
+        (
+            'OwnSemantics(within(rel_rms=0.5), every, framework="torch")',
+            "rel rms ≤ 0.5 against a reference of its own",
+            "torch",
+        ),
+        ("OwnSemantics(exact(), every)", "exact against a reference of its own", "numpy"),
+    ],
+)
+def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics, bound, desk):
+    info = read(("mine", semantics))["topk/mine"]
+    assert (info.semantics, info.bounds["fwd"], info.desk) == ("mine", bound, desk)
+    assert info.bounds["bwd"].startswith("none of gradients")
+
+
+def test_gradients_have_a_bound_of_their_own(read):
+    text = "OwnSemantics(within(rel_rms=0.1), every, gradient=within(rel_rms=0.2))"
+    assert read(("mine", text))["topk/mine"].bounds == {
+        "fwd": "rel rms ≤ 0.1 against a reference of its own",
+        "bwd": "rel rms ≤ 0.2 of gradients against a reference of its own",
+        "fwd_bwd": "rel rms ≤ 0.1, rel rms ≤ 0.2 of gradients against a reference of its own",
+    }
+
+
+def test_of_the_familys_semantics_nobody_states_a_bound(read):
+    info = read(("mine", '"recall"'))["topk/mine"]
+    assert (info.semantics, dict(info.bounds), info.desk) == ("recall", {}, "")
+
+
+def test_implementations_may_share_a_meaning_by_its_name(read):
+    infos = read(("one", '(S := OwnSemantics(exact(), every, name="all"))'), ("two", "S"))
+    assert {info.semantics for info in infos.values()} == {"all"}
+
+
+@pytest.mark.parametrize(
+    ("semantics", "says"),
+    [
+        ("within(rel_rms=0)", "within(rel_rms=0): a bound is a number above 0"),
+        ("within(rel_rms=-1)", "a bound is a number above 0"),
+        ('within(rel_rms=float("nan"))', "a bound is a number above 0"),
+        ('within(rel_rms=float("inf"))', "a bound is a number above 0"),
+        ("recall(at_least=2)", "a share is a number above 0 and at most 1"),
+        ("0.02", "semantics=0.02: use a name of the family's, a contract such as within"),
+        ("OwnSemantics(0.02)", "its contract is 0.02; use within"),
+        ("OwnSemantics(exact(), gradient=7)", "its gradient is 7; use within"),
+        ("OwnSemantics(exact(), 7)", "its reference is 7; use a function of (w, rows)"),
+        ("OwnSemantics(exact(), lambda w: None)", "use a function of (w, rows)"),
+        ("OwnSemantics(exact(), every, cost=3)", "its cost is 3; use a function of the workload"),
+        ('OwnSemantics(exact(), every, framework="jax")', "references are written in numpy or torch"),
+        ('OwnSemantics(exact(), every, name="a b")', '"a b" cannot be the name of a semantics'),
+        (
+            'OwnSemantics(exact(), "exakt")',
+            'unknown semantics "exakt" of family topk; nearest: "exact"',
+        ),
+        ('OwnSemantics(exact(), every, name="exact")', 'semantics "exact" is one of family topk: give'),
+    ],
+)
+def test_what_cannot_be_used_is_a_sentence_with_file_and_line(read, tmp_path, semantics, says):
+    with pytest.raises(UsageError) as caught:
+        read(("mine", semantics))
+    text = str(caught.value)
+    assert says in text
+    assert f"{tmp_path / 'mine.py'}:{LINE + 1}: " in text or f"{tmp_path / 'mine.py'}:{LINE}: " in text
+    assert text.count("mine.py:") == 1
+    assert "\n" not in text
+    assert caught.value.exit_code == 2
+
+
+def test_a_name_has_one_meaning(read, tmp_path):
+    text = 'OwnSemantics(exact(), every, name="all")'
+    with pytest.raises(UsageError, match='semantics "all" has two meanings in this file'):
+        read(("one", text), ("two", text))
+    mine = Catalog({}, read(("one", text), name="a.py"))
+    with pytest.raises(UsageError, match=r'semantics "all" of family topk is brought by .*a\.py and .*b\.py'):
+        mine.merged(Catalog({}, read(("two", text), name="b.py")))
+
+
+def test_the_familys_own_stay_as_they_are():
+    @implementation(framework="numpy", semantics=recall(at_least=0.9))
+    def near(w: TopkWorkload):
+        return lambda scores: scores
+
+    extended = with_own_semantics(FAMILY, [near])
+    assert list(extended.semantics) == [*FAMILY.semantics, "near"]
+    assert all(extended.semantics[name] is meaning for name, meaning in FAMILY.semantics.items())
+    assert extended.semantics["near"].reference is FAMILY.semantics["exact"].reference
+    assert extended.semantics["near"].contract.bound == "recall ≥ 0.9"
+
+
+def test_its_cost_is_its_authors_or_none():
+    """The family's would be that of another meaning."""
+    w = TopkWorkload(seq=256, topk=8)
+    meaning = OwnSemantics(within(rel_rms=0.1), lambda w, rows: None, cost=lambda w: Cost(flops=w.seq))
+
+    @implementation(framework="numpy", semantics=meaning)
+    def counted(w: TopkWorkload):
+        return lambda scores: scores
+
+    @implementation(framework="numpy", semantics=within(rel_rms=0.1))
+    def uncounted(w: TopkWorkload):
+        return lambda scores: scores
+
+    extended = with_own_semantics(FAMILY, [counted, uncounted])
+    assert extended.cost_of("counted", w) == Cost(flops=256)
+    assert extended.cost_of("uncounted", w) == Cost()
+    assert FAMILY.cost_of("exact", w) != Cost()

@@ -1,0 +1,59 @@
+"""The examples of docs/plugins.md: each is run as a reader would, and judged by the bound that it states."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import face
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs/plugins.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+SMALL = {"batch": 1, "heads": 2, "kv_heads": 1, "head_dim": 16, "window": 20}
+
+
+@pytest.mark.torch
+def test_the_examples_are_held_to_what_they_state(tmp_path):
+    words = []
+    for place, example in enumerate(EXAMPLES):
+        (tmp_path / f"example{place}.py").write_text(example)
+        words += ["--plugin", str(tmp_path / f"example{place}.py")]
+    for name, value in SMALL.items():
+        words += ["--set", f"{name}={value}"]
+    done = subprocess.run(
+        [
+            *(
+                sys.executable,
+                str(ROOT / "cli.py"),
+                "check",
+                "--json",
+                "--family",
+                "attention",
+                "--mode",
+                "fwd",
+            ),
+            *("attention/in_bfloat16", "attention/sliding_window", "--seq", "64", *words),
+            *("--results", str(tmp_path / "results")),
+        ],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    records = {record["implementation"]: record for record in json.loads(done.stdout)["records"]}
+    bfloat16, window = records["attention/in_bfloat16"], records["attention/sliding_window"]
+    assert bfloat16["bound"] == "rel rms ≤ 0.02 against the reference of dense"
+    assert window["bound"] == "rel rms ≤ 1e-05 against a reference of its own"
+    assert 1e-4 < bfloat16["correctness"]["figures"]["relative_rms"] < 0.02
+    assert window["correctness"]["figures"]["relative_rms"] < 1e-5
+
+
+def test_the_names_that_it_lists_can_be_imported():
+    listed = PAGE[PAGE.index("which has") : PAGE.index("among others")]
+    assert set(re.findall(r"`(\w+)`", listed)) <= set(face.__all__)
