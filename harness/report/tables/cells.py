@@ -31,23 +31,18 @@ class Cell:
 class Footnotes:
     """Sentences numbered from 1 as they are first needed; the same sentence has one number."""
 
-    texts: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.numbers)
 
     def mark(self, *sentences: str | None) -> tuple[int, ...]:
         """The numbers of these sentences; empty ones have none."""
-        numbers: list[int] = []
-        for sentence in filter(None, sentences):
-            short = _shorten(sentence)
-            if short not in self.texts:
-                self.texts.append(short)
-            numbers.append(self.texts.index(short) + 1)
-        return tuple(dict.fromkeys(numbers))
+        short = (_shorten(sentence) for sentence in sentences if sentence)
+        return tuple(dict.fromkeys(self.numbers.setdefault(s, len(self.numbers) + 1) for s in short))
 
     def since(self, count: int) -> list[tuple[int, str]]:
-        return list(enumerate(self.texts[count:], count + 1))
+        return [(number, sentence) for sentence, number in self.numbers.items() if number > count]
 
 
 def _shorten(sentence: str) -> str:
