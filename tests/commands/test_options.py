@@ -18,7 +18,7 @@ LIMITS = ["--timeout", "--memory", "--threads"]
 FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
-        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--strict", "--json"),
+        *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--strict", "--json"),
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--strict", "--json"],
     "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, "--strict", "--json"],
