@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,14 +22,9 @@ CHECKSUM = b',"crc32":"'
 Part = tuple[int, int]  # which record of how many, in the append that wrote it
 
 
-class _Head(msgspec.Struct):
-    """The fields of a line beside those of a record, and the one that says how to read it."""
-
-    schema: int
-    append: Part
-
-
-_HEAD, _RECORD = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Record)
+_RECORD = msgspec.json.Decoder(Record)
+_APPEND = re.compile(rb'\{"append":\[(\d+),(\d+)\],')  # how a line begins whose keys are sorted
+_SCHEMA = b',"schema":%d,"seed":' % SCHEMA
 
 
 def encode(record: Record, part: Part = (1, 1)) -> bytes:
@@ -80,9 +74,11 @@ def _decode_as_written(line: bytes) -> tuple[Record, Part] | None:
     text, _, checksum = line.rpartition(CHECKSUM)
     if checksum != b'%08x"}' % zlib.crc32(b"}", zlib.crc32(text)):
         return None
+    begins = _APPEND.match(text)
+    if begins is None or _SCHEMA not in text:
+        return None
     try:
-        head = _HEAD.decode(line)
-        return (_RECORD.decode(line), head.append) if head.schema == SCHEMA else None
+        return _RECORD.decode(line), (int(begins[1]), int(begins[2]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -109,8 +105,7 @@ def _checksum(text: bytes) -> str:
     return f"{zlib.crc32(text):08x}"
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line by its number from 1, without its newline: it has a record, or a problem."""
 
     number: int

@@ -32,9 +32,9 @@ class ColumnMeasure:
 
     @classmethod
     def of(cls, column: Column, cells: Sequence[Cell], heading: Sequence[str]) -> "ColumnMeasure":
-        texts = [cell_len(cell.text) for cell in cells]
+        texts = [text_width(cell.text) for cell in cells]
         marks = [len(marks_text(cell.notes)) for cell in cells]
-        above = max(map(cell_len, heading))
+        above = max(map(text_width, heading))
         if column.right:  # the widest number keeps room for the widest marks, so that a mark moves no column
             inner = max(texts, default=0) + max(marks, default=0)
         else:
@@ -42,7 +42,7 @@ class ColumnMeasure:
         whole = folded = max(inner, above)
         if column.folds:
             pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_text(cell.notes))}
-            folded = max(above, max(map(cell_len, pieces), default=0))
+            folded = max(above, max(map(text_width, pieces), default=0))
         return cls(column, tuple(heading), whole, folded, _is_empty(cells))
 
     @property
@@ -101,6 +101,11 @@ class TableMeasures:
             widths[widths.index(max(widths))] -= 1
             spare += 1
         return widths
+
+
+def text_width(text: str) -> int:
+    """How many characters of a terminal a text takes."""
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def _is_empty(cells: Sequence[Cell]) -> bool:

@@ -7,14 +7,20 @@ a run has hundreds of thousands. Rich breaks what is too long for one line, and 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
 from harness.report.tables.cells import Cell
-from harness.report.tables.measures import GAP, ColumnMeasure, TableMeasures, group_lines, marks_text
+from harness.report.tables.measures import (
+    GAP,
+    ColumnMeasure,
+    TableMeasures,
+    group_lines,
+    marks_text,
+    text_width,
+)
 from harness.report.tables.suite import Column, TableData
 
 _BOLD, _PLAIN = Style.parse("bold"), Style.null()
@@ -108,14 +114,14 @@ class DrawnNotes:
         indent = max(map(len, marks)) + 1
         width = max(1, options.max_width - indent)
         for mark, (_, text) in zip(marks, self.notes, strict=True):
-            lines = [text] if cell_len(text) <= width else Text(text).wrap(console, width)
+            lines = [text] if text_width(text) <= width else Text(text).wrap(console, width)
             for place, line in enumerate(lines):
                 yield Segment(f"{'' if place else mark:{indent}}{line}")
                 yield _NEWLINE
 
 
 def _width(pieces: Iterable[Piece]) -> int:
-    return sum(cell_len(text) for text, _ in pieces)
+    return sum(text_width(text) for text, _ in pieces)
 
 
 def _wrap(console: Console, pieces: Sequence[Piece], width: int) -> list[Line]:
