@@ -31,7 +31,7 @@ def encode(record: Record, part: Part = (1, 1)) -> bytes:
     """The record's line, with its newline. ValueError when a value has no JSON form."""
     try:
         text = _canonical({**record.to_json(), "append": list(part)})
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{record.case} cannot be stored: {error}") from None
     return b'%b%b%b"}\n' % (text.removesuffix(b"}"), CHECKSUM, _checksum(text).encode())
 
@@ -61,8 +61,11 @@ def _decode_line(line: bytes) -> tuple[Record, Part]:
     as_written = _decode_as_written(line)
     if as_written is not None:
         return as_written
-    data = unseal(line)
-    return Record.from_json(data), part_of(data)
+    try:
+        data = unseal(line)
+        return Record.from_json(data), part_of(data)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply to read") from None
 
 
 def _decode_as_written(line: bytes) -> tuple[Record, Part] | None:

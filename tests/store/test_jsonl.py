@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.core.record import CACHES, COVERAGES, METHODS, STOPS, Correctness, Cost, Memory, Record, Timing
 from harness.core.static_figures import FLOPS_SOURCES, STATIC_FIGURES, OperatorWeight, Static
 from harness.store import jsonl
-from harness.store.jsonl import decode, encode, part_of, unseal
+from harness.store.jsonl import decode, encode, lines, part_of, unseal
 
 names = st.text(min_size=1, max_size=12)
 counts = st.integers(0, 2**63 - 1)
@@ -174,6 +174,24 @@ def test_every_cut_line_is_refused(record):
 def test_what_is_no_record(line, message):
     with pytest.raises(ValueError, match=message):
         decode(line)
+
+
+@pytest.mark.parametrize("depth", [400, 900, 1500, 5000])
+def test_deeply_nested_values_are_a_problem_of_their_line_alone(record, depth):
+    nested = b"[" * depth + b"]" * depth
+    line = encode(record(facts={"deep": "here"})).strip()
+    for changed in (line.replace(b'"here"', nested), line.replace(b'"crc32"', b'"a":%b,"crc32"' % nested)):
+        (read,) = lines([changed])
+        assert read.record is None
+        assert read.problem
+
+
+def test_what_nests_too_deeply_cannot_be_stored(record):
+    nested = []
+    for _ in range(1000):
+        nested = [nested]
+    with pytest.raises(ValueError, match=r"mask/scatter@.* cannot be stored"):
+        encode(record(facts={"deep": nested}))
 
 
 def test_a_record_that_contradicts_itself_is_refused(record):
