@@ -8,7 +8,7 @@ from harness.analysis.results import (
     HOST,
     SuiteRecords,
     body_only,
-    by_case,
+    group_of,
     label_of,
     panel_of,
     representative,
@@ -71,15 +71,9 @@ class Comparison:
 
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
     """The comparison of every case but the baseline's, in the order of the suite's records."""
-    cases = by_case(suite.records)
-    bases = {
-        records[0].as_case.group: records
-        for records in cases.values()
-        if label_of(records[0]) == suite.baseline
-    }
     return [
-        _compare(suite, records, bases.get(records[0].as_case.group, ()), target)
-        for records in cases.values()
+        _compare(suite, records, suite.baselines.get(group_of(records[0]), ()), target)
+        for records in suite.by_case.values()
         if label_of(records[0]) != suite.baseline
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis.compare import is_apart
-from harness.analysis.results import HOST, by_case, label_of, panel_of
+from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
@@ -87,7 +87,7 @@ def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
         names |= {name.split("/", 1)[1] for name in names}
         known |= names
         if word in names:
-            group = records[0].as_case.group
+            group = group_of(records[0])
             if group in by_group:
                 raise UsageError(
                     f'--impl: "{word}" stands there with several options; name one, as {label_of(records[0])}'

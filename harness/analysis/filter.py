@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.analysis.results import label_of
@@ -23,37 +23,67 @@ class Selection:
     modes: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
 
-    def of(self, info: Mapping[str, Any], records: Sequence[Record]) -> tuple[dict[str, Any], list[Record]]:
-        """The suites and records that match; UsageError for a word that the run does not have."""
+    def of(self, info: Mapping[str, Any], records: Iterable[Record]) -> tuple[dict[str, Any], list[Record]]:
+        """The suites and records that match; UsageError for a word that the run does not have.
+
+        `records` are taken one by one, and those that do not match are let go at once.
+        """
         suites = dict(info.get("suites") or {})
         for name in self.suites:
             if name not in suites:
                 raise UsageError(f'the run has no suite "{name}"{nearest(name, suites)}')
         if self.suites:
             suites = {name: suites[name] for name in self.suites}
-            cases = {case for suite in suites.values() for case in suite["cases"]}
-            records = [record for record in records if record.case in cases]
-        for flag, words, read in self._filters():
-            records = _keep(flag, words, read, records)
-        cases_left = {record.case for record in records}
+        cases = {case for suite in suites.values() for case in suite["cases"]}
+        filters = self._filters()
+        kept = [
+            record
+            for record in records
+            if (not self.suites or record.case in cases) and all(part.keeps(record) for part in filters)
+        ]
+        for part in filters:
+            part.refuse_unknown()
+        cases_left = {record.case for record in kept}
         narrowed = {
             name: {**suite, "cases": [case for case in suite["cases"] if case in cases_left]}
             for name, suite in suites.items()
         }
-        return {**info, "suites": {n: s for n, s in narrowed.items() if s["cases"]}}, list(records)
+        return {**info, "suites": {n: s for n, s in narrowed.items() if s["cases"]}}, kept
 
-    def _filters(self) -> list[tuple[str, tuple[str, ...], Callable[[Record], set[str]]]]:
+    def _filters(self) -> list[_Filter]:
+        """A filter per flag that was given, in the order in which they narrow each other."""
         try:
             lengths = tuple(str(parse_count(word)) for word in self.seqs)
         except ValueError as error:
             raise UsageError(f"--seq: {error}") from None
-        return [
+        flags: list[tuple[str, tuple[str, ...], Callable[[Record], set[str]]]] = [
             ("--family", self.families, lambda r: {r.family}),
             ("--impl", self.impls, _names),
             ("--seq", lengths, lambda r: {str(r.seq)}),
             ("--mode", self.modes, lambda r: {r.mode}),
             ("--device", self.devices, lambda r: {r.device}),
         ]
+        return [_Filter(flag, words, names) for flag, words, names in flags if words]
+
+
+@dataclass
+class _Filter:
+    """Keeps the records that one of `words` names; `known` are the names of all that it was asked about."""
+
+    flag: str
+    words: Sequence[str]
+    names: Callable[[Record], set[str]]
+    known: set[str] = field(default_factory=set[str])
+
+    def keeps(self, record: Record) -> bool:
+        names = self.names(record)
+        self.known |= names
+        return not names.isdisjoint(self.words)
+
+    def refuse_unknown(self) -> None:
+        for word in self.words:
+            if word not in self.known:
+                raise UsageError(f'{self.flag}: the run has no "{word}"{nearest(word, self.known)}')
 
 
 def rebase(info: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -86,13 +116,3 @@ def _forms(label: str) -> set[str]:
 def _names(record: Record) -> set[str]:
     label = label_of(record)
     return {record.implementation, record.implementation.split("/", 1)[1], label, label.split("/", 1)[1]}
-
-
-def _keep(
-    flag: str, words: Sequence[str], read: Callable[[Record], set[str]], records: Sequence[Record]
-) -> Sequence[Record]:
-    known = {name for record in records for name in read(record)}
-    for word in words:
-        if word not in known:
-            raise UsageError(f'{flag}: the run has no "{word}"{nearest(word, known)}')
-    return [record for record in records if not words or read(record) & set(words)]

@@ -6,13 +6,13 @@ covers, and two means may be ranked only where they cover the same ones.
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, points
+from harness.analysis.results import CaseRecords, SuiteRecords, group_of
 from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_half_width, too_few
-from harness.core.record import Record
+from harness.core.record import Timing
 from harness.core.units import format_count
 
 PAIRED = 2  # with fewer speedups no mean is given
@@ -46,20 +46,14 @@ def means(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Mean]:
     """A mean per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
-    cases = by_case(suite.records)
-    bases = {
-        records[0].as_case.group: records
-        for records in cases.values()
-        if label_of(records[0]) == suite.baseline
-    }
     series: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in sorted(compared, key=lambda comparison: comparison.seq):
         series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     result: list[Mean] = []
-    for panel in points(suite):
-        of = len({record.seq for record in suite.records if panel_of(record) == panel})
+    for panel, cases in suite.by_panel.items():
+        of = len({records[0].seq for listed in cases.values() for records in listed})
         panels = [
-            _mean(suite, series[panel, label], of, cases, bases)
+            _mean(suite, series[panel, label], of)
             for label in suite.implementations
             if (panel, label) in series
         ]
@@ -71,8 +65,6 @@ def _mean(
     suite: SuiteRecords,
     compared: Sequence[Comparison],
     of: int,
-    cases: Mapping[str, Sequence[Record]],
-    bases: Mapping[str, Sequence[Record]],
 ) -> Mean:
     paired = [
         (comparison, math.log(comparison.speedup))
@@ -96,11 +88,11 @@ def _mean(
     if len(paired) < PAIRED:
         reason = f"geometric mean needs ≥ {PAIRED} paired points; has {len(paired)}"
         return replace(blank, reason=reason)
-    effects: list[dict[Process, float]] = []
-    for comparison, _ in paired:
-        records = cases[comparison.case]
-        effects.append(_effects(records, bases[records[0].as_case.group]))
-    half, reason = _half_width(effects)
+    sides = [
+        (suite.by_case[comparison.case], suite.baselines[group_of(suite.by_case[comparison.case][0])])
+        for comparison, _ in paired
+    ]
+    half, reason = _half_width(sides)
     # The same centre as the interval's: means over lengths and over processes may be taken in either order.
     mean = statistics.fmean(log for _, log in paired)
     return replace(
@@ -112,32 +104,34 @@ def _mean(
     )
 
 
-def _effects(records: Sequence[Record], base: Sequence[Record]) -> dict[Process, float]:
-    """Process → its log speedup: the median over the rounds that both sides have."""
+def _timed_by_both(records: CaseRecords, base: CaseRecords) -> dict[Process, tuple[Timing, Timing]]:
+    """Process → the timings of the case and of its baseline, where they have a round in common."""
     base_timings = {(record.run, record.replicate): record.timing for record in base}
-    effects: dict[Process, float] = {}
+    timings: dict[Process, tuple[Timing, Timing]] = {}
     for record in records:
         process = (record.run, record.replicate)
-        base_timing = base_timings.get(process)
-        if record.timing is not None and base_timing is not None:
-            logs = round_log_ratios(base_timing, record.timing)
-            effects |= {process: statistics.median(logs)} if logs else {}
-    return effects
+        mine, theirs = record.timing, base_timings.get(process)
+        if mine is not None and theirs is not None and not set(mine.round).isdisjoint(theirs.round):
+            timings[process] = mine, theirs
+    return timings
 
 
-def _half_width(effects: Sequence[Mapping[Process, float]]) -> tuple[float | None, str | None]:
+def _half_width(sides: Sequence[tuple[CaseRecords, CaseRecords]]) -> tuple[float | None, str | None]:
     """(half the interval of the mean log, None) or (None, why there is no interval).
 
-    The mean over lengths is taken within each process first: a process is the sampling unit.
+    `sides` are the case and its baseline at every length. The mean over lengths is taken within each
+    process first: a process is the sampling unit.
     """
-    fewest = min(len(length_effects) for length_effects in effects)
+    lengths = [_timed_by_both(records, base) for records, base in sides]
+    fewest = min(map(len, lengths))
     if fewest < PROCESSES:
         return None, too_few(fewest, BY_PROCESS)
     # Else the means of processes would be over different lengths, and spread by that as well as by noise.
-    if any(length_effects.keys() != effects[0].keys() for length_effects in effects):
+    if any(length.keys() != lengths[0].keys() for length in lengths):
         return None, "not every length was timed by the same processes"
     by_process = [
-        statistics.fmean(length_effects[process] for length_effects in effects) for process in effects[0]
+        statistics.fmean(statistics.median(round_log_ratios(base, mine)) for mine, base in timings)
+        for timings in zip(*([length[process] for process in lengths[0]] for length in lengths), strict=True)
     ]
     return t_half_width(statistics.stdev(by_process), len(by_process)), None
 

@@ -23,7 +23,8 @@ def fit(values: Mapping[int, float]) -> tuple[float, float | None, float | None]
     if freedom < 1:
         return _tidy(slope), None, None
     residuals = sum((y - intercept - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))
-    spread = sum((x - statistics.fmean(xs)) ** 2 for x in xs)
+    middle = statistics.fmean(xs)
+    spread = sum((x - middle) ** 2 for x in xs)
     half = student_t((1 + LEVEL) / 2, freedom) * math.sqrt(residuals / freedom / spread)
     return _tidy(slope), _tidy(slope - half), _tidy(slope + half)
 

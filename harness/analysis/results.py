@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from harness.core.case import label
@@ -10,6 +11,8 @@ from harness.core.static_figures import Static
 from harness.core.workload import canonical
 
 HOST = "host"
+CaseRecords = tuple[Record, ...]  # the replicates of one case, in order
+
 COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
 BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
 
@@ -32,10 +35,38 @@ class SuiteRecords:
     targets: tuple[str, ...] = ()
     fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
+    @cached_property
+    def by_case(self) -> "dict[str, CaseRecords]":
+        """The records of every case, as :func:`by_case` groups them."""
+        return by_case(self.records)
+
+    @cached_property
+    def baselines(self) -> "dict[str, CaseRecords]":
+        """Group → the records of the baseline's case there."""
+        bases = (records for records in self.by_case.values() if label_of(records[0]) == self.baseline)
+        return {group_of(records[0]): records for records in bases}
+
+    @cached_property
+    def by_panel(self) -> "dict[str, dict[str, list[CaseRecords]]]":
+        """Panel → label → its cases, shortest first; panels in the order that the records have them."""
+        panels: dict[str, dict[str, list[CaseRecords]]] = {}
+        for records in self.by_case.values():
+            series = panels.setdefault(panel_of(records[0]), {})
+            series.setdefault(label_of(records[0]), []).append(records)
+        for series in panels.values():
+            for cases in series.values():
+                cases.sort(key=lambda records: records[0].seq)
+        return panels
+
 
 def label_of(record: Record) -> str:
     """`family/name[option=value,…]`."""
     return label(record.implementation, record.options)
+
+
+def group_of(record: Record) -> str:
+    """The group of a record's case, from its id: equal for all cases that are compared with each other."""
+    return f"{record.family}{record.case.removeprefix(label_of(record))}"
 
 
 def panel_of(record: Record) -> str:
@@ -48,7 +79,7 @@ def panel_of(record: Record) -> str:
     return f"{point}:{record.mode}:{record.device}"
 
 
-def by_case(records: Iterable[Record]) -> dict[str, tuple[Record, ...]]:
+def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:
     """The records of every case, replicates in order, cases as they first appear."""
     groups: dict[str, list[Record]] = {}
     for record in records:
@@ -92,17 +123,13 @@ def _labels(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def _suites_by_family(records: Sequence[Record]) -> list[SuiteRecords]:
-    families = dict.fromkeys(record.family for record in records)
-    suites: list[SuiteRecords] = []
-    for family in families:
-        members = tuple(record for record in records if record.family == family)
-        suites.append(SuiteRecords(family, family, "", _labels(members), members))
-    return suites
-
-
-def points(suite: SuiteRecords) -> list[str]:
-    """The panels of a suite, in the order its records have them."""
-    return list(dict.fromkeys(panel_of(record) for record in suite.records))
+    families: dict[str, list[Record]] = {}
+    for record in records:
+        families.setdefault(record.family, []).append(record)
+    return [
+        SuiteRecords(family, family, "", _labels(members), tuple(members))
+        for family, members in families.items()
+    ]
 
 
 def targets(suite: SuiteRecords) -> list[str]:
@@ -115,24 +142,6 @@ def targets(suite: SuiteRecords) -> list[str]:
     }
     order = {target: place for place, target in enumerate(suite.targets)}
     return sorted(names, key=lambda target: (order.get(target, len(order)), target != HOST, target))
-
-
-def select(
-    suite: SuiteRecords,
-    *,
-    panel: str | None = None,
-    implementation: str | None = None,
-    seq: int | None = None,
-) -> list[Record]:
-    """The suite's records at a panel, of an implementation's label, at a length; shortest first."""
-    chosen = [
-        record
-        for record in suite.records
-        if (panel is None or panel_of(record) == panel)
-        and (implementation is None or label_of(record) == implementation)
-        and (seq is None or record.seq == seq)
-    ]
-    return sorted(chosen, key=lambda record: (record.seq, record.replicate))
 
 
 def representative(records: Sequence[Record]) -> Record:

@@ -7,7 +7,7 @@ names the operators that a call dispatches, and not the host's work between them
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.analysis.results import SuiteRecords, by_case, label_of, static_of, targets
+from harness.analysis.results import SuiteRecords, label_of, static_of, targets
 from harness.core.record import Record
 from harness.core.workload import Value
 
@@ -55,7 +55,7 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
     labels = sorted(suite.implementations, key=lambda label: label == suite.baseline)
     order = {label: place for place, label in enumerate(labels)}
     cases = sorted(
-        by_case(suite.records).values(),
+        suite.by_case.values(),
         key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
     )
     alike: list[SameProgram] = []

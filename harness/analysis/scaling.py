@@ -12,14 +12,10 @@ from harness.analysis.results import (
     HOST,
     SuiteRecords,
     body_only,
-    by_case,
-    label_of,
-    panel_of,
-    points,
     static_of,
     targets,
 )
-from harness.analysis.stats import time_of
+from harness.analysis.stats import seconds_of
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -71,30 +67,22 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
     Cases that could not run have compile-time figures too, so the fits of those may cover more lengths.
     """
     fits: list[Scaling] = []
-    series = _series(suite)
-    for panel in points(suite):
+    compiled = targets(suite) or [HOST]
+    for panel, series in suite.by_panel.items():
         for label in suite.implementations:
-            cases = series.get((panel, label), ())
+            cases = series.get(label, ())
             if not cases:
                 continue
             lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
-            times = {seq: time_of(records).value for seq, records in lengths.items()}
+            times = {seq: seconds_of(records) for seq, records in lengths.items()}
             failed = (records[0].status for records in cases if records[0].status != "ok")
             fits.append(_fit_power_law(blank, times, next(failed, "")))
-            for target in targets(suite) or [HOST]:
+            for target in compiled:
                 for metric in FIGURES:
                     blank_figure = replace(blank, metric=metric, target=target)
                     fits.append(_fitted_figure(blank_figure, lengths, metric, target))
     return fits
-
-
-def _series(suite: SuiteRecords) -> dict[tuple[str, str], list[tuple[Record, ...]]]:
-    """(panel, label) → its cases, shortest first, each with its replicates."""
-    series: dict[tuple[str, str], list[tuple[Record, ...]]] = {}
-    for records in sorted(by_case(suite.records).values(), key=lambda records: records[0].seq):
-        series.setdefault((panel_of(records[0]), label_of(records[0])), []).append(records)
-    return series
 
 
 def near(length: float) -> str:
@@ -146,7 +134,7 @@ def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Cros
         series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
     return [
         _crossover(suite, label, panel, series[panel, label])
-        for panel in points(suite)
+        for panel in suite.by_panel
         for label in suite.implementations
         if (panel, label) in series
     ]

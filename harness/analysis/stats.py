@@ -8,11 +8,12 @@ are never pooled: that would claim far more certainty than there is.
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from harness.analysis.timing_warnings import doubts
-from harness.core.median_interval import median_interval, samples_needed
+from harness.core.median_interval import median, median_interval, samples_needed
 from harness.core.record import Record, Timing
 
 LEVEL = 0.95
@@ -77,6 +78,14 @@ def time_of(records: Sequence[Record]) -> Estimate:
     return replace(_exp(estimate), warnings=warnings)
 
 
+def seconds_of(records: Sequence[Record]) -> float | None:
+    """The value of :func:`time_of` alone; None where the case was not timed."""
+    medians = [record.timing.median_s for record in records if record.timing is not None]
+    if len(medians) <= 1:
+        return medians[0] if medians else None
+    return math.exp(statistics.fmean(map(math.log, medians)))
+
+
 def ratio(of: Sequence[Record], to: Sequence[Record]) -> Estimate:
     """Time of `of` in units of the time of `to`, from replicates that ran in the same rounds.
 
@@ -123,12 +132,13 @@ def _by_round(of: Timing, to: Timing, compare: Callable[[float, float], float]) 
     return [compare(mine[r], theirs[r]) for r in sorted(mine.keys() & theirs.keys())]
 
 
-def round_medians(timing: Timing) -> dict[int, float]:
+@lru_cache(maxsize=64)  # a baseline's are needed beside every implementation of its group
+def round_medians(timing: Timing) -> Mapping[int, float]:
     """Round → median of its samples, in seconds."""
     rounds: dict[int, list[float]] = {}
     for sample, number in zip(timing.samples_s, timing.round, strict=True):
         rounds.setdefault(number, []).append(sample)
-    return {number: statistics.median(samples) for number, samples in rounds.items()}
+    return {number: median(samples) for number, samples in rounds.items()}
 
 
 def too_few(has: int, unit: str) -> str:

@@ -11,13 +11,10 @@ from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
     HOST,
     SuiteRecords,
-    by_case,
     by_suite,
     label_of,
     panel_of,
-    points,
     representative,
-    select,
     static_of,
     targets,
 )
@@ -141,7 +138,7 @@ class SuiteResults(SuiteRecords):
             rates.setdefault(rate.case, {})[rate.work] = rate
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
-            by_case(self.records).values(),
+            self.by_case.values(),
             key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
         )
         return [
@@ -159,7 +156,19 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def panels(self) -> "dict[str, SuiteResults]":
         """The results of each panel alone, in the order that the records have them."""
-        return {panel: replace(self, records=tuple(select(self, panel=panel))) for panel in points(self)}
+        panel_by_case = {
+            records[0].case: panel
+            for panel, series in self.by_panel.items()
+            for cases in series.values()
+            for records in cases
+        }
+        members: dict[str, list[Record]] = {panel: [] for panel in self.by_panel}
+        for record in self.records:
+            members[panel_by_case[record.case]].append(record)
+        return {
+            panel: replace(self, records=tuple(sorted(records, key=lambda r: (r.seq, r.replicate))))
+            for panel, records in members.items()
+        }
 
 
 def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteResults]:

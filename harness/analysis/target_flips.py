@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.compare import incomparable
-from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, static_of, targets
+from harness.analysis.results import SuiteRecords, group_of, label_of, panel_of, static_of, targets
 from harness.analysis.scaling import FIGURES
 from harness.core.record import Record
 
@@ -37,12 +37,11 @@ def turnings(suite: SuiteRecords) -> list[TargetFlip]:
     compiled = targets(suite)
     if len(compiled) < 2:
         return []
-    cases = by_case(suite.records).values()
-    bases = {records[0].as_case.group: records for records in cases if label_of(records[0]) == suite.baseline}
     return [
-        _flip(suite.name, records, bases[records[0].as_case.group], figure, compiled)
-        for records in cases
-        if label_of(records[0]) != suite.baseline and records[0].as_case.group in bases
+        _flip(suite.name, records, base, figure, compiled)
+        for records in suite.by_case.values()
+        if label_of(records[0]) != suite.baseline
+        and (base := suite.baselines.get(group_of(records[0]))) is not None
         for figure in FIGURES
     ]
 

@@ -3,7 +3,9 @@
 import math
 import statistics
 from collections.abc import Sequence
+from itertools import pairwise
 
+from harness.core.median_interval import median
 from harness.core.record import Timing
 from harness.core.units import format_seconds
 
@@ -25,11 +27,11 @@ def _drift(timing: Timing) -> str | None:
     if len(rounds) < DRIFT_ROUNDS:
         return None
     third = len(rounds) // 3
-    parts = [set(rounds[:third]), set(rounds[third:-third]), set(rounds[-third:])]
-    levels = [
-        statistics.median(s for s, r in zip(timing.samples_s, timing.round, strict=True) if r in part)
-        for part in parts
-    ]
+    after, before = rounds[third], rounds[-third]
+    parts: tuple[list[float], ...] = ([], [], [])
+    for sample, number in zip(timing.samples_s, timing.round, strict=True):
+        parts[(number >= after) + (number >= before)].append(sample)
+    levels = [median(part) for part in parts]
     moved = math.log(levels[2] / levels[0])
     steady = levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]
     if not steady or abs(moved) < math.log1p(DRIFT):
@@ -47,16 +49,15 @@ def _two_levels(samples: Sequence[float]) -> str | None:
     logs = sorted(map(math.log, samples))
     # Either side of the gap needs two readings at least: quartiles of one are undefined.
     least = max(2, math.ceil(LEVEL_SHARE * len(logs)))
-    cuts = range(least, len(logs) - least + 1)
-    if not cuts:
+    gaps = [above - below for below, above in pairwise(logs)][least - 1 : len(logs) - least]
+    gap = max(gaps, default=0.0)
+    if gap < math.log1p(LEVELS):
         return None
-    cut = max(cuts, key=lambda i: logs[i] - logs[i - 1])
+    cut = least + gaps.index(gap)
     below, above = logs[:cut], logs[cut:]
-    gap = logs[cut] - logs[cut - 1]
-    spread = max(_middle_half(below), _middle_half(above))
-    if gap < math.log1p(LEVELS) or gap < 2 * spread:
+    if gap < 2 * max(_middle_half(below), _middle_half(above)):
         return None
-    levels = [format_seconds(math.exp(statistics.median(part)), 2) for part in (below, above)]
+    levels = [format_seconds(math.exp(median(part)), 2) for part in (below, above)]
     share = 100 * len(above) / len(logs)
     return (
         f"two levels: {levels[0]} and {levels[1]} ({share:.0f} % of readings); no single time describes both"

@@ -21,7 +21,8 @@ class Evidence:
     `result` and `expected` are trees of the same form (an array, or a tuple or dict of them). When
     `rows` is given, both hold only those rows of their axis 1. `ambiguous`, where the semantics
     has any, is a boolean array over the leading axes of `expected`: true where arithmetic error
-    alone may decide the answer (a near-tied selection), so that nothing is judged there.
+    alone may decide the answer (a near-tied selection), so that nothing is judged there. `layout` names the
+    axes of the result, as in `[B, T, H, D]`; empty where that is not declared.
     """
 
     workload: Any
@@ -30,6 +31,7 @@ class Evidence:
     expected: Any
     rows: Any = None
     ambiguous: Any = None
+    layout: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judge
     for path, reference in want.items():
         left, right = np.asarray(got[path]), np.asarray(reference)
         if left.shape != right.shape:
-            return refuse(f"{path} has shape {left.shape}; the reference has {right.shape}")
+            laid_out = f", laid out {evidence.layout}" if evidence.layout else ""
+            return refuse(f"{path} has shape {left.shape}; the reference has {right.shape}{laid_out}")
         if _kind(left) != _kind(right):
             return refuse(f"{path} has dtype {left.dtype}; the reference is {_kind(right)}")
         pairs.append((path, left, right))
@@ -113,6 +116,15 @@ def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[i
     if evidence.rows is not None and len(place) > 1:
         place[1] = int(evidence.rows[place[1]])
     return index, place
+
+
+def _name_first(path: str, wrong: Any, got: Any, want: Any, evidence: Evidence) -> str:
+    """`so far off: 3 of 12 elements, the first result[1, 2], which is 0.5; the reference has 0.0`."""
+    index, place = first_place(wrong, evidence)
+    return (
+        f"so far off: {int(wrong.sum())} of {wrong.size} elements, the first {path}{place}, "
+        f"which is {got[index]}; the reference has {want[index]}"
+    )
 
 
 def exact(normalise: Callable[[Any], Any] | None = None) -> Contract:
@@ -195,7 +207,8 @@ def _deviation(
     nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
     if nonfinite_mismatch.any():
         index, place = first_place(nonfinite_mismatch, evidence)
-        return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}"
+        more = f"; so differ {int(nonfinite_mismatch.sum())} of {want.size} elements"
+        return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}{more}"
     judged = judged & np.isfinite(want)
     count = int(np.count_nonzero(judged))
     if count == 0:
@@ -212,9 +225,13 @@ def _deviation(
     absolute = math.sqrt(float(np.sum(np.square(error))) / count)
     rms = absolute / scale if scale else absolute
     if rms > bound:
-        return rms, share, f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed"
+        beyond = error > bound * row
+        if not beyond.any():  # against the largest row's RMS no element alone need be so far off
+            beyond = over == over.max()
+        first = _name_first(path, beyond, got, want, evidence)
+        return rms, share, f"{path} is off by {rms:.2e} relative RMS; {bound:.0e} is allowed; {first}"
     if share > 1:
         _, place = first_place(over == over.max(), evidence)
         text = f"{path}{place} is off by {share:.3g} times the largest error that rounding explains"
-        return rms, share, text
+        return rms, share, f"{text}; {_name_first(path, over > 1, got, want, evidence)}"
     return rms, share, ""

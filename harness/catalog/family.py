@@ -36,7 +36,8 @@ class Semantics:
     semantics has no backward. `ambiguous(w, rows)` builds a callable that marks results which
     arithmetic error alone may decide (see :class:`Evidence`). `cost(w)` is the least work of this
     semantics; None where the family's cost applies. `refuse(w)` raises :class:`Unsupported` for a workload
-    for which this semantics is not defined, on behalf of all its implementations.
+    for which this semantics is not defined, on behalf of all its implementations. `layout` names the axes
+    of every part of the result, as in `[B, T, H, D]`, for those whose result has another shape.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Semantics:
     sentence: str = ""
     cost: Callable[[Any], Cost] | None = None
     refuse: Callable[[Any], None] = _takes_all
+    layout: str = ""
 
 
 @dataclass(frozen=True)

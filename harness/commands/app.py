@@ -60,7 +60,7 @@ def run(
     project, columns = place.project(), tables.requested()
     schedule = project.plan(suites or (), combine(selection, limits, sampling))
     if sampling.dry_run:
-        output.print_plan(stages.rehearse_schedule(project, schedule), json=json)
+        output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
     done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
     output.print_run(done, columns, json=json, notes=tables.notes)

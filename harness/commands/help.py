@@ -11,7 +11,7 @@ EXAMPLES = {
         "seqsweep run": "the default suites of bench.yaml",
         "seqsweep run mask topk --quick": "two suites, two lengths each",
         "seqsweep run mask --impl scatter,broadcast --seq 4Ki,64Ki": "two implementations, two lengths",
-        "seqsweep run --dry-run": "list the cases; run nothing",
+        "seqsweep run --dry-run": "count the cases; run nothing",
     },
     "check": {
         "seqsweep check": "everything that is registered",

@@ -220,10 +220,15 @@ class RunFlags:
     ] = 1
     resume: Annotated[bool, option(RUN, "--resume", "Continue the newest run of the same suites.")] = False
     dry_run: Annotated[
-        bool, option(RUN, "--dry-run", "Cases, planned memory, estimated time; nothing runs.")
+        bool, option(RUN, "--dry-run", "The suites, their cases and budgets; nothing is compiled or run.")
+    ] = False
+    figures: Annotated[
+        bool, option(RUN, "--figures", "With --dry-run: every case, compiled: planned memory, likely time.")
     ] = False
 
     def apply(self, overrides: "Overrides") -> "Overrides":
+        if self.figures and not self.dry_run:
+            raise UsageError("--figures: goes with --dry-run; a run has the figures of every case anyway")
         sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
         return replace(sampled, baseline=self.baseline, replicates=self.replicates)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.doctor import Finding
-    from harness.run.dry_run import PlannedCase
+    from harness.run.dry_run import Rehearsal
     from harness.run.session import Done
     from harness.store.runs import Stored
     from harness.sweep.schedule import Schedule
@@ -84,14 +84,18 @@ def _print_records(
         run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
 
 
-def print_plan(rows: Sequence[PlannedCase], *, json: bool) -> None:
-    """Print the cases of a dry run."""
+def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
+    """Print the suites of a dry run, or its cases where they were compiled."""
     if json:
-        print_json({"cases": [vars(row) for row in rows]})
+        figures = {} if rehearsal.cases is None else {"cases": [vars(row) for row in rehearsal.cases]}
+        print_json({"suites": [vars(suite) for suite in rehearsal.suites], **figures})
     else:
-        from harness.report.tables.listing import schedule_table
+        from harness.report.tables.listing import rehearsal_table, schedule_table
 
-        console().print(schedule_table([tuple(vars(row).values()) for row in rows]))
+        if rehearsal.cases is None:
+            console().print(rehearsal_table(rehearsal.suites, rehearsal.total, rehearsal.budget_s))
+        else:
+            console().print(schedule_table([tuple(vars(row).values()) for row in rehearsal.cases]))
 
 
 def progress_of(schedule: Schedule) -> Progress:

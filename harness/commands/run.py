@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,7 +19,7 @@ FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let p
 
 if TYPE_CHECKING:
     from harness.core.record import Record
-    from harness.run.dry_run import PlannedCase
+    from harness.run.dry_run import Rehearsal
     from harness.run.session import Done
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
@@ -55,15 +56,20 @@ def compile_schedule(
         return static_run(request, tuple(targets), progress, longest=max_seq)
 
 
-def rehearse_schedule(project: Project, schedule: Schedule) -> list[PlannedCase]:
-    """Compile a schedule, and estimate how long it would take; nothing runs."""
+def rehearse_schedule(project: Project, schedule: Schedule, *, figures: bool) -> Rehearsal:
+    """Count a schedule's cases; with `figures` also compile what is not kept. Nothing runs."""
+    from harness.run.dry_run import compile_cases, count_cases
+
+    rehearsal = count_cases(schedule)
+    if not figures:
+        return rehearsal
     from harness.run.compile.pool import Pool
-    from harness.run.dry_run import dry_run
     from harness.run.session import known_seconds
 
     pool = Pool(project.catalog, project.results)
     with closing(pool), closing(progress_of(schedule)) as progress:
-        return dry_run(schedule, known_seconds(project.results), progress, pool)
+        cases = compile_cases(schedule, known_seconds(project.results), progress, pool)
+    return replace(rehearsal, cases=cases)
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.filter import rebase
 from harness.store.find import find
+from harness.store.runs import Stored, uncollected
 
 if TYPE_CHECKING:
     from harness.analysis.filter import Selection
-    from harness.store.runs import Stored
     from harness.sweep.project import Project
 
 
 def read_run(project: Project, name: str, selection: Selection, baseline: str | None = None) -> Stored:
     """The part of a stored run that the selection keeps, relative to another baseline if one is named."""
     folder = find(project.results, name)
-    stored = folder.read()
-    info, records = selection.of({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
+    problems: list[str] = []
+    described = {**folder.readable_info(problems), "fingerprints": folder.fingerprints()}
+    with uncollected():
+        info, records = selection.of(described, folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
-    return replace(stored, info=info, records=tuple(records))
+    return Stored(info, tuple(records), tuple(problems))
 
 
 def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[Path]:

@@ -29,6 +29,15 @@ def median_ranks(count: int, level: float = 0.95) -> tuple[int, int] | None:
     return None if low < 0 else (low, count - 1 - low)
 
 
+def median(samples: Sequence[float]) -> float:
+    """The middle of the samples, or the mean of the two in the middle. At least one is needed.
+
+    `statistics.median` gives the same in twice the time, which a stored run takes for millions of rounds.
+    """
+    ordered, half = sorted(samples), len(samples) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
 def median_interval(
     samples: Sequence[float], level: float = 0.95
 ) -> tuple[float, float | None, float | None]:

@@ -32,11 +32,18 @@ def plain_number(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name."""
+    """A figure as JSON can hold it: numpy's as Python's, what is not finite as its name.
+
+    TypeError for what is no figure, as a list: a record that held one could be written and not read.
+    """
     number: Callable[[], Any] | None = getattr(value, "item", None)
     value = number() if number else value
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, int) and abs(value) >= WHOLE:
         return float(value)
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if value is not None and not isinstance(value, (int, float)):
+        raise TypeError(f"a {type(value).__name__} is no figure; give a number, a text or None")
+    return value

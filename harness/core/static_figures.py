@@ -20,6 +20,7 @@ STATIC_FIGURES = (
     "bytes_accessed",
 )
 LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
+ALL_FIGURES = (*STATIC_FIGURES, *LATER_FIGURES)
 FLOPS_SOURCES = ("compiled", "optimised_module", "matmul_only")
 WORDS = {
     "flops": "FLOPs",
@@ -88,19 +89,23 @@ class Static:
     def __post_init__(self) -> None:
         if self.flops_source is not None:
             require_member("flops_source", self.flops_source, FLOPS_SOURCES)
-        absent = [name for name in LATER_FIGURES if getattr(self, name) is None]
-        object.__setattr__(self, "unavailable", {**dict.fromkeys(absent, "not given"), **self.unavailable})
-        for name in (*STATIC_FIGURES, *LATER_FIGURES):
+        unavailable = self.unavailable
+        absent = [n for n in LATER_FIGURES if getattr(self, n) is None and n not in unavailable]
+        if absent:
+            unavailable = {**dict.fromkeys(absent, "not given"), **unavailable}
+            object.__setattr__(self, "unavailable", unavailable)
+        for name in ALL_FIGURES:
             value = getattr(self, name)
-            if value is None and name not in self.unavailable:
-                raise ValueError(f"{name} is missing without a reason")
-            if value is not None and not value >= 0:
+            if value is None:
+                if name not in unavailable:
+                    raise ValueError(f"{name} is missing without a reason")
+            elif not value >= 0:
                 raise ValueError(f"{name} is {value}: what is negative or no number stands for unavailable")
 
     @classmethod
     def none(cls, reason: str) -> "Static":
         """No figure at all, and why."""
-        return cls(unavailable=dict.fromkeys((*STATIC_FIGURES, *LATER_FIGURES, "program"), reason))
+        return cls(unavailable=dict.fromkeys((*ALL_FIGURES, "program"), reason))
 
     @property
     def has_figures(self) -> bool:

@@ -135,7 +135,9 @@ def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
     running = [case for case in cases if case.id not in skipped]
     if not running:
         why = next((f" ({reason})" for reason in skipped.values()), "")
-        raise UsageError(f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run")
+        raise UsageError(
+            f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run --json"
+        )
     _refuse_mixed(schedule)
     return GatePlan(
         schedule=schedule,

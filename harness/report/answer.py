@@ -24,6 +24,7 @@ OTHER = "≠"
 OTHER_CAPTION = (
     f"{OTHER}: another mathematics than the baseline's; the fastest of the baseline's own is in brackets."
 )
+MOST_LENGTHS = 6
 _ORDER = ("faster", "about the same", "undecided", "slower")
 _OUTCOMES = {"oom": "out of memory", "timeout": "timed out"}
 _REMEDIES = {"oom": "raise --memory", "timeout": "raise --timeout"}
@@ -51,33 +52,34 @@ def answer(panel: SuiteResults) -> list[str]:
 
 def winner_line(panel: SuiteResults) -> str:
     """`winner per length: 1Ki–4Ki dense; 16Ki sparse ≠ (dense)`; equal neighbours share an entry."""
-    winners = [(seq, text) for seq in _lengths(panel) if (text := _winner(panel, seq))]
+    by_length = _correct(panel)
+    winners = [(seq, text) for seq in sorted(by_length) if (text := _winner(panel, by_length[seq]))]
     entries: list[str] = []
     for text, group in groupby(winners, key=lambda entry: entry[1]):
         entries.append(f"{_range([seq for seq, _ in group])} {text}")
     return f"winner per length: {'; '.join(entries)}" if entries else ""
 
 
-def _winner(panel: SuiteResults, seq: int) -> str:
-    won = _winners(_correct(panel, seq))
+def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
+    won = _winners(rows)
     if won is None:
         return ""
-    own = [row for row in _correct(panel, seq) if _same_mathematics(panel, row)]
+    own = [row for row in rows if _same_mathematics(panel, row)]
     leaders = sorted(won.leaders, key=lambda row: panel.implementations.index(row.label))
     names = [short_label(row.label) + ("" if row in own else OTHER) for row in leaders]
     aside = f" ({short_label(own[0].label)})" if own and not any(row in own for row in leaders) else ""
     return f"{' ≈ '.join(names)}{aside}"
 
 
-def _lengths(panel: SuiteResults) -> list[int]:
-    return sorted({row.seq for row in panel.cases})
-
-
-def _correct(panel: SuiteResults, seq: int) -> list[CaseResult]:
-    """The cases of a length that were timed and are as registered, fastest first."""
-    timed = [row for row in panel.cases if row.seq == seq and row.time.value is not None]
-    trusted = [row for row in timed if not any(record.unexpected for record in row.records)]
-    return sorted(trusted, key=lambda row: row.time.value or 0.0)
+def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
+    """By length the cases that were timed and are as registered, fastest first."""
+    by_length: dict[int, list[CaseResult]] = {}
+    for row in panel.cases:
+        if row.time.value is not None and not any(record.unexpected for record in row.records):
+            by_length.setdefault(row.seq, []).append(row)
+    for rows in by_length.values():
+        rows.sort(key=lambda row: row.time.value or 0.0)
+    return by_length
 
 
 def _same_mathematics(panel: SuiteResults, row: CaseResult) -> bool:
@@ -107,11 +109,11 @@ def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
 def _fastest(panel: SuiteResults) -> str:
     """The fastest at the longest length that has one, of the baseline's mathematics where there is any."""
     at = max(row.seq for row in panel.cases if row.timed)
-    rows = _correct(panel, at)
+    rows = _correct(panel).get(at, [])
     won = _winners([row for row in rows if _same_mathematics(panel, row)]) or _winners(rows)
     if won is None:
         return f"Nothing that was timed at {format_count(at)} is as registered."
-    longest = _lengths(panel)[-1]
+    longest = max(row.seq for row in panel.cases)
     beyond = "" if at == longest else f" (nothing ran at {format_count(longest)})"
     names = _list([short_label(row.label) for row in won.leaders])
     about = ", about the same" if won.same else ""
@@ -232,7 +234,7 @@ def _not_run(panel: SuiteResults) -> str:
             lengths.setdefault((_cause(row.failed), short_label(row.label)), []).append(row.seq)
     causes: dict[str, list[str]] = {}
     for (cause, label), at in lengths.items():
-        causes.setdefault(cause, []).append(f"{label} at {', '.join(map(format_count, at))}")
+        causes.setdefault(cause, []).append(f"{label} at {_listed(at)}")
     texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]
     return f"Not run: {'; '.join(texts)}." if texts else ""
 
@@ -242,6 +244,13 @@ def _cause(failed: Record) -> str:
     flag = re.search(r"raise --[a-z]+", failed.reason or "")
     remedy = flag[0] if flag else _REMEDIES.get(failed.status)
     return _OUTCOMES.get(failed.status, failed.status) + (f" ({remedy})" if remedy else "")
+
+
+def _listed(lengths: Sequence[int]) -> str:
+    """Every length, or of many the first and the last."""
+    if len(lengths) <= MOST_LENGTHS:
+        return ", ".join(map(format_count, lengths))
+    return f"{len(lengths)} lengths from {format_count(min(lengths))} to {format_count(max(lengths))}"
 
 
 def _range(lengths: Sequence[int]) -> str:

@@ -1,8 +1,8 @@
-"""A dry run: its cases, the compiler's plan for each, and how long each may take."""
+"""A dry run: how many cases each suite has; and if asked for, the compiler's plan for each case."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.catalog.accelerators import HOST
@@ -13,6 +13,25 @@ from harness.run.group.case_state import why_too_large, within_limit
 from harness.run.group.events import Listener
 from harness.sweep.schedule import Schedule
 from harness.sweep.settings import Settings
+from harness.sweep.suite import Suite
+
+
+@dataclass(frozen=True)
+class PlannedSuite:
+    """What a suite asks for. `axes` are the numbers of values of the fields that have more than one.
+
+    `cases` are the ids of those that may run, `impossible` maps the others to the reason. `budget_s` is what
+    their budgets of sampling add up to, over all replicates: compiling and verifying are not in it.
+    """
+
+    suite: str
+    axes: Mapping[str, int]
+    modes: int
+    devices: int
+    implementations: int
+    cases: Sequence[str]
+    impossible: Mapping[str, str]
+    budget_s: float
 
 
 @dataclass(frozen=True)
@@ -26,7 +45,45 @@ class PlannedCase:
     skip: str | None
 
 
-def dry_run(
+@dataclass(frozen=True)
+class Rehearsal:
+    """The suites of a schedule, and the cases with their figures where these were asked for.
+
+    A case that several suites share is once in `total` and in `budget_s`, which are of all suites together.
+    """
+
+    suites: Sequence[PlannedSuite]
+    total: int
+    budget_s: float
+    cases: Sequence[PlannedCase] | None = None
+
+
+def count_cases(schedule: Schedule) -> Rehearsal:
+    """What each suite asks for, and all together. Nothing is compiled."""
+    reasons = {skip.case: skip.reason for skip in schedule.skips}
+    replicates, groups = schedule.replicates, schedule.groups
+    return Rehearsal(
+        suites=[_count_suite(suite, reasons, replicates) for suite in schedule.suites],
+        total=sum(len(group.cases) for group in groups) * replicates,
+        budget_s=sum(len(group.cases) * group.settings.budget_s for group in groups) * replicates,
+    )
+
+
+def _count_suite(suite: Suite, reasons: Mapping[Case, str], replicates: int) -> PlannedSuite:
+    running = [case.id for case in suite.cases if case not in reasons]
+    return PlannedSuite(
+        suite=suite.name,
+        axes={name: len(values) for name, values in suite.axes.items() if len(values) > 1},
+        modes=len(suite.modes),
+        devices=len(suite.devices),
+        implementations=len(suite.implementations),
+        cases=running,
+        impossible={case.id: reasons[case] for case in suite.cases if case in reasons},
+        budget_s=len(running) * suite.settings.budget_s * replicates,
+    )
+
+
+def compile_cases(
     schedule: Schedule, known_s: Mapping[str, float], listener: Listener, pool: Pool
 ) -> list[PlannedCase]:
     """Compile every case for the host, from the cache where it is kept; none is run or stored."""

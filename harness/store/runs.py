@@ -6,9 +6,11 @@ Records are only ever appended, a group at a time. What a crash leaves of a grou
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,6 +50,22 @@ def new_run_id(now: datetime, salt: str) -> str:
 
 def is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in (INFO, RECORDS))
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """Pause the garbage collector while records are read, and keep it off those that were.
+
+    They hold no cycles, and walking millions of objects again and again takes a third of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.freeze()
+            gc.enable()
 
 
 class RunFolder:
@@ -146,25 +164,34 @@ class RunFolder:
 
     def read(self) -> Stored:
         """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
-        records: dict[tuple[str, int, str | None], Record] = {}
         problems: list[str] = []
+        with uncollected():
+            info, records = self.readable_info(problems), tuple(self.records(problems))
+        return Stored(info, records, tuple(problems))
+
+    def readable_info(self, problems: list[str]) -> dict[str, Any]:
+        """run.json; empty where it cannot be read, which is added to `problems`."""
         try:
-            info = self.info
+            return self.info
         except UsageError as error:
-            info = {}
             problems.append(str(error))
+            return {}
+
+    def records(self, problems: list[str]) -> Iterator[Record]:
+        """The readable records one by one; what could not be read is added to `problems` on the way."""
+        seen: set[tuple[str, int, str | None]] = set()
         for line in self._lines():
             if line.record is None:
                 problems.append(
                     f"{RECORDS}:{line.number}: {line.problem}; its case is measured again by run --resume"
                 )
-            elif line.record.key in records:
+            elif line.record.key in seen:
                 problems.append(
                     f"{RECORDS}:{line.number}: {line.record.case} is stored twice; the first one counts"
                 )
             else:
-                records[line.record.key] = line.record
-        return Stored(info, tuple(records.values()), tuple(problems))
+                seen.add(line.record.key)
+                yield line.record
 
     def repair(self) -> tuple[str, ...]:
         """Make the file one of complete groups, so that a run can go on; says what was set aside.
@@ -190,11 +217,14 @@ class RunFolder:
 
         They move to records.withdrawn.jsonl. Withdraw whole groups: half of an append is no group.
         """
-        read = list(self._lines())
-        out = [line for line in read if line.record is not None and line.record.key[:2] in keys]
+        kept: list[Line] = []
+        out: list[Line] = []
+        for line in self._lines():
+            goes = line.record is not None and line.record.key[:2] in keys
+            (out if goes else kept).append(line)
         if out:
             self._set_aside(WITHDRAWN, out)
-            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in read if line not in out))
+            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in kept))
 
     def _set_aside(self, name: str, out: Sequence[Line]) -> None:
         if out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 from harness.catalog.catalog import FamilyInfo
@@ -11,6 +12,7 @@ from harness.core.units import format_count, parse_count
 from harness.core.workload import Field, Value, canonical, shown
 from harness.sweep.yaml.nodes import Scalar, at
 
+MOST_CASES = 100_000  # of a suite: weeks of measuring, and more than a mistyped axis may ask for
 _LARGEST = 2**63 - 1  # what a record can store
 
 
@@ -25,13 +27,13 @@ def parse(field: Field, raw: Scalar) -> Value:
 
 def axis(field: Field, values: Sequence[Scalar]) -> list[Value]:
     """The values of one axis in the order written; a duplicate is refused, as a mistake easily overlooked."""
-    parsed: list[Value] = []
+    parsed: dict[Value, None] = {}
     for raw in values:
         for value in expand(field, raw):
             if value in parsed:
                 raise UsageError(f"{raw.where}: {field.name} lists {canonical(value)} twice; name it once")
-            parsed.append(value)
-    return parsed
+            parsed[value] = None
+    return list(parsed)
 
 
 def expand(field: Field, raw: Scalar) -> list[Value]:
@@ -48,6 +50,17 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
             before, after = (format_count(low << count) for count in (doublings, doublings + 1))
             raise ValueError(f'"{raw.text}" doubles from {first} past its end; write {before} or {after}')
     return [parse(field, Scalar.given(raw.where, str(low << count))) for count in range(doublings + 1)]
+
+
+def refuse_too_many(where: str, counts: Mapping[str, int], what: str) -> None:
+    """UsageError where axes of so many values make more than MOST_CASES; it names their product."""
+    total = math.prod(counts.values())
+    if total > MOST_CASES:
+        factors = " × ".join(f"{name} {count}" for name, count in counts.items() if count > 1)
+        raise UsageError(
+            f"{where}: {what} {total} cases ({factors}), and at most {MOST_CASES} are planned; "
+            "shorten an axis, or split the suite"
+        )
 
 
 def missing(family: FamilyInfo, given: Collection[str]) -> list[str]:

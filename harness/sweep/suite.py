@@ -9,7 +9,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
-from harness.sweep.axes import axis, complete, expand, missing, points
+from harness.sweep.axes import axis, complete, expand, missing, points, refuse_too_many
 from harness.sweep.config import SUITE_KEYS, SuiteConfig
 from harness.sweep.overrides import Overrides
 from harness.sweep.settings import Settings
@@ -89,10 +89,16 @@ def for_family(family: str, flag: str, name: str) -> SuiteConfig:
 
 
 def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite, list[Skip]]:
-    """The suite, and those of its cases that its family or their framework cannot run."""
+    """The suite, and those of its cases that its family or their framework cannot run.
+
+    UsageError, with the suite's line, where its axes make more cases than can be meant.
+    """
     axes = _axes(grid, overrides)
     modes = tuple(sorted(dict.fromkeys(overrides.modes or grid.suite.modes), key=MODES.index))
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
+    counts = {name: len(values) for name, values in axes.items()}
+    counts |= {"implementations": len(grid.variants), "modes": len(modes), "devices": len(devices)}
+    refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
     cases: list[Case] = []
     skips: list[Skip] = []
     for device in devices:

@@ -10,7 +10,7 @@ from harness.catalog.catalog import Catalog, ImplementationInfo
 from harness.core.case import label, split_label
 from harness.core.errors import UsageError
 from harness.core.workload import Value
-from harness.sweep.axes import axis
+from harness.sweep.axes import axis, refuse_too_many
 from harness.sweep.yaml.nodes import Node, Scalar, YamlMapping, at, scalar, scalars
 
 Spelt = tuple[ImplementationInfo, dict[str, list[Value]]]  # an implementation and the values of its options
@@ -94,6 +94,8 @@ def expand(catalog: Catalog, family: str, node: Node) -> list[Variant]:
         info, options = _from_table(catalog, family, node)
     else:
         info, options = from_label(catalog, family, scalar(node, "an entry of impls"))
+    counts = {option: len(values) for option, values in options.items()}
+    refuse_too_many(node.where, counts, f"the options of {info.name} make")
     with at(node.where):
         return [
             variant(info, dict(zip(options, values, strict=True)))
@@ -103,13 +105,13 @@ def expand(catalog: Catalog, family: str, node: Node) -> list[Variant]:
 
 def listed_variants(catalog: Catalog, family: str, nodes: Sequence[Node]) -> tuple[Variant, ...]:
     """The variants of a suite in the order written; two entries for one are an error."""
-    variants: list[Variant] = []
+    variants: dict[str, Variant] = {}
     for node in nodes:
         for entry in expand(catalog, family, node):
-            if entry in variants:
+            if entry.label in variants:
                 raise UsageError(f"{node.where}: impls lists {entry.label} twice; name it once")
-            variants.append(entry)
-    return tuple(variants)
+            variants[entry.label] = entry
+    return tuple(variants.values())
 
 
 def all_of(catalog: Catalog, family: str, where: str) -> tuple[Variant, ...]:

@@ -50,6 +50,7 @@ def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any =
         ambiguous=marks,
         sentence=sentence,
         cost=cost,
+        layout="[B, T, H, D]",
     )
 
 

@@ -49,6 +49,7 @@ FAMILY = Family(
             gradient=held(GRADIENT, cancelling=True),
             framework="torch",
             sentence="softmax attention over keys and values made from the latents",
+            layout="[B, T, D]",
         )
     },
     cost=cost,

@@ -1,10 +1,8 @@
 from harness.analysis.results import (
     by_suite,
-    label_of,
+    group_of,
     panel_of,
-    points,
     representative,
-    select,
     static_of,
     targets,
 )
@@ -48,20 +46,24 @@ def test_a_panel_is_everything_but_the_length(record, suite):
         record("base", 4096, mode="bwd"),
     ]
     assert panel_of(found[0]) == "batch=1,dtype=f32:fwd:cpu"
-    assert points(suite(found)) == [
+    assert list(suite(found).by_panel) == [
         "batch=1,dtype=f32:fwd:cpu",
         "batch=2,dtype=f32:fwd:cpu",
         "batch=1,dtype=f32:bwd:cpu",
     ]
 
 
-def test_select_takes_what_is_asked_shortest_first(record, suite):
+def test_the_cases_of_an_implementation_are_shortest_first(record, suite):
     long, short = record("base", 8192), record("base", 4096)
     other = record("base", 4096, options={"k": 2})
-    found = suite([long, other, short])
-    assert label_of(other) == "mask/base[k=2]"
-    assert select(found, implementation="mask/base") == [short, long]
-    assert select(found, seq=4096) == [other, short]
+    assert suite([long, other, short]).by_panel == {
+        "batch=1,dtype=f32:fwd:cpu": {"mask/base": [(short,), (long,)], "mask/base[k=2]": [(other,)]}
+    }
+
+
+def test_a_group_is_what_the_case_says(record):
+    for one in (record("base", 4096), record("base", 8192, options={"k": 2}, mode="bwd")):
+        assert group_of(one) == one.as_case.group
 
 
 def test_a_case_is_represented_by_its_first_timed_replicate(record):

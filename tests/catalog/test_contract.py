@@ -102,6 +102,13 @@ class TestForm:
         assert says in verdict.reason
 
     @pytest.mark.parametrize("judge", [same, close])
+    def test_another_shape_is_named_beside_the_layout(self, judge):
+        verdict = judge(np.zeros((1, 2, 8, 4)), np.zeros((1, 8, 2, 4)), layout="[B, T, H, D]")
+        assert verdict.reason == (
+            "result has shape (1, 2, 8, 4); the reference has (1, 8, 2, 4), laid out [B, T, H, D]"
+        )
+
+    @pytest.mark.parametrize("judge", [same, close])
     def test_where_nothing_can_be_judged_nothing_passes(self, judge):
         want = np.ones((2, 3))
         verdict = judge(want, want, ambiguous=np.array([True, True]))
@@ -126,7 +133,22 @@ class TestTolerance:
         want = grid(64, 256)
         verdict = close(want + 2 * BOUND * grid(64, 256), want)
         assert not verdict.passed
-        assert "relative RMS; 1e-03 is allowed" in verdict.reason
+        assert "relative RMS; 1e-03 is allowed; so far off: " in verdict.reason
+
+    def test_a_wrong_mean_says_how_many_are_wrong_and_where_first(self):
+        want = np.ones((2, 3, 4))
+        got = with_value(with_value(want, (1, 2, 0), 2.0), (1, 2, 3), 0.5)
+        assert close(got, want, rows=np.array([0, 4, 9])).reason.endswith(
+            "so far off: 2 of 24 elements, the first result[1, 9, 0], which is 2.0; the reference has 1.0"
+        )
+
+    def test_where_gradients_cancel_the_worst_one_is_named(self):
+        want = with_value(np.zeros((50, 100)), 0, 1.0)
+        got = with_value(want + 0.9 * BOUND, (3, 7), 0.95 * BOUND)
+        assert close(got, want, cancelling=True).reason.endswith(
+            f"so far off: 1 of 5000 elements, the first result[3, 7], which is {0.95 * BOUND}; "
+            "the reference has 0.0"
+        )
 
     def test_one_element_far_off_is_found_though_the_mean_is_fine(self):
         want = grid(64, 256)
@@ -134,6 +156,10 @@ class TestTolerance:
         assert verdict.figures["relative_rms"] < BOUND
         assert not verdict.passed
         assert verdict.reason.startswith("result[5, 7] is off by")
+        assert verdict.reason.endswith(
+            "; so far off: 1 of 16384 elements, the first result[5, 7], "
+            f"which is {want[5, 7] + 0.05}; the reference has {want[5, 7]}"
+        )
 
     def test_its_place_is_that_in_the_whole_result(self):
         want = grid(1, 3, 256)
@@ -146,6 +172,7 @@ class TestTolerance:
         verdict = close(with_value(want, (1, 2), value), want)
         assert not verdict.passed
         assert verdict.reason.startswith(f"result[1, 2] is {value}; the reference has")
+        assert verdict.reason.endswith("; so differ 1 of 16 elements")
 
     def test_unless_the_reference_has_the_same(self):
         want = with_value(with_value(grid(4, 4), (1, 2), -np.inf), (3, 3), np.nan)

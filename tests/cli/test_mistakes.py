@@ -14,6 +14,7 @@ import pytest
         (["run", "--device", "gpu"], 'unknown device "gpu"'),
         (["run", "--set", "rwos=3"], 'nearest: "rows"'),
         (["run", "--set", "rows"], "write FIELD=VALUE"),
+        (["run", "--figures"], "goes with --dry-run"),
         (["run", "--set", "dtype=f33"], 'nearest: "f32"'),
         (["run", "--budget", "4 parsecs"], "parsecs"),
         (["run", "--memory", "18GX"], "GX"),

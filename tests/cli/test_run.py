@@ -134,9 +134,19 @@ def test_static_runs_nothing(seqsweep):
     assert by_name["mask/scatter"]["status"] == "ok"
 
 
+def test_dry_run_counts_and_leaves_nothing(seqsweep, tmp_path, project):
+    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    (suite,) = seqsweep("run", "--dry-run", "--json", folder=tmp_path).json["suites"]
+    assert (suite["suite"], suite["axes"], suite["implementations"]) == ("mask", {"seq": 3}, 3)
+    assert len(suite["cases"]) == 9
+    assert suite["budget_s"] == pytest.approx(9 * 0.05)
+    assert "mask   seq 3 × implementations 3" in seqsweep("run", "--dry-run", folder=tmp_path).out
+    assert not (tmp_path / "results").exists()
+
+
 def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
-    said = seqsweep("run", "--dry-run", "--json", folder=tmp_path)
+    said = seqsweep("run", "--dry-run", "--figures", "--json", folder=tmp_path)
     assert said.code == 0
     assert len(said.json["cases"]) == 9
     assert all(case["planned_bytes"] > 0 for case in said.json["cases"])

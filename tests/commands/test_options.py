@@ -24,6 +24,7 @@ FLAGS = {
             *PLACE,
             "--resume",
             "--dry-run",
+            "--figures",
             "--strict",
             "--json",
             "--columns",

@@ -1,5 +1,6 @@
 """What a run would do, without doing it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from harness.run.compile import pool as pool_module
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileResult
-from harness.run.dry_run import PlannedCase, dry_run
+from harness.run.dry_run import PlannedCase, PlannedSuite, compile_cases, count_cases
 from tests.run.compile.fakes import FakeLane, answer
 from tests.run.fakes import MIB, Heard
 from tests.run.plans import SETTINGS, case, catalog, schedule
@@ -24,11 +25,40 @@ def rehearse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         run.worker = FakeLane(acts or {}, threads=SETTINGS.threads)
         pool = Pool(catalog(), tmp_path, [run.worker])
         try:
-            return dry_run(schedule(seqs=(1024,), **planned), {case("broadcast").id: 1.25}, Heard(), pool)
+            return compile_cases(
+                schedule(seqs=(1024,), **planned), {case("broadcast").id: 1.25}, Heard(), pool
+            )
         finally:
             pool.close()
 
     return run
+
+
+def test_suites_are_counted_and_nothing_is_compiled() -> None:
+    planned = schedule(seqs=(1024, 2048), skips=(("threshold", 2048),), replicates=3)
+    counted = count_cases(planned)
+    assert counted.suites == [
+        PlannedSuite(
+            suite="mask",
+            axes={"seq": 2},
+            modes=1,
+            devices=1,
+            implementations=2,
+            cases=[one.id for one in planned.suites[0].cases[:4]],
+            impossible={case("threshold", 2048).id: "mask has no such mode; use another"},
+            budget_s=4 * 3 * SETTINGS.budget_s,
+        )
+    ]
+    assert (counted.total, counted.budget_s) == (12, 12 * SETTINGS.budget_s)
+    assert counted.cases is None
+
+
+def test_a_case_that_two_suites_share_is_counted_once_in_all() -> None:
+    planned = schedule(seqs=(1024,))
+    shared = replace(planned, suites=(*planned.suites, replace(planned.suites[0], name="again")))
+    counted = count_cases(shared)
+    assert [len(suite.cases) for suite in counted.suites] == [2, 2]
+    assert (counted.total, counted.budget_s) == (2, 2 * SETTINGS.budget_s)
 
 
 def test_every_case_is_compiled_and_none_is_run(rehearse) -> None:

@@ -131,7 +131,7 @@ def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
 
 
 def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct: Conductor) -> None:
-    slow = Act(seconds=lambda seq: 0.5 * (seq / 1024) ** 2)
+    slow = Act(seconds=lambda seq: 0.6 * (seq / 1024) ** 2)
     starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
     doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
     names = ("broadcast", "scatter", "threshold")
@@ -140,7 +140,7 @@ def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct: Conducto
     assert len(conduct.lines()) == 6
     done = conduct(FakeExecutor({"broadcast": slow, "scatter": starved}), schedule(names), resume=True)
     reasons = {record.case: record.reason or "" for record in done.outcome.records}
-    assert "predicted 8.0 s a call" in reasons[case("broadcast", 4096).id]
+    assert "predicted 9.6 s a call" in reasons[case("broadcast", 4096).id]
     assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
     assert reasons[case("threshold", 4096).id] == ""
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from harness.core.record import CACHES, COVERAGES, METHODS, STOPS, Correctness, Cost, Memory, Record, Timing
 from harness.core.static_figures import FLOPS_SOURCES, STATIC_FIGURES, OperatorWeight, Static
-from harness.store.jsonl import decode, encode, part_of, unseal
+from harness.store import jsonl
+from harness.store.jsonl import decode, encode, lines, part_of, unseal
 
 names = st.text(min_size=1, max_size=12)
 counts = st.integers(0, 2**63 - 1)
@@ -101,12 +102,18 @@ def test_a_record_survives_being_stored(record):
 
 def test_the_line_reads_as_the_interface_says(record):
     data = json.loads(encode(record(), (2, 3)))
-    assert next(iter(data)) == "schema"
+    assert list(data) == [*sorted(data.keys() - {"crc32"}), "crc32"]
     assert data["timing"]["samples_s"] == [0.001, 0.0025]
     assert data["static"]["host"]["unavailable"]["flops"] == "no compiler"
     assert len(data["crc32"]) == 8
     assert int(data["crc32"], 16) >= 0
     assert part_of(data) == (2, 3)
+
+
+def test_a_line_as_it_was_written_is_decoded_once(record, monkeypatch):
+    line = encode(record()).strip()
+    monkeypatch.setattr(jsonl, "unseal", lambda _: pytest.fail("it needs no sorting"))
+    assert decode(line) == record()
 
 
 def test_rewriting_a_line_without_changing_it_keeps_it_valid(record):
@@ -158,6 +165,7 @@ def test_every_cut_line_is_refused(record):
         (b"[1, 2]", "no crc32"),
         (b'{"schema": 1}', "no crc32"),
         (reseal({"schema": 2}), "schema 2 is not 1"),
+        (reseal({"append": [1, 1], "schema": 2}), "schema 2 is not 1"),
         (reseal({"schema": 1}), "not a record"),
         (reseal({"schema": 1, "static": [1]}), "not a record"),
         (reseal({"schema": 1, "timing": {"samples_s": []}}), "not a record"),
@@ -166,6 +174,24 @@ def test_every_cut_line_is_refused(record):
 def test_what_is_no_record(line, message):
     with pytest.raises(ValueError, match=message):
         decode(line)
+
+
+@pytest.mark.parametrize("depth", [400, 900, 1500, 5000])
+def test_deeply_nested_values_are_a_problem_of_their_line_alone(record, depth):
+    nested = b"[" * depth + b"]" * depth
+    line = encode(record(facts={"deep": "here"})).strip()
+    for changed in (line.replace(b'"here"', nested), line.replace(b'"crc32"', b'"a":%b,"crc32"' % nested)):
+        (read,) = lines([changed])
+        assert read.record is None
+        assert read.problem
+
+
+def test_what_nests_too_deeply_cannot_be_stored(record):
+    nested = []
+    for _ in range(1000):
+        nested = [nested]
+    with pytest.raises(ValueError, match=r"mask/scatter@.* cannot be stored"):
+        encode(record(facts={"deep": nested}))
 
 
 def test_a_record_that_contradicts_itself_is_refused(record):

@@ -7,8 +7,10 @@ import pytest
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.core.errors import UsageError
 from harness.core.workload import Field
+from harness.sweep import axes, variants
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import plan, suite_info
+from harness.sweep.yaml.nodes import Scalar
 
 NONE = Overrides()
 
@@ -328,3 +330,65 @@ def test_a_required_field_without_value(bench, catalog):
     )
     given = Overrides(seqs=("1Ki",), fields={"rows": ("4",)})
     assert plan(config, catalog, [], given).suites[0].cases[0].seq == 1024
+
+
+def test_axes_that_make_more_cases_than_can_be_meant_are_refused(bench, catalog):
+    lengths = ", ".join(map(str, range(1, 501)))
+    text = (
+        "suites:\n  m:\n    family: mask\n    impls: [broadcast, scatter]\n"
+        f"    seq: [{lengths}]\n    rows: [{lengths}]\n"
+    )
+    with pytest.raises(UsageError) as refused:
+        plan(bench(text), catalog, [], NONE)
+    assert str(refused.value) == (
+        "bench.yaml:2: suite m has 500000 cases (rows 500 × seq 500 × implementations 2), and at most 100000 "
+        "are planned; shorten an axis, or split the suite"
+    )
+    assert refused.value.exit_code == 2
+
+
+def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, catalog):
+    values = list(range(1, 401))
+    text = (
+        "suites:\n  t:\n    family: topk\n    seq: 1Ki\n    k: 8\n"
+        f"    impls:\n      - two_stage: {{buckets: {values}, keep: {values}}}\n"
+    )
+    with pytest.raises(UsageError, match=r"^bench.yaml:7: the options of two_stage make 160000 cases"):
+        plan(bench(text), catalog, [], NONE)
+
+
+def test_as_many_cases_as_are_allowed_are_planned(bench, catalog, monkeypatch):
+    monkeypatch.setattr(axes, "MOST_CASES", 6)
+    planned = plan(
+        bench("suites: {m: {family: mask, seq: [1, 2, 3], rows: 4, impls: [broadcast, scatter]}}"),
+        catalog,
+        [],
+        NONE,
+    )
+    assert len(planned.suites[0].cases) == 6
+
+
+def test_no_variant_is_compared_with_another_while_they_are_listed(bench, catalog, monkeypatch):
+    monkeypatch.setattr(variants.Variant, "__eq__", lambda *_: pytest.fail("its label is looked up"))
+    node = bench(
+        "suites: {t: {family: topk, seq: 1, k: 8, impls: [{two_stage: {buckets: [1, 2, 3], keep: [4, 5]}}]}}"
+    ).suites["t"]
+    assert len(variants.listed_variants(catalog, "topk", node.impls)) == 6
+
+
+def test_no_value_of_an_axis_is_compared_with_all_before_it(monkeypatch):
+    compared = []
+
+    class Length(int):
+        def __hash__(self):
+            return int(self)
+
+        def __eq__(self, other):
+            compared.append(other)
+            return int(self) == int(other)
+
+    monkeypatch.setattr(axes, "expand", lambda _, raw: [Length(raw.text)])
+    field = Field("seq", "int", required=True)
+    values = [Scalar.given("bench.yaml:1", str(value)) for value in range(1, 200)]
+    assert len(axes.axis(field, values)) == 199
+    assert len(compared) <= 199

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -41,6 +41,12 @@ def test_a_result_of_another_shape_is_incorrect_and_no_crash(shape):
     judged = verdict(ON_ROWS, np.zeros(shape))
     assert not judged.passed
     assert judged.reason == f"the result has the shapes [{shape}]; the reference has [(2, 10, 4)]"
+
+
+def test_another_shape_is_told_beside_the_layout():
+    meaning = replace(MEANING, layout="[B, T, D]")
+    for expected, shape in ((ON_ROWS, (10, 2, 4)), (Expected(PART), (3, 2, 4))):
+        assert verdict(expected, np.zeros(shape), meaning=meaning).reason.endswith(", laid out [B, T, D]")
 
 
 def test_a_result_of_other_parts_is_incorrect_too():
@@ -114,3 +120,9 @@ def test_a_contract_may_give_any_number():
         None,
         "x",
     ]
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, (1, 2), object()])
+def test_what_is_no_figure_is_refused_before_it_is_stored(value):
+    with pytest.raises(TypeError, match="is no figure; give a number, a text or None"):
+        plain(value)

@@ -31,20 +31,15 @@ class Cell:
 class Footnotes:
     """Sentences numbered from 1 as they are first needed; the same sentence has one number."""
 
-    texts: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.numbers)
 
     def mark(self, *sentences: str | None) -> tuple[int, ...]:
         """The numbers of these sentences; empty ones have none."""
-        numbers: list[int] = []
-        for sentence in filter(None, sentences):
-            short = _shorten(sentence)
-            if short not in self.texts:
-                self.texts.append(short)
-            numbers.append(self.texts.index(short) + 1)
-        return tuple(dict.fromkeys(numbers))
+        short = (_shorten(sentence) for sentence in sentences if sentence)
+        return tuple(dict.fromkeys(self.numbers.setdefault(s, len(self.numbers) + 1) for s in short))
 
     def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
         """The number of a kind of footnote, where only kinds are shown; no number here."""
@@ -56,7 +51,7 @@ class Footnotes:
         return self.mark(*sentences)
 
     def since(self, count: int) -> list[tuple[int, str]]:
-        return list(enumerate(self.texts[count:], count + 1))
+        return [(number, sentence) for sentence, number in self.numbers.items() if number > count]
 
 
 OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
@@ -69,7 +64,7 @@ INCORRECT = "incorrect"
 class FewFootnotes(Footnotes):
     """One footnote for each kind of reservation, with the first cause; all others are left out."""
 
-    details: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    details: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     left_out: dict[str, None] = field(default_factory=dict[str, None])
 
     def __len__(self) -> int:
@@ -80,9 +75,9 @@ class FewFootnotes(Footnotes):
         return ()
 
     def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
-        causes = self.details.setdefault(kind, [])
-        if detail and detail not in causes:
-            causes.append(detail)
+        causes = self.details.setdefault(kind, {})
+        if detail:
+            causes[detail] = None
         return (list(self.details).index(kind) + 1,)
 
     def mark_always(self, *sentences: str) -> tuple[int, ...]:
@@ -93,11 +88,11 @@ class FewFootnotes(Footnotes):
         return list(enumerate(sentences[count:], count + 1))
 
 
-def _kind_sentence(kind: str, causes: Sequence[str]) -> str:
+def _kind_sentence(kind: str, causes: Mapping[str, None]) -> str:
     if not causes:
         return kind
     more = f"; {len(causes) - 1} more with --notes" if len(causes) > 1 else ""
-    return _shorten(f"{kind}: {causes[0]}") + more
+    return _shorten(f"{kind}: {next(iter(causes))}") + more
 
 
 def _shorten(sentence: str) -> str:

@@ -1,5 +1,6 @@
 """What exists (`list`) and what would run (`run --dry-run`), as rich draws it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,6 +68,32 @@ def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) ->
     heading = Text("targets", style="bold")
     heading.append(": host, and these, of one device each; a TPU's topology may follow, as in tpu:v5p:4x4x8")
     return Group(heading, table, *(Text(why) for why in missing.values()))
+
+
+def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group:
+    """A line per suite of a dry run: its axes, its cases, and what their budgets of sampling add up to.
+
+    `total` and `budget_s` are of all suites together, in which a shared case is counted once.
+    """
+    table = _table(
+        ("suite", False), ("axes", False), ("cases", True), ("impossible", True), ("sampling budget", True)
+    )
+    reasons: Counter[str] = Counter()
+    for suite in suites:
+        counts = {**suite.axes, "implementations": suite.implementations}
+        counts |= {"modes": suite.modes, "devices": suite.devices}
+        product = " × ".join(f"{name} {count}" for name, count in counts.items() if count > 1)
+        impossible = len(suite.impossible)
+        cases = str(len(suite.cases)), str(impossible) if impossible else ""
+        table.add_row(suite.suite, Text(product or "one point"), *cases, duration(suite.budget_s))
+        reasons.update(suite.impossible.values())
+    lines = [f"{count} impossible: {reason}" for reason, count in reasons.items()]
+    lines.append(
+        f"{total} case{'s' if total != 1 else ''} would run; their budgets of sampling add up to "
+        f"{duration(budget_s)}. Compiling and verifying come on top; what is precise sooner stops sooner."
+    )
+    lines.append("--figures compiles every case that is not kept, and says what each plans and may take.")
+    return Group(table, Text(""), *map(Text, lines))
 
 
 def schedule_table(rows: Sequence[ScheduleRow]) -> Group:

@@ -1,22 +1,27 @@
-"""Tables as rich draws them: which columns fit, numbers in line, footnotes in order."""
+"""Tables on a terminal: which columns fit, numbers in line, footnotes in order.
 
-import re
-from collections.abc import Mapping, Sequence
+Lines are written here rather than by rich's tables: those take a tenth of a millisecond for every cell, and
+a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
-from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
+from harness.report.tables.measures import GAP, ColumnMeasure, TableMeasures, group_lines, marks_text
 from harness.report.tables.table_data import Column, TableData
 
-GAP = 2
-_BREAK = re.compile(r" |(?=\[)")
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_BOLD, _PLAIN = Style.parse("bold"), Style.null()
+_NEWLINE = Segment("\n")
+
+Piece = tuple[str, Style]
+Line = tuple[list[Piece], int]  # the pieces of a cell on one line, and how wide they are together
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,9 @@ class Page:
 
     tables: tuple[TableData, ...]
     lines: tuple[str, ...] = ()
+
+
+Fitted = tuple[TableMeasures, list[int]]  # a table and the columns of it that are drawn
 
 
 @dataclass
@@ -36,13 +44,13 @@ class Legend:
     narrow: list[Column] = field(default_factory=list[Column])
     left_out: int = 0
 
-    def add(self, tables: Sequence[TableData], shown: Sequence[tuple[TableData, list[int]]]) -> None:
-        columns = [table.columns[i].caption for table, indices in shown for i in indices]
+    def add(self, tables: Sequence[TableData], shown: Sequence[Fitted]) -> None:
+        columns = [measures.columns[i].column.caption for measures, indices in shown for i in indices]
         self.captions.update(dict.fromkeys(filter(None, [*(table.caption for table in tables), *columns])))
-        for table, indices in shown:
-            for column, why in _absent_columns(table, indices):
+        for measures, indices in shown:
+            for column, why in _absent_columns(measures, indices):
                 self.missing.setdefault(why, []).append(column)
-            self.narrow += _dropped_columns(table, indices)
+            self.narrow += _dropped_columns(measures, indices)
 
     def print(self, console: Console) -> None:
         missing = (f"No {_titles(columns)}: {why}." for why, columns in self.missing.items())
@@ -68,177 +76,164 @@ def print_pages(
     console: Console, pages: Sequence[Page], footnotes: Sequence[tuple[int, str]], legend: Legend
 ) -> None:
     """Panels one below the other, then their footnotes; what belongs into the legend is added to it."""
-    shown: list[list[tuple[TableData, list[int]]]] = []
+    shown: list[list[Fitted]] = []
     for page in pages:
-        fitted = [(table, fitting_columns(table, console.width)) for table in page.tables if table.rows]
+        measured = [TableMeasures(table) for table in page.tables if table.rows]
+        fitted = [(measures, measures.fitting(console.width)) for measures in measured]
         shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
     numbers = _number_footnotes(
-        [c for page in shown for table, indices in page for c in _cells(table, indices)]
+        cell for page in shown for measures, indices in page for cell in _cells(measures.table, indices)
     )
     for page, fitted in zip(pages, shown, strict=True):
-        for place, (table, indices) in enumerate(fitted):
-            if table.title:
-                console.print(Text(table.title, style="bold"))
+        for place, (measures, indices) in enumerate(fitted):
+            if measures.table.title:
+                console.print(Text(measures.table.title, style="bold"))
             if place == 0 and page.lines:
                 console.print(Text("\n".join(page.lines)))
                 console.print()
-            console.print(draw_table(table, indices, numbers, console.width))
+            console.print(DrawnTable(measures, indices, numbers))
             console.print()
         legend.add(page.tables, fitted)
-    _print_footnotes(console, dict(footnotes), numbers)
+    if numbers:
+        texts = dict(footnotes)
+        console.print(DrawnNotes([(number, texts[note]) for note, number in numbers.items()]))
 
 
-def fitting_columns(table: TableData, width: int) -> list[int]:
-    """The columns to draw: with content or of rank 0; where the width is short, the highest ranks go."""
-    indices = [i for i in range(len(table.columns)) if not _is_dropped(table, i)]
-    for i in sorted(indices, key=lambda i: table.columns[i].rank, reverse=True):
-        if _slack(table, indices, width) >= 0 or not table.columns[i].rank:
-            break
-        indices.remove(i)
-    return indices
+@dataclass(frozen=True)
+class DrawnTable:
+    """The columns of a table at `indices`; `numbers` gives each footnote the number it is shown by."""
+
+    measures: TableMeasures
+    indices: Sequence[int]
+    numbers: Mapping[int, int]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        table, columns = self.measures.table, [self.measures.columns[i] for i in self.indices]
+        widths = self.measures.widths(self.indices, options.max_width)
+        rights = [measure.column.right for measure in columns]
+        for line in zip(*(measure.heading for measure in columns), strict=True):
+            titles = [_fit([(title, _BOLD)], width) for title, width in zip(line, widths, strict=True)]
+            yield from _draw(titles, widths, rights)
+        yield Segment("─" * (sum(widths) + GAP * (len(widths) - 1)))
+        yield _NEWLINE
+        breaks = frozenset(table.breaks)
+        for number, row in enumerate(table.rows):
+            if number in breaks:
+                yield _NEWLINE
+            cells = [
+                self._lines(console, row[i], measure, width)
+                for i, measure, width in zip(self.indices, columns, widths, strict=True)
+            ]
+            for place in range(max(map(len, cells))):
+                at_place = [lines[place] if place < len(lines) else ([], 0) for lines in cells]
+                yield from _draw(at_place, widths, rights)
+
+    def _lines(self, console: Console, cell: Cell, measure: ColumnMeasure, width: int) -> list[Line]:
+        pieces = [(cell.text, console.get_style(cell.style) if cell.style else _PLAIN)]
+        marks = marks_text([self.numbers[note] for note in cell.notes])
+        if marks:
+            pieces.append((marks, _PLAIN))
+        if measure.column.folds and _width(pieces) > width:
+            return _wrap(console, pieces, width)
+        return [_fit(pieces, width)]
 
 
-def _slack(table: TableData, indices: Sequence[int], width: int) -> int:
-    """Characters to spare when every text that may fold is folded."""
-    return width - sum(_folded_width(table, i) for i in indices) - GAP * (len(indices) - 1)
+@dataclass(frozen=True)
+class DrawnNotes:
+    """Footnotes with the numbers they are shown by, each broken into lines behind its number."""
+
+    notes: Sequence[tuple[int, str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        marks = [marks_text([number]) for number, _ in self.notes]
+        indent = max(map(len, marks)) + 1
+        width = max(1, options.max_width - indent)
+        for mark, (_, text) in zip(marks, self.notes, strict=True):
+            lines = [text] if cell_len(text) <= width else Text(text).wrap(console, width)
+            for place, line in enumerate(lines):
+                yield Segment(f"{'' if place else mark:{indent}}{line}")
+                yield _NEWLINE
 
 
-def _folded_width(table: TableData, i: int) -> int:
-    """The width of a column whose texts are broken wherever they may be."""
-    column = table.columns[i]
-    if not column.folds:
-        return _width(table, i)
-    parts = [part for row in table.rows for part in _parts(row[i])]
-    return max(cell_len(part) for part in (*parts, *_heading_lines(table, i)))
+def _width(pieces: Iterable[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
 
 
-def _heading_lines(table: TableData, i: int) -> list[str]:
-    """The lines above a column, as many as above the others: its group's, if it leads one, and its title."""
-    tallest = max(len(_group(column)) for column in table.columns)
-    group, before = table.columns[i].group, range(i)
-    leads = not any(table.columns[j].group == group and not _is_dropped(table, j) for j in before)
-    above = _group(table.columns[i]) if leads else []
-    return [*[""] * (tallest - len(above)), *above, table.columns[i].title]
+def _wrap(console: Console, pieces: Sequence[Piece], width: int) -> list[Line]:
+    """The pieces on as many lines as they need; options begin a line of their own."""
+    whole = Text()
+    for text, style in pieces:
+        whole.append(text.replace("[", "\n["), style)
+    lines: list[Line] = []
+    for line in whole.wrap(console, width, overflow="fold"):
+        broken = [(s.text, s.style or _PLAIN) for s in line.render(console) if s.text != line.end]
+        lines.append((broken, _width(broken)))
+    return lines
 
 
-def _group(column: Column) -> list[str]:
-    return column.group.split("\n") if column.group else []
+def _fit(pieces: list[Piece], width: int) -> Line:
+    """The pieces on one line, cut off where the column had to give way."""
+    needed = _width(pieces)
+    if needed <= width:
+        return pieces, needed
+    text = Text("".join(text for text, _ in pieces))
+    text.truncate(width, overflow="ellipsis")
+    return [(text.plain, pieces[0][1])], width
 
 
-def _is_dropped(table: TableData, i: int) -> bool:
-    """Whether a column is left out because nothing stands in it."""
-    return bool(table.columns[i].rank) and is_empty(table, i)
+def _draw(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) -> Iterator[Segment]:
+    """One line of a table. What has no style is one segment, since each costs as much as a cell's text."""
+    plain, gap = "", 0
+    for (pieces, needed), width, right in zip(cells, widths, rights, strict=True):
+        gap += width - needed if right else 0
+        for text, style in pieces:
+            plain += " " * gap
+            gap = 0
+            if style:
+                yield Segment(plain)
+                yield Segment(text, style)
+                plain = ""
+            else:
+                plain += text
+        gap += GAP if right else GAP + width - needed
+    yield Segment(plain.rstrip(" "))
+    yield _NEWLINE
 
 
-def _parts(cell: Cell) -> list[str]:
-    """The pieces of a text that stay on one line: words, and options apart from the name before them."""
-    return _BREAK.split(cell.text + _marks(cell.notes))
+def _cells(table: TableData, indices: Sequence[int]) -> Iterator[Cell]:
+    return (row[i] for row in table.rows for i in indices)
 
 
-def is_empty(table: TableData, i: int) -> bool:
-    return all(row[i].text in {"", ABSENT} for row in table.rows)
-
-
-def draw_table(table: TableData, indices: Sequence[int], numbers: Mapping[int, int], width: int) -> Table:
-    """The columns at `indices` in `width` characters; spare room unfolds texts, the first columns first.
-
-    `numbers` gives each footnote the number it is shown by.
-    """
-    rich = Table(box=SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False)
-    spare = max(0, _slack(table, indices, width))
-    widths: dict[int, int] = {}
-    for i in indices:
-        column = table.columns[i]
-        more = min(spare, _width(table, i) - _folded_width(table, i))
-        spare -= more
-        widths[i] = _folded_width(table, i) + more
-        rich.add_column(
-            Text("\n".join(_heading_lines(table, i))),
-            justify="right" if column.right else "left",
-            width=widths[i],
-            no_wrap=not column.folds,
-            overflow="fold" if column.folds else "ellipsis",
-        )
-    for number, row in enumerate(table.rows):
-        if number in table.breaks:
-            rich.add_row()
-        rich.add_row(*(_text(table, i, row[i], numbers, widths[i]) for i in indices))
-    return rich
-
-
-def _cells(table: TableData, indices: Sequence[int]) -> list[Cell]:
-    return [row[i] for row in table.rows for i in indices]
-
-
-def _number_footnotes(cells: Sequence[Cell]) -> dict[int, int]:
+def _number_footnotes(cells: Iterable[Cell]) -> dict[int, int]:
     """Footnote → the number it is shown by: in reading order, without those of hidden columns."""
     used = dict.fromkeys(note for cell in cells for note in cell.notes)
     return {note: position for position, note in enumerate(used, 1)}
 
 
-def _print_footnotes(console: Console, texts: Mapping[int, str], numbers: Mapping[int, int]) -> None:
-    if numbers:
-        grid = Table.grid(padding=(0, 1, 0, 0))
-        for note, number in numbers.items():
-            grid.add_row(Text(str(number).translate(_SUPERSCRIPTS)), Text(texts[note]))
-        console.print(grid)
-
-
-def _absent_columns(table: TableData, indices: Sequence[int]) -> list[tuple[Column, str]]:
+def _absent_columns(measures: TableMeasures, indices: Sequence[int]) -> list[tuple[Column, str]]:
     """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
-    texts = dict(table.footnotes)
+    texts = dict(measures.table.footnotes)
     columns: list[tuple[Column, str]] = []
-    for i, column in enumerate(table.columns):
-        if i not in indices and is_empty(table, i):
-            notes = dict.fromkeys(note for row in table.rows for note in row[i].notes)
+    for i, measure in enumerate(measures.columns):
+        if i not in indices and measure.empty:
+            notes = dict.fromkeys(note for row in measures.table.rows for note in row[i].notes)
             why = "; ".join(texts[note] for note in notes if note in texts)
-            columns += [(column, why)] if why else []
+            columns += [(measure.column, why)] if why else []
     return columns
 
 
-def _dropped_columns(table: TableData, indices: Sequence[int]) -> list[Column]:
-    return [c for i, c in enumerate(table.columns) if i not in indices and not is_empty(table, i)]
+def _dropped_columns(measures: TableMeasures, indices: Sequence[int]) -> list[Column]:
+    return [m.column for i, m in enumerate(measures.columns) if i not in indices and not m.empty]
 
 
 def _titles(columns: Sequence[Column]) -> str:
     """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
     groups: dict[str, list[str]] = {}
     for column in columns:
-        groups.setdefault(column.title, []).extend(_group(column)[:1])
+        groups.setdefault(column.title, []).extend(group_lines(column)[:1])
     titles: dict[str, list[str]] = {}
     for title, owners in groups.items():
         titles.setdefault(", ".join(owners), []).append(title)
     return "; ".join(
         ", ".join(names) + (f" of {owners}" if owners else "") for owners, names in titles.items()
     )
-
-
-def _marks(notes: Sequence[int], numbers: Mapping[int, int] | None = None) -> str:
-    shown = notes if numbers is None else [numbers[note] for note in notes]
-    return ",".join(str(note).translate(_SUPERSCRIPTS) for note in shown)
-
-
-def _room(table: TableData, i: int) -> int:
-    """Characters that marks take behind a column's texts."""
-    return max((cell_len(_marks(row[i].notes)) for row in table.rows), default=0)
-
-
-def _width(table: TableData, i: int) -> int:
-    """Numbers leave the same room for marks in every row, so that they stay in line."""
-    texts = [cell_len(row[i].text) for row in table.rows]
-    if table.columns[i].right:
-        inner = max(texts, default=0) + _room(table, i)
-    else:
-        marks = [cell_len(_marks(row[i].notes)) for row in table.rows]
-        inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
-    return max(inner, *map(cell_len, _heading_lines(table, i)))
-
-
-def _text(table: TableData, i: int, cell: Cell, numbers: Mapping[int, int], width: int) -> Text:
-    column = table.columns[i]
-    marks = _marks(cell.notes, numbers)
-    shown = cell.text
-    if column.folds and cell_len(shown + marks) > width:
-        shown = shown.replace("[", "\n[")
-    text = Text(shown, style=cell.style)
-    return text.append(marks.ljust(_room(table, i)) if column.right else marks, style="not bold default")

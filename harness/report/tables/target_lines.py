@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.results import by_case, label_of, static_of
+from harness.analysis.results import label_of, static_of
 from harness.analysis.scaling import FIGURES
 from harness.analysis.suite_results import SuiteResults
 from harness.core.static_figures import WORDS, OperatorWeight, Static
@@ -40,7 +40,7 @@ def turning_lines(suite: SuiteResults) -> list[str]:
 def collective_lines(suite: SuiteResults) -> list[str]:
     """`Collectives on tpu:v5p:4x4x8: sharded at 128Ki: all-gather ×1, 32.0 MiB`."""
     lengths: dict[tuple[str, str, str], list[int]] = {}
-    for records in by_case(suite.records).values():
+    for records in suite.by_case.values():
         for target in suite.compiled_targets:
             figures = static_of(records, target)
             moved = figures.collectives if figures is not None else ()
@@ -63,7 +63,7 @@ def weight_lines(suite: SuiteResults) -> list[str]:
     Of a compiler that estimates operators, the heaviest one or two, and how many have an estimate at all.
     """
     lines: list[str] = []
-    for records in by_case(suite.records).values():
+    for records in suite.by_case.values():
         for target in suite.compiled_targets:
             figures = static_of(records, target)
             if figures is not None and figures.operator_weights:

@@ -70,7 +70,7 @@ class _StaticRun:
         self.pool, self.folder, self.provenance = pool, folder, provenance
         self.groups = {case.id: (at, g) for at, g in enumerate(request.schedule.groups) for case in g.cases}
         self.answers: dict[str, dict[str, CompileResult]] = {}
-        self.written: list[Record] = []
+        self.written: dict[str, Record] = {}  # by case
         self.shown = -1
         self.requested = self.answered = self.cached = self.compiled = 0
         self.start = time.monotonic()
@@ -90,13 +90,14 @@ class _StaticRun:
                 fits = self._search_max_seq()
         except KeyboardInterrupt:
             interrupted = True
-            self.written = list(self.folder.read().records)  # a Ctrl-C may come between writing and noting it
+            # A Ctrl-C may come between writing and noting it.
+            self.written = {record.case: record for record in self.folder.read().records}
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         overhead = self._account()
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
         largest = [dataclasses.asdict(fit) for fit in fits]
         self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
-        return Done(self.folder, RunOutcome(tuple(self.written), interrupted, overhead))
+        return Done(self.folder, RunOutcome(tuple(self.written.values()), interrupted, overhead))
 
     def _ask(self, request: CompileRequest, group: Group) -> None:
         self.requested += 1
@@ -135,11 +136,10 @@ class _StaticRun:
 
     def _write(self, records: Sequence[Record | None]) -> list[Record]:
         """Write the records that are not None and not written yet, and return them."""
-        written_cases = {record.case for record in self.written}
-        new = [record for record in records if record is not None and record.case not in written_cases]
+        new = [record for record in records if record is not None and record.case not in self.written]
         if new:
             self.folder.append(new)
-            self.written += new
+            self.written |= {record.case: record for record in new}
         return new
 
     def _record(self, case: Case) -> Record | None:

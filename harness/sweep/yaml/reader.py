@@ -28,16 +28,17 @@ def read(path: Path) -> Node:
     text = _text(path, file)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is None:
+            raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
+        return _Reader(file).node(root)
     except yaml.MarkedYAMLError as error:
         raise UsageError(_syntax(error, file)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{file}:{line}: a control character stands here; remove it") from None
     except RecursionError:
-        raise UsageError(f"{file}:1: lists are nested too deeply to read") from None
-    if root is None:
-        raise UsageError(f"{file}:1: the file is empty; it needs at least suites: or defaults:")
-    return _Reader(file).node(root)
+        line = _deepest_line(text)
+        raise UsageError(f"{file}:{line}: lists are nested too deeply to read; write them flat") from None
 
 
 def display_path(path: Path) -> str:
@@ -57,6 +58,12 @@ def _text(path: Path, file: str) -> str:
         raise UsageError(
             f"{file}:{line}: byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         ) from None
+
+
+def _deepest_line(text: str) -> int:
+    """The line with the most brackets, where nesting that nobody can read is written."""
+    counts = [line.count("[") + line.count("{") for line in text.splitlines()]
+    return 1 + counts.index(max(counts, default=0)) if counts else 1
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> str:

@@ -7,7 +7,13 @@ from rich.console import Console
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.workload import Field
-from harness.report.tables.listing import families_table, findings_table, schedule_table
+from harness.report.tables.listing import (
+    families_table,
+    findings_table,
+    rehearsal_table,
+    schedule_table,
+)
+from harness.run.dry_run import PlannedSuite
 
 
 def text(renderable, width=120):
@@ -47,6 +53,35 @@ def test_a_family_lists_its_workload_and_implementations():
 
 def test_an_empty_catalog_says_what_to_do():
     assert "--plugin" in text(families_table(Catalog()))
+
+
+def test_a_dry_run_has_a_line_per_suite():
+    mask = PlannedSuite(
+        "mask", {"seq": 4, "rows": 2}, 1, 1, 5, ["a"] * 38, {"b": "no bwd", "c": "no bwd"}, 76.0
+    )
+    mla = PlannedSuite("mla", {}, 2, 1, 1, ["d", "e"], {}, 4.0)
+    lines = text(rehearsal_table([mask, mla], 40, 80.0)).splitlines()
+    words = [line.split() for line in lines]
+    assert words[2] == [
+        "mask",
+        "seq",
+        "4",
+        "×",
+        "rows",
+        "2",
+        "×",
+        "implementations",
+        "5",
+        "38",
+        "2",
+        "1",
+        "m",
+        "16",
+        "s",
+    ]
+    assert words[3] == ["mla", "modes", "2", "2", "4.0", "s"]
+    assert lines[5] == "2 impossible: no bwd"
+    assert lines[6].startswith("40 cases would run; their budgets of sampling add up to 1 m 20 s.")
 
 
 def test_a_schedule_shows_what_would_run_and_what_not():

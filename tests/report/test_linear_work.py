@@ -1,0 +1,108 @@
+"""The work of printing a run grows no faster than the run: counted in bytecodes and calls, never in time."""
+
+import io
+import statistics
+import sys
+from functools import partial
+
+import pytest
+from rich.console import Console
+
+from harness.analysis import compare, suite_results
+from harness.analysis.power_law import fit
+from harness.report.run_report import print_run
+
+
+def bytecodes(call):
+    """How many bytecodes of this project a call executes: every turn of a loop counts, whatever it calls."""
+    count = 0
+
+    def step(frame, event, _):
+        nonlocal count
+        if "/harness/" not in frame.f_code.co_filename:
+            return None
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        count += event == "opcode"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.fixture
+def of_lengths(record, timing, describe):
+    """The info and records of a panel: two implementations, one of which fails with a reason of its own."""
+
+    def make(count):
+        records = []
+        for length in range(1, count + 1):
+            seq = 64 * length
+            times = [1e-6 * seq * (1 + 0.01 * (turn % 3)) for turn in range(6)]
+            records.append(record("broadcast", seq, timing=timing(times)))
+            if length % 2:
+                records.append(record("scatter", seq, timing=timing(times)))
+            else:
+                records.append(record("scatter", seq, "timeout", reason=f"its turn took {seq} s"))
+        return describe(records, "mask/broadcast"), records
+
+    return make
+
+
+def printed(info, records):
+    print_run(Console(file=io.StringIO(), width=120), info, records)
+
+
+def test_a_panel_twice_as_long_takes_twice_the_work(of_lengths):
+    printed(*of_lengths(4))  # what is computed once for all runs
+    short, middle, long = (bytecodes(partial(printed, *of_lengths(count))) for count in (20, 40, 80))
+    assert long - middle <= 2.1 * (middle - short)
+
+
+def test_every_case_is_compared_and_timed_once(of_lengths, monkeypatch):
+    info, records = of_lengths(12)
+    calls = []
+
+    def counted(module, name):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *arguments: calls.append(name) or original(*arguments))
+
+    counted(suite_results, "time_of")
+    counted(compare, "ratio")
+    printed(info, records)
+    assert calls.count("time_of") == len(records)
+    assert calls.count("ratio") == 6  # the lengths at which both were timed
+
+
+@pytest.mark.parametrize("lengths", [8, 64])
+def test_a_fit_takes_the_mean_of_its_lengths_once(lengths, monkeypatch):
+    calls = []
+    original = statistics.fmean
+    monkeypatch.setattr(statistics, "fmean", lambda values: calls.append(len(values)) or original(values))
+    fit({64 * (1 + i): 1.0 + i for i in range(lengths)})
+    assert sum(calls) <= 4 * lengths
+
+
+def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
+    from harness.report.tables import cells
+
+    compared = 0
+
+    class Sentence(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    monkeypatch.setattr(cells, "_shorten", Sentence)
+    notes = cells.Footnotes()
+    for _ in range(2):
+        assert [notes.mark(f"reason {i}") for i in range(500)] == [(i + 1,) for i in range(500)]
+    assert compared <= 4 * 500
