@@ -73,6 +73,7 @@ def conduct(request: Request, listener: Listener) -> Done:
                 executor.folder,
                 depth=request.depth,
                 checks=request.checks,
+                keep_crash=folder.write_crash,
             ),
             folder,
             done=done,

@@ -43,6 +43,7 @@ def test_the_documented_record_survives_the_round_trip():
         "static": {"host": {**host, **added}},
         "checks": [],
         "facts": {},
+        "crash_file": "",
     }
 
 

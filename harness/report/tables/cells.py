@@ -213,9 +213,11 @@ def status(row: CaseResult, notes: Footnotes) -> Cell:
         some = None if record.reason else "registered as incorrect, yet it meets its contract"
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
+    crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
+    crash = f"traceback and output: {crash_file} in the run's folder" if crash_file else None
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
     return Cell(
         f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text,
-        notes.mark(record.reason, "judged on sampled rows" if sampled else None, some),
+        notes.mark(record.reason, "judged on sampled rows" if sampled else None, some, crash),
         style,
     )

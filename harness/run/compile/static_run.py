@@ -161,7 +161,13 @@ class _StaticRun:
             representative.cost,
             facts,
             expected=representative.expected,
+            crash_file=self._keep_crash(case, representative),
         )
+
+    def _keep_crash(self, case: Case, answer: CompileResult) -> str:
+        if not answer.output:
+            return ""
+        return self.folder.write_crash(case, 0, f"{case.id}\n{answer.reason}\n\n{answer.output}")
 
     def _refused_record(self, case: Case, reason: str) -> Record:
         return self._new_record(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
@@ -176,6 +182,7 @@ class _StaticRun:
         facts: Mapping[str, Any] | None = None,
         *,
         expected: bool = False,
+        crash_file: str = "",
     ) -> Record:
         info = self.request.catalog.implementation(case.implementation)
         _, group = self.groups.get(case.id, (0, None))
@@ -186,6 +193,7 @@ class _StaticRun:
             status,
             reason=reason,
             expected=expected,
+            crash_file=crash_file,
             baseline=bool(group and case.id in group.baselines.get(case.id, ())),
             facts=facts or {},
             static=static,
