@@ -52,6 +52,7 @@ def run(
     limits: options.LimitFlags,
     sampling: options.RunFlags,
     place: options.PlaceFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
@@ -61,7 +62,7 @@ def run(
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
-    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
+    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume, wait=wait)
     output.print_run(done, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -73,13 +74,16 @@ def check(
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     place: options.PlaceFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
     project, names = place.project(), split_words(ids)
     schedule = project.plan((), combine(selection, limits), names)
-    done = stages.run_schedule(project, schedule, VERSION, depth="check", checks=project.checks_in(names))
+    done = stages.run_schedule(
+        project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
+    )
     output.print_run(done, json=json)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -93,6 +97,7 @@ def static(
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     place: options.PlaceFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
@@ -100,7 +105,7 @@ def static(
     targets = stages.known_targets(split_words(target))
     project = place.project()
     schedule = project.plan(suites or (), combine(selection, limits))
-    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq)
+    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
     output.print_run(done, json=json)
     raise typer.Exit(stages.end_compilation(done, strict=strict))
 

@@ -21,6 +21,7 @@ from harness.run.group.events import Listener
 from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.lock import device_lock
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, terminable
@@ -40,6 +41,8 @@ def static_run(
         if missing:
             listener.message(missing)
     with ExitStack() as stack:
+        if request.wait:
+            stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
         pool = Pool(request.catalog, request.results)
         stack.callback(pool.close)
         stack.enter_context(terminable())
