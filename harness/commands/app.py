@@ -53,6 +53,7 @@ def run(
     sampling: options.RunFlags,
     place: options.PlaceFlags,
     tables: options.TableFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
@@ -62,7 +63,7 @@ def run(
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
-    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume)
+    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume, wait=wait)
     output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -74,13 +75,16 @@ def check(
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     place: options.PlaceFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
     project, names = place.project(), split_words(ids)
     schedule = project.plan((), combine(selection, limits), names)
-    done = stages.run_schedule(project, schedule, VERSION, depth="check", checks=project.checks_in(names))
+    done = stages.run_schedule(
+        project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
+    )
     output.print_run(done, json=json, notes=True)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -94,6 +98,7 @@ def static(
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     place: options.PlaceFlags,
+    wait: options.Wait = False,
     strict: options.Strict = False,
     json: options.Json = False,
 ) -> None:
@@ -101,7 +106,7 @@ def static(
     targets = stages.known_targets(split_words(target))
     project = place.project()
     schedule = project.plan(suites or (), combine(selection, limits))
-    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq)
+    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
     output.print_run(done, json=json)
     raise typer.Exit(stages.end_compilation(done, strict=strict))
 

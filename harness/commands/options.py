@@ -96,6 +96,9 @@ Target = Annotated[
 Strict = Annotated[
     bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
 ]
+Wait = Annotated[
+    bool, option(LIMITS, "--wait", "Wait while another benchmark holds the device, instead of ending with 5.")
+]
 MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
 Noise = Annotated[
     bool, option("Noise", "--noise", "Measure this machine's noise, and which slowdown a gate can hold.")
@@ -291,6 +294,7 @@ class GateFlags:
     resume: Annotated[bool, option(GATE, "--resume", "Continue the interrupted gate of the same cases.")] = (
         False
     )
+    wait: Annotated[bool, option(GATE, "--wait", "Wait while another benchmark holds a device.")] = False
 
     def options(self, suites: Sequence[str] | None, overrides: "Overrides") -> "GateOptions":
         """The options of a gate. UsageError where the flags contradict each other."""
@@ -315,4 +319,5 @@ class GateFlags:
             inconclusive=self.inconclusive,
             junit=self.junit,
             resume=self.resume,
+            wait=self.wait,
         )

@@ -33,25 +33,34 @@ def run_schedule(
     depth: str = "run",
     resume: bool = False,
     checks: Collection[str] | None = (),
+    wait: bool = False,
 ) -> Done:
     """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
     from harness.run.session import Request, conduct
 
     request = Request(
-        schedule, project.catalog, project.results, typed_command(), depth, version, resume, checks
+        schedule, project.catalog, project.results, typed_command(), depth, version, resume, checks, wait
     )
     with closing(progress_of(schedule)) as progress:
         return conduct(request, progress)
 
 
 def compile_schedule(
-    project: Project, schedule: Schedule, version: str, targets: Sequence[str], *, max_seq: bool
+    project: Project,
+    schedule: Schedule,
+    version: str,
+    targets: Sequence[str],
+    *,
+    max_seq: bool,
+    wait: bool = False,
 ) -> Done:
     """Compile a schedule for each target, and store its static figures."""
     from harness.run.compile.static_run import static_run
     from harness.run.session import Request
 
-    request = Request(schedule, project.catalog, project.results, typed_command(), "static", version)
+    request = Request(
+        schedule, project.catalog, project.results, typed_command(), "static", version, wait=wait
+    )
     with closing(progress_of(schedule)) as progress:
         return static_run(request, tuple(targets), progress, longest=max_seq)
 
@@ -85,15 +94,24 @@ def known_targets(names: Sequence[str]) -> tuple[str, ...]:
 def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
     if done.outcome.interrupted:
-        typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
-        again = shlex.join(word for word in typed_command() if word != "--resume")
-        typer.echo(f"resume with: {again} --resume", err=True)
-        return STOPPED
+        return _end_stopped(done)
     records = done.outcome.records
     if any(record.unexpected for record in records):
         return INCORRECT
     timed = done.folder.info["depth"] == "run"
     return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
+
+
+def _end_stopped(done: Done) -> int:
+    """Say where the records of a stopped run are; only a run that measures can be resumed."""
+    again = shlex.join(word for word in typed_command() if word != "--resume")
+    if done.folder.info["depth"] == "run":
+        typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
+        typer.echo(f"resume with: {again} --resume", err=True)
+    else:
+        typer.echo(f"stopped; what was judged is in {done.folder.path}", err=True)
+        typer.echo(f"check all of it again with: {again}", err=True)
+    return STOPPED
 
 
 def end_compilation(done: Done, *, strict: bool) -> int:

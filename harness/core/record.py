@@ -119,6 +119,7 @@ class Record:
     seed: int  # of the inputs
     status: str  # one of STATUSES
     reason: str | None = None  # why it is not ok, in one sentence
+    crash_file: str = ""  # traceback and output of a crash, by its path in the run's folder
     expected: bool = False  # it is declared to be incorrect here
     baseline: bool = False  # speedups of its group are over this one
     side: str | None = None  # candidate or base, in a gate

@@ -21,7 +21,8 @@ class GateOptions:
 
     `overrides` are put over bench.yaml; `cases` are patterns of ids; `delta` is the text as typed, or
     None for the suite's own Δ. `everything`: cases of the same code, too; `dry_run`: none.
-    `explain` is the pattern of one case; `junit` the file to write.
+    `explain` is the pattern of one case; `junit` the file to write. With `wait` the gate waits for
+    devices that another benchmark holds.
     """
 
     suites: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class GateOptions:
     inconclusive: str = FAIL
     junit: Path | None = None
     resume: bool = False
+    wait: bool = False
 
     def __post_init__(self) -> None:
         if self.inconclusive not in {WARN, FAIL}:

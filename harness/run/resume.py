@@ -22,7 +22,10 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a command. `depth` is `static`, `check` or `run`; `checks` as in a RunContext."""
+    """The request of a command. `depth` is `static`, `check` or `run`; `checks` as in a RunContext.
+
+    With `wait` the command waits for devices that another one holds, and is then alone on them.
+    """
 
     schedule: Schedule
     catalog: Catalog
@@ -32,6 +35,7 @@ class Request:
     version: str
     resume: bool = False
     checks: Checks = ()
+    wait: bool = False
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:

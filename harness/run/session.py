@@ -39,9 +39,10 @@ def conduct(request: Request, listener: Listener) -> Done:
     devices = sorted({case.device for suite in schedule.suites for case in suite.cases})
     device = next((name for name in devices if name != "cpu"), "cpu")
     with ExitStack() as stack:
-        if request.depth == "run":
+        if request.depth == "run" or request.wait:
+            tell = listener.message if request.wait else None
             for name in devices:
-                stack.enter_context(device_lock(name, " ".join(request.command)))
+                stack.enter_context(device_lock(name, " ".join(request.command), wait=tell))
         executor = Processes(_frameworks(request), device)
         stack.callback(executor.close)
         stack.enter_context(terminable())
@@ -73,6 +74,7 @@ def conduct(request: Request, listener: Listener) -> Done:
                 executor.folder,
                 depth=request.depth,
                 checks=request.checks,
+                keep_crash=folder.write_crash,
             ),
             folder,
             done=done,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import zlib
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from typing import Any
 
 import msgspec
 
+from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.record import Record
 from harness.store import json_file
-from harness.store.atomic import refused, replace, write_all
+from harness.store.atomic import refused, replace, write_all, write_files
 from harness.store.jsonl import Line, encode, lines, split_whole
 
 INFO = "run.json"
@@ -30,6 +32,7 @@ DAMAGED = "records.damaged.jsonl"
 WITHDRAWN = "records.withdrawn.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
+CRASHES = "crashes"
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,13 @@ class RunFolder:
     def write_environment(self, facts: Mapping[str, Any]) -> str:
         """Keep what was merely so; returns its `sha256:…`."""
         return self._keep(ENVIRONMENTS, facts)
+
+    def write_crash(self, case: Case, replicate: int, text: str) -> str:
+        """Keep what there is to read of a crash; returns the file's path in this folder."""
+        digest = zlib.crc32(f"{case.id} {replicate}".encode())
+        name = f"{case.implementation.replace('/', '-')}-{case.seq}-{digest:08x}.txt"
+        write_files(self.path / CRASHES, {name: text.encode(errors="replace")})
+        return f"{CRASHES}/{name}"
 
     def fingerprints(self) -> dict[str, Any]:
         """All fingerprints of the run, by their hash."""

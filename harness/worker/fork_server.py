@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import io
 import os
 import selectors
 import shutil
@@ -137,6 +138,8 @@ def _fork(job: Mapping[str, Any], fds: list[int], mine: list[int]) -> int:
         os.dup2(fds[1], 1)
         os.dup2(fds[1], 2)
         os.close(fds[1])
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # a buffer would die with the process
         from harness.worker import request_loop
 
         request_loop.serve(protocol.Job.from_json(job), end)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import sysconfig
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
 LIBRARIES = ("/site-packages/", "/dist-packages/")
 COMPILER = "target"  # the role of the process that compiles for targets that are not at hand
+TRACEBACK_CHARS = 100_000  # an answer is one packet
 FORKED = 71  # exit status of a fork that an implementation made of its process
 
 
@@ -72,7 +75,18 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _failure_answer(error: BaseException) -> dict[str, Any]:
     kind = "oom" if resource_limits.is_oom(error) else "crashed"
-    return {"failed": {"kind": kind, "reason": sentence(error)}}
+    failed = {"kind": kind, "reason": sentence(error), "traceback": _traceback(error)}
+    with suppress(Exception):  # an implementation may have put anything in its place
+        sys.stdout.flush()  # what it printed is kept beside the traceback
+    return {"failed": failed}
+
+
+def _traceback(error: BaseException) -> str:
+    """The exception with its frames, causes and notes; the end of it, should that be very long."""
+    try:
+        return "".join(traceback.format_exception(error))[-TRACEBACK_CHARS:].encode(errors="replace").decode()
+    except Exception:  # an exception of somebody else's class may raise another when it is shown
+        return ""
 
 
 def sentence(error: BaseException) -> str:

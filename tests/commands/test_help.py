@@ -77,7 +77,8 @@ def test_a_section_per_group(name):
 def test_a_flag_stands_in_its_section():
     limits = re.search(r"Limits:\n(.*?)\n\n", helped("run"), re.DOTALL)
     assert re.findall(r"--[a-z-]+", limits[1]) == [
-        *("--timeout", "--memory", "--threads", "--seed", "--budget", "--precision", "--replicates")
+        *("--timeout", "--memory", "--threads", "--seed", "--budget", "--precision", "--replicates"),
+        "--wait",
     ]
 
 

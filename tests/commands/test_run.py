@@ -63,6 +63,16 @@ def test_a_check_need_not_time():
     assert end_run(done(UNSUPPORTED, depth="check"), strict=False) == 3
 
 
+@pytest.mark.parametrize(
+    ("depth", "says"),
+    [("run", "resume with: seqsweep run --resume"), ("check", "again with: seqsweep run\n")],
+)
+def test_only_what_can_be_resumed_is_said_to_be(depth, says, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["cli.py", "run"])
+    assert end_run(done(TIMED, depth=depth, interrupted=True), strict=False) == 130
+    assert says in capsys.readouterr().err
+
+
 def test_what_became_of_the_cases_is_said(capsys):
     end_run(done(CRASHED, UNSUPPORTED, UNSUPPORTED), strict=False)
     assert capsys.readouterr().err == (

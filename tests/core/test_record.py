@@ -44,6 +44,7 @@ def test_the_documented_record_survives_the_round_trip():
         "bound": "",
         "checks": [],
         "facts": {},
+        "crash_file": "",
     }
 
 

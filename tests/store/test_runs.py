@@ -285,3 +285,17 @@ def test_a_damaged_run_json_does_not_hide_the_records(folder, record, content):
     assert "run.json" in stored.problems[0]
     with pytest.raises(UsageError, match=r"run\.json.*another run"):
         folder.update_info(a=1)
+
+
+def test_a_crash_is_kept_in_a_file_of_its_own(folder, record):
+    one, other = record(256).as_case, record(512).as_case
+    kept = [
+        folder.write_crash(case, replicate, f"{case.id} fell")
+        for case in (one, other)
+        for replicate in (0, 1)
+    ]
+    assert len(set(kept)) == 4
+    assert all(name.startswith("crashes/mask-scatter-") for name in kept)
+    assert (folder.path / kept[0]).read_text() == f"{one.id} fell"
+    assert folder.write_crash(one, 0, "again") == kept[0]
+    assert (folder.path / kept[0]).read_text() == "again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.group.case_state import CaseState
 from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.lock import device_lock
 from harness.sweep.project import Project
 
 HOST = "host"
@@ -50,6 +52,7 @@ class BaselineMachine:
 def run_static(project: Project, options: GateOptions, progress: GateProgress) -> GateOutcome:
     """Compile and judge both sides; without history the candidate alone, against the file."""
     with ExitStack() as stack:
+        _wait_for_host(options, progress, stack)
         plan, missing = _plan(project, options, stack)
         threads = plan.schedule.suites[0].settings.threads
         machine = BaselineMachine.here(threads)
@@ -85,14 +88,23 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     )
 
 
+def _wait_for_host(options: GateOptions, progress: GateProgress, stack: ExitStack) -> None:
+    """With --wait, hold the processor while this gate compiles, as a benchmark that times does."""
+    if options.wait:
+        command = " ".join(["seqsweep", *sys.argv[1:]])
+        stack.enter_context(device_lock("cpu", command, wait=progress.message))
+
+
 def update(
     project: Project, options: GateOptions, progress: GateProgress
 ) -> tuple[str, list[str], list[str]]:
     """Write the candidate's figures; (the file, what has changed, what was left out and why)."""
-    plan = plan_of_candidate(project, options)
-    threads = plan.schedule.suites[0].settings.threads
-    machine = BaselineMachine.here(threads)
-    states = _compile(plan, progress)
+    with ExitStack() as stack:
+        _wait_for_host(options, progress, stack)
+        plan = plan_of_candidate(project, options)
+        threads = plan.schedule.suites[0].settings.threads
+        machine = BaselineMachine.here(threads)
+        states = _compile(plan, progress)
     path = path_of(project.results, HOST, machine.versions)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
     planned = {

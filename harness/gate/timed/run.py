@@ -57,7 +57,9 @@ def run_timed(
         refuse_below(project.results, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
         request = request_of(plan, options, source_states(plan))
         for device in sorted({case.device for case in plan.opponents}):
-            stack.enter_context(device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])))
+            command = " ".join(["seqsweep", *sys.argv[1:]])
+            tell = progress.message if options.wait else None
+            stack.enter_context(device_lock(device, command, wait=tell))
         folder = newest(project.results, request) if options.resume else _new(project.results, request)
         progress.kept = folder.path
         writer = RoundsWriter(folder, folder.pairs())

@@ -287,10 +287,14 @@ def status(row: CaseResult, notes: Footnotes) -> Cell:
         some = None if record.reason else "registered as incorrect, yet it meets its contract"
     else:
         text, style = record.status, _STYLES.get(record.status, "dim")
+    crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
+    crash = f"traceback and output: {crash_file} in the run's folder" if crash_file else None
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
     marks = notes.mark(record.reason, "judged on sampled rows" if sampled else None, some)
     if record.status == "incorrect" or record.unexpected:
         marks += notes.mark_kind(INCORRECT, record.reason or some or "")
+    if crash:
+        marks += (*notes.mark(crash), *notes.mark_kind("crashed", crash))
     return Cell(
         f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text, marks, style
     )

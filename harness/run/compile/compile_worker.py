@@ -49,7 +49,8 @@ class CompileWorker:
         except Unsupported as refusal:
             return CompileResult.failed("unsupported", str(refusal))
         except Ended as end:
-            return CompileResult.failed(end.status, FULL if end.status == "oom" else end.reason)
+            why = FULL if end.status == "oom" else end.reason
+            return CompileResult.failed(end.status, why, output=end.output if end.status == "crashed" else "")
 
     def _compile_for_host(self, request: CompileRequest, settings: Settings) -> CompileResult:
         worker = self._spawn(request, settings, "case")

@@ -33,10 +33,11 @@ class CompileResult:
     input_bytes: int = 0  # of one set of the inputs that the case asks for
     cached: bool = False
     passing: bool = False  # due to this machine's state, not to what was asked
+    output: str = ""  # of a crash
 
     @classmethod
-    def failed(cls, status: str, reason: str, *, passing: bool = False) -> CompileResult:
-        return cls(status, Static.none(reason), reason, passing=passing)
+    def failed(cls, status: str, reason: str, *, passing: bool = False, output: str = "") -> CompileResult:
+        return cls(status, Static.none(reason), reason, passing=passing, output=output)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> CompileResult:
@@ -65,7 +66,7 @@ class CompileResult:
         return {
             name: value
             for name, value in dataclasses.asdict(self).items()
-            if name not in {"cached", "passing"}
+            if name not in {"cached", "passing", "output"}
         }
 
     @classmethod

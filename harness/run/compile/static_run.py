@@ -21,6 +21,7 @@ from harness.run.group.events import Listener
 from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.lock import device_lock
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, terminable
@@ -40,6 +41,8 @@ def static_run(
         if missing:
             listener.message(missing)
     with ExitStack() as stack:
+        if request.wait:
+            stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
         pool = Pool(request.catalog, request.results)
         stack.callback(pool.close)
         stack.enter_context(terminable())
@@ -161,7 +164,13 @@ class _StaticRun:
             representative.cost,
             facts,
             expected=representative.expected,
+            crash_file=self._keep_crash(case, representative),
         )
+
+    def _keep_crash(self, case: Case, answer: CompileResult) -> str:
+        if not answer.output:
+            return ""
+        return self.folder.write_crash(case, 0, f"{case.id}\n{answer.reason}\n\n{answer.output}")
 
     def _refused_record(self, case: Case, reason: str) -> Record:
         return self._new_record(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
@@ -176,6 +185,7 @@ class _StaticRun:
         facts: Mapping[str, Any] | None = None,
         *,
         expected: bool = False,
+        crash_file: str = "",
     ) -> Record:
         info = self.request.catalog.implementation(case.implementation)
         _, group = self.groups.get(case.id, (0, None))
@@ -186,6 +196,7 @@ class _StaticRun:
             status,
             reason=reason,
             expected=expected,
+            crash_file=crash_file,
             baseline=bool(group and case.id in group.baselines.get(case.id, ())),
             facts=facts or {},
             static=static,

@@ -31,6 +31,7 @@ class CaseState:
     worker: Worker | None = None
     status: str | None = None
     reason: str | None = None
+    crash_file: str = ""  # in the run's folder
     compiled: bool = False
     static: Static = field(default_factory=lambda: Static.none(NOT_COMPILED))
     cost: Cost = field(default_factory=Cost)

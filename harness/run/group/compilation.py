@@ -31,7 +31,7 @@ def _start(context: GroupContext, state: CaseState) -> bool:
     except Unsupported as refusal:
         context.settle(state, "unsupported", str(refusal))
     except Ended as end:
-        context.settle(state, end.status, end.reason)
+        context.settle_ended(state, end)
     state.wall_s += clock() - start
     return state.living
 

@@ -100,7 +100,7 @@ class GroupContext:
         except Unsupported as refusal:
             self.settle(state, "unsupported", str(refusal))
         except Ended as end:
-            self.settle(state, end.status, end.reason)
+            self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
         finally:
@@ -111,6 +111,13 @@ class GroupContext:
         """Settle a case, unless it is settled; its process ends."""
         state.settle(status, reason)
         self.run.listener.case_state(state.id, status)
+
+    def settle_ended(self, state: CaseState, end: Ended, reason: str | None = None) -> None:
+        """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
+        if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
+            text = f"{state.id}\n{end.reason}\n\n{end.output}"
+            state.crash_file = self.run.keep_crash(state.case, self.replicate, text)
+        self.settle(state, end.status, reason or end.reason)
 
     def records(self) -> list[Record]:
         device = self.group.cases[0].device

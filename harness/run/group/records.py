@@ -69,6 +69,7 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         provenance,
         state.status or "crashed",
         reason=state.reason,
+        crash_file=state.crash_file,
         expected=state.expected,
         baseline=state.baseline,
         replicate=replicate,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.catalog.catalog import Catalog
+from harness.core.case import Case
 from harness.run.group.events import Listener
 from harness.run.group.predict import Prediction
 from harness.run.processes.executor import Executor
@@ -20,6 +21,7 @@ def _seconds() -> dict[str, float]:
     return defaultdict(float)
 
 
+KeepCrash = Callable[[Case, int, str], str]
 Checks = Collection[str] | Mapping[str, Collection[str]] | None
 
 
@@ -38,7 +40,9 @@ class RunContext:
     """`depth` is how far each case goes: `check` (judged) or `run` (also measured).
 
     `checks` are the ids of the checks to run at depth `check`, for all cases or by case id; None stands for
-    all checks. `spent` are seconds by activity and `startups_s` seconds from fork to building, per case.
+    all checks. `keep_crash` writes the output of a case's crash in a replicate into the run's folder, and
+    returns its path there; None where there is no such folder. `spent` are seconds by activity and
+    `startups_s` seconds from fork to building, per case.
     """
 
     executor: Executor
@@ -52,6 +56,7 @@ class RunContext:
     prediction: Prediction = field(default_factory=Prediction)
     spent: dict[str, float] = field(default_factory=_seconds)
     startups_s: list[float] = field(default_factory=list[float])
+    keep_crash: KeepCrash | None = None
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""

@@ -168,7 +168,7 @@ class Verifier:
             if isinstance(end, Unsupported):
                 self.context.settle(state, "unsupported", str(end))
             elif end.status == "crashed":
-                self.context.settle(state, "crashed", f"{what} cannot be computed: {end.reason}")
+                self.context.settle_ended(state, end, f"{what} cannot be computed: {end.reason}")
             else:
                 why = f"not run: {what} cannot be computed ({end.status}: {end.reason})"
                 self.context.settle(state, "skipped", why)

@@ -7,12 +7,14 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
 from harness.core.units import format_seconds
+
+POLL_SECONDS = 0.5
 
 
 def lock_path(device: str) -> Path:
@@ -20,9 +22,12 @@ def lock_path(device: str) -> Path:
 
 
 @contextmanager
-def device_lock(device: str, command: str, path: Path | None = None) -> Generator[None]:
+def device_lock(
+    device: str, command: str, path: Path | None = None, *, wait: Callable[[str], None] | None = None
+) -> Generator[None]:
     """Hold `device` for this process; MachineError names who holds it and since when.
 
+    With `wait` the process waits instead until it is free, and tells each holder to `wait` in a sentence.
     The kernel releases the lock when the holder dies, however it dies.
     """
     where = path or lock_path(device)
@@ -33,13 +38,13 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Generato
             f"{where} cannot be opened ({error.strerror}); remove it or make it writable"
         ) from None
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if wait is not None:
+            _wait_until_free(descriptor, device, where, wait)
+        elif not _take(descriptor):
             raise MachineError(
-                f"device {device} is held by {_holder(where)}; wait for it, or end it: "
-                "two benchmarks at once measure each other"
-            ) from None
+                f"device {device} is held by {_holder(where)}; wait for it, as run and gate do "
+                "with --wait, or end it: two benchmarks at once measure each other"
+            )
         os.ftruncate(descriptor, 0)
         holder = {"pid": os.getpid(), "command": command, "since": time.time()}
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
@@ -47,6 +52,26 @@ def device_lock(device: str, command: str, path: Path | None = None) -> Generato
         os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> bool:
+    """Take the lock if it is free; whether this process holds it now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait_until_free(descriptor: int, device: str, where: Path, tell: Callable[[str], None]) -> None:
+    """Try again until the lock is free. Trying twice a second disturbs no measurement, and Ctrl-C ends it."""
+    shown: str | None = None
+    while not _take(descriptor):
+        holder = where.read_text()
+        if shown is None or (holder and holder != shown):  # another one may have been faster
+            shown = holder
+            tell(f"waiting for device {device}, held by {_holder(where)}")
+        time.sleep(POLL_SECONDS)
 
 
 def _open(path: Path) -> int:

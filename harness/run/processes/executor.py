@@ -11,12 +11,13 @@ from harness.core.protocol import Job
 class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an error
     """A question ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
 
-    `alive`: the process raised an exception and can be asked again; otherwise it is gone.
+    `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` is what
+    there is to read of a crash: the traceback, if any, and what the process has printed.
     """
 
-    def __init__(self, status: str, reason: str, *, alive: bool = False) -> None:
+    def __init__(self, status: str, reason: str, *, alive: bool = False, output: str = "") -> None:
         super().__init__(reason)
-        self.status, self.reason, self.alive = status, reason, alive
+        self.status, self.reason, self.alive, self.output = status, reason, alive, output
 
 
 class Worker(Protocol):

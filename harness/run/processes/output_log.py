@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 LIMIT_BYTES = 16 * 2**20
 TAIL_BYTES = 4000
+KEPT_BYTES = 1 << 18  # of a crashed process
 
 
 class Log:
@@ -25,11 +26,11 @@ class Log:
             if self.path.stat().st_size > LIMIT_BYTES:
                 os.truncate(self.path, 0)
 
-    def tail(self) -> str:
-        """The last TAIL_BYTES of the output."""
+    def tail(self, count: int = TAIL_BYTES) -> str:
+        """The last `count` bytes of the output."""
         try:
             with self.path.open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+                file.seek(max(0, file.seek(0, os.SEEK_END) - count))
                 return file.read().decode(errors="replace")
         except OSError:
             return ""
@@ -40,3 +41,10 @@ class Log:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def crash_output(log: Log, traceback: str = "") -> str:
+    """The text to keep of a crash: its traceback, then the end of what the process has printed."""
+    printed = log.tail(KEPT_BYTES).strip()
+    parts = {"Raised": traceback.strip(), "Printed": printed or "nothing"}
+    return "\n".join(f"{title}:\n\n{text}\n" for title, text in parts.items() if text)

@@ -22,7 +22,7 @@ from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor
-from harness.run.processes.output_log import Log
+from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
@@ -65,7 +65,8 @@ class Process:
         if "failed" in answer:
             kind, reason = answer["failed"]["kind"], answer["failed"]["reason"]
             remedy = f"; {MORE_MEMORY}" if kind == "oom" else ""
-            raise Ended(kind, f"{reason}{remedy}", alive=True)
+            output = crash_output(self.log, answer["failed"].get("traceback", ""))
+            raise Ended(kind, f"{reason}{remedy}", alive=True, output=output)
         return answer["ok"]
 
     def _spoke(self) -> bool:
@@ -118,8 +119,9 @@ class Process:
         status, reason = explain(
             self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed
         )
+        output = crash_output(self.log)
         self.close()
-        return Ended(status, reason)
+        return Ended(status, reason, output=output)
 
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""

@@ -103,6 +103,14 @@ def test_long_reasons_are_shortened_at_a_word(record, suite):
     assert sentence.endswith(" by …")
 
 
+def test_a_crash_names_the_file_that_has_its_traceback(record, suite):
+    more = {"reason": "ValueError: no " * 30, "crash_file": "crashes/mask-a-4096-1a2b3c4d.txt"}
+    table = table_of(suite([record("a", 4096, "crashed", **more)]))
+    assert notes(table, "status", 0)[1] == (
+        "traceback and output: crashes/mask-a-4096-1a2b3c4d.txt in the run's folder"
+    )
+
+
 def test_replicates_are_one_row_with_an_interval_by_process(record, suite, timing):
     records = [
         record(name, 4096, timing=timing([seconds] * 8), replicate=process)

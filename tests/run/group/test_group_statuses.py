@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.case import Case
 from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES
 from harness.run.group.predict import KnownWork
@@ -223,3 +224,29 @@ def test_the_job_tells_a_process_all_it_needs(tmp_path: Path) -> None:
     assert job.folder == reference.folder
     assert (job.seed, job.threads, job.memory_bytes) == (0, 1, SETTINGS.memory_bytes)
     assert [a["cotangent"] for *_, verb, a in executor.asked if verb == "check"] == ["cotangent-exact"]
+
+
+def test_the_output_of_a_crash_is_kept_and_named(tmp_path: Path) -> None:
+    fell = Ended("crashed", "killed by SIGSEGV", output="Printed:\n\nlast words\n")
+    executor = FakeExecutor({"scatter": Act(verbs={"sample": fell})})
+    shared, kept = context(executor, tmp_path), []
+
+    def keep(case: Case, replicate: int, text: str) -> str:
+        kept.append((case.id, replicate, text))
+        return "crashes/scatter.txt"
+
+    shared.keep_crash = keep
+    found = measure(executor, tmp_path, shared=shared, replicate=2)
+    assert (found["scatter"].crash_file, found["broadcast"].crash_file) == ("crashes/scatter.txt", "")
+    assert found["scatter"].reason == "killed by SIGSEGV"
+    ((case_id, replicate, text),) = kept
+    assert (case_id, replicate) == (found["scatter"].case, 2)
+    assert text == f"{case_id}\nkilled by SIGSEGV\n\nPrinted:\n\nlast words\n"
+
+
+@pytest.mark.parametrize("end", [ENDS["timeout"], ENDS["crashed"], ENDS["unsupported"]])
+def test_where_there_is_nothing_to_read_no_file_is_made(tmp_path: Path, end: Exception) -> None:
+    executor = FakeExecutor({"scatter": Act(verbs={"check": end})})
+    shared = context(executor, tmp_path)
+    shared.keep_crash = lambda *_: pytest.fail("nothing was printed")
+    assert measure(executor, tmp_path, shared=shared)["scatter"].crash_file == ""

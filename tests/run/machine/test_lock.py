@@ -49,9 +49,46 @@ def test_a_held_device_names_process_command_and_age(where: Path, monkeypatch: p
         with pytest.raises(MachineError) as refused, device_lock("cpu", "second", where):
             pass
         assert str(refused.value) == (
-            f"device cpu is held by {says}; wait for it, or end it: two benchmarks at once measure each other"
+            f"device cpu is held by {says}; wait for it, as run and gate do with --wait, or end it: "
+            "two benchmarks at once measure each other"
         )
         assert refused.value.exit_code == 5
+
+
+def test_who_waits_says_for_whom_and_is_next(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
+    told: list[str] = []
+    with holder(where) as other:
+
+        def tell(sentence: str) -> None:
+            told.append(sentence)
+            other.kill()
+
+        with device_lock("cpu", "seqsweep run topk --wait", where, wait=tell):
+            assert json.loads(where.read_text())["command"] == "seqsweep run topk --wait"
+    (sentence,) = told
+    assert sentence.startswith(
+        f'waiting for device cpu, held by process {other.pid} ("seqsweep run mask") for'
+    )
+
+
+def test_who_need_not_wait_says_nothing(where: Path) -> None:
+    with device_lock("cpu", "seqsweep run", where, wait=lambda _: pytest.fail("it is free")):
+        assert held_by("cpu", where)
+
+
+def test_ctrl_c_while_waiting_leaves_the_holder_alone(where: Path) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with holder(where) as other:
+        before = where.read_text()
+        with pytest.raises(KeyboardInterrupt), device_lock("cpu", "second", where, wait=interrupt):
+            pass
+        assert where.read_text() == before
+        assert str(other.pid) in (held_by("cpu", where) or "")
+        other.kill()
+    assert held_by("cpu", where) is None
 
 
 def test_the_death_of_its_holder_frees_a_device(where: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.run.processes import output_log as module
-from harness.run.processes.output_log import Log
+from harness.run.processes.output_log import Log, crash_output
 
 
 @pytest.fixture
@@ -44,3 +44,10 @@ def test_a_log_that_a_worker_removed_is_no_error(log: Log) -> None:
     log.remove()
     assert log.tail() == ""
     assert log.last_line() == "no word"
+
+
+def test_a_crash_has_its_traceback_and_what_was_printed(log: Log) -> None:
+    log.path.write_text("about to fail\n")
+    assert crash_output(log, "ValueError: no") == "Raised:\n\nValueError: no\n\nPrinted:\n\nabout to fail\n"
+    log.remove()
+    assert crash_output(log) == "Printed:\n\nnothing\n"
