@@ -6,6 +6,7 @@ The counts are exact, so that any difference is a change, and less is better.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from harness.core.errors import require_member
 from harness.core.units import format_big, format_bytes, format_ratio
@@ -21,6 +22,7 @@ STATIC_FIGURES = (
 )
 LATER_FIGURES = ("generated_code_bytes", "optimal_s")  # records of earlier versions know nothing of these
 ALL_FIGURES = (*STATIC_FIGURES, *LATER_FIGURES)
+_figures_of = attrgetter(*ALL_FIGURES)  # all at once, as a stored run has hundreds of thousands of sets
 FLOPS_SOURCES = ("compiled", "optimised_module", "matmul_only")
 WORDS = {
     "flops": "FLOPs",
@@ -94,8 +96,7 @@ class Static:
         if absent:
             unavailable = {**dict.fromkeys(absent, "not given"), **unavailable}
             object.__setattr__(self, "unavailable", unavailable)
-        for name in ALL_FIGURES:
-            value = getattr(self, name)
+        for name, value in zip(ALL_FIGURES, _figures_of(self), strict=True):
             if value is None:
                 if name not in unavailable:
                     raise ValueError(f"{name} is missing without a reason")

@@ -33,6 +33,7 @@ WITHDRAWN = "records.withdrawn.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
+BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
 
 
 @dataclass(frozen=True)
@@ -190,18 +191,16 @@ class RunFolder:
     def records(self, problems: list[str]) -> Iterator[Record]:
         """The readable records one by one; what could not be read is added to `problems` on the way."""
         seen: set[tuple[str, int, str | None]] = set()
-        for line in self._lines():
-            if line.record is None:
-                problems.append(
-                    f"{RECORDS}:{line.number}: {line.problem}; its case is measured again by run --resume"
-                )
-            elif line.record.key in seen:
-                problems.append(
-                    f"{RECORDS}:{line.number}: {line.record.case} is stored twice; the first one counts"
-                )
+        for number, _, record, _, problem in self._lines():
+            if record is None:
+                problems.append(f"{RECORDS}:{number}: {problem}; its case is measured again by run --resume")
+                continue
+            key = record.key
+            if key in seen:
+                problems.append(f"{RECORDS}:{number}: {record.case} is stored twice; the first one counts")
             else:
-                seen.add(line.record.key)
-                yield line.record
+                seen.add(key)
+                yield record
 
     def repair(self) -> tuple[str, ...]:
         """Make the file one of complete groups, so that a run can go on; says what was set aside.
@@ -247,7 +246,7 @@ class RunFolder:
         if not path.exists():
             return
         try:
-            with path.open("rb") as file:
+            with path.open("rb", buffering=BUFFER_BYTES) as file:
                 yield from lines(file)
         except OSError as error:
             raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
