@@ -20,7 +20,7 @@ SMALL = {"batch": 1, "heads": 2, "kv_heads": 1, "head_dim": 16, "window": 20}
 @pytest.mark.torch
 def test_the_examples_are_held_to_what_they_state(tmp_path):
     words = []
-    for place, example in enumerate(EXAMPLES):
+    for place, example in enumerate(code for code in EXAMPLES if "attention" in code):
         (tmp_path / f"example{place}.py").write_text(example)
         words += ["--plugin", str(tmp_path / f"example{place}.py")]
     for name, value in SMALL.items():
@@ -57,3 +57,26 @@ def test_the_examples_are_held_to_what_they_state(tmp_path):
 def test_the_names_that_it_lists_can_be_imported():
     listed = PAGE[PAGE.index("which has") : PAGE.index("among others")]
     assert set(re.findall(r"`(\w+)`", listed)) <= set(face.__all__)
+
+
+@pytest.mark.torch
+def test_a_family_of_ones_own_is_one_file(tmp_path):
+    source = next(code for code in EXAMPLES if "FAMILY" in code)
+    suite = re.search(r"```yaml\n(.*?)```", PAGE[PAGE.index("A family of your own") :], re.DOTALL)
+    assert suite is not None
+    (tmp_path / "sums.py").write_text(source)
+    (tmp_path / "bench.yaml").write_text(suite[1])
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), "check", "--family", "sums", "--seq", "64", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    records = json.loads(done.stdout)["records"]
+    assert {record["implementation"]: record["correctness"]["passed"] for record in records} == {
+        "sums/by_matrix": True,
+        "sums/by_scan": True,
+    }

@@ -1,4 +1,4 @@
-"""The README's examples are run: its table is what `show` prints, its ten-line file is an implementation."""
+"""What README and docs/ show is run: the table is what `show` prints, the ten-line file works."""
 
 import os
 import re
@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
+README, READING, TARGETS, COMMANDS = (
+    (ROOT / name).read_text()
+    for name in ("README.md", "docs/reading.md", "docs/targets.md", "docs/commands.md")
+)
 
 
 def call(*words, **environment):
@@ -27,31 +30,47 @@ def call(*words, **environment):
 
 
 def test_the_table_is_what_show_prints():
-    command = re.search(r"`seqsweep (show attention --run \S+)`", README)
+    command = re.search(r"`seqsweep (show attention --run \S+)`", READING)
     assert command is not None
     printed = call(*command[1].split(), COLUMNS="118")
-    assert printed.split("\n\nwall ")[0] in README
+    assert printed.split("\n\nwall ")[0] in READING
+
+
+def test_the_first_sentence_is_the_chart_title():
+    """The claim of the README is what the records say today."""
+    drawn = (ROOT / "docs/charts/attention-speedup.svg").read_text()
+    title = re.search(r"beats dense from \S+: [\d.]+×", README)
+    assert title is not None
+    assert title[0] in " ".join(re.sub(r"<[^>]+>", " ", drawn).split())
 
 
 @pytest.mark.parametrize("name", ["attention-speedup", "mask-memory"])
 def test_the_charts_are_drawn_from_the_kept_run(tmp_path, name):
-    run = re.search(r"--run (\S+)`", README)
+    run = re.search(r"--run (\S+)`", READING)
     assert run is not None
     call("chart", name.split("-")[0], "--run", run[1], "--out", str(tmp_path))
     assert (tmp_path / f"{name}.svg").read_bytes() == (ROOT / f"docs/charts/{name}.svg").read_bytes()
 
 
 def test_the_chart_of_targets_is_drawn_from_its_kept_run(tmp_path):
-    run = re.search(r"`seqsweep show --run (\S+)`", README)
+    run = re.search(r"`seqsweep show --run (\S+)`", TARGETS)
     assert run is not None
     call("chart", "mask", "--run", run[1], "--out", str(tmp_path))
     assert (tmp_path / "mask-static.svg").read_bytes() == (ROOT / "docs/charts/mask-static.svg").read_bytes()
 
 
 def test_every_picture_is_there():
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README)
-    assert pictures
-    assert [name for name in pictures if not (ROOT / name).is_file()] == []
+    for page, text in ((ROOT / "README.md", README), (ROOT / "docs/reading.md", READING)):
+        pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+        assert pictures
+        assert [name for name in pictures if not (page.parent / name).is_file()] == []
+
+
+def test_every_link_leads_somewhere():
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("[a-z]*.md"))):
+        links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
+        missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+        assert not missing, page
 
 
 @pytest.mark.jax
@@ -70,5 +89,5 @@ def test_the_ten_line_file_is_an_implementation(tmp_path):
 
 def test_the_commands_exist():
     helped = call("--help")
-    for command in re.findall(r"`seqsweep (\w+)", README):
+    for command in re.findall(r"`seqsweep (\w+)", README + COMMANDS):
         assert f"  {command} " in helped

@@ -3,9 +3,9 @@
 import textwrap
 
 POINTS = 72  # to the inch
-# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold; where a
-# reader's font is wider, lines have 15 % to grow.
-EM = {"normal": 0.6, "bold": 0.7}
+# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold, and some
+# more where fields are listed (`=` and `·` are wide); where a reader's font is wider, lines have 15 % to grow.
+EM = {"normal": 0.64, "bold": 0.7}
 
 
 def wrap(text: str, inches: float, size: float, weight: str = "normal") -> str:
