@@ -3,8 +3,8 @@
 import textwrap
 
 POINTS = 72  # to the inch
-# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold, and some
-# more where fields are listed (`=` and `·` are wide); where a reader's font is wider, lines have 15 % to grow.
+# The width of a character over the font's size. DejaVu Sans has 0.52 on average and 0.58 in bold, and more
+# where fields are listed (`=` and `·` are wide); where a reader's font is wider, lines have 15 % to grow.
 EM = {"normal": 0.64, "bold": 0.7}
 
 
