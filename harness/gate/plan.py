@@ -20,7 +20,7 @@ from harness.gate.sides.side import Side
 from harness.gate.sides.temp_folder import locked_folder
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.sweep import config as bench
-from harness.sweep.margins import Accept, accepted
+from harness.sweep.margins import CASE, Accept, accepted
 from harness.sweep.project import Project
 from harness.sweep.schedule import Group, Schedule, plan
 
@@ -197,6 +197,9 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
     if not opponents:
         raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
     vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
+    meant = {
+        case: f"gone, which is accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
+    }
     same_code = {} if options.everything else cases_of_same_code(opponents, candidate, base.side)
     return replace(
         gate_plan,
@@ -204,7 +207,8 @@ def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateO
         opponents={case: theirs for case, theirs in opponents.items() if case not in same_code},
         new=new,
         same_code=same_code,
-        vanished=vanished,
+        vanished=tuple(case for case in vanished if case not in meant),
+        left_out={**gate_plan.left_out, **meant},
         notes=notes,
     )
 

@@ -5,6 +5,7 @@ accept:
   mask/scatter@*: writes rows whole, for the sake of TPUs   # every figure of these cases
   "topk/two_stage[buckets=64,keep=2]@*":                    # this figure only; brackets need quotes
     temp_bytes: keeps both stages' candidates
+  "mask/*rows=128*": {case: 32 rows take their place}       # these may go; no "every figure" means that
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from harness.core.static_figures import EXACT_FIGURES
 from harness.core.units import parse_share
 from harness.sweep.yaml.nodes import Entry, Node, Scalar, YamlMapping, at, scalar, table
 
-FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent")
+CASE = "case"  # not a figure of it, but that it is there at all
+FIGURES = ("time", *EXACT_FIGURES, "custom_calls", "contract", "exponent", CASE)
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,8 @@ def margins_of(delta: Entry | None, accept: Entry | None) -> GateMargins:
 
 def accepted(case_id: str, figure: str, accepts: Iterable[Accept]) -> str | None:
     """Why a change of the case's figure is accepted; a reason for this figure precedes one for all."""
-    matching = [
-        accept for accept in accepts if accept.figure in {figure, None} and matches(accept.pattern, case_id)
-    ]
+    meant = {figure} if figure == CASE else {figure, None}
+    matching = [accept for accept in accepts if accept.figure in meant and matches(accept.pattern, case_id)]
     return next(
         (accept.reason for accept in sorted(matching, key=lambda accept: accept.figure is None)), None
     )

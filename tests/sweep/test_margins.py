@@ -48,6 +48,12 @@ def test_a_figures_own_reason_comes_before_one_for_all():
     assert accepted(CASE, "time", (blanket, own)) == "all"
 
 
+def test_that_a_case_may_go_is_said_of_itself():
+    blanket, own = Accept("x", "*", None, "all"), Accept("x", CASE, "case", "it moved")
+    assert accepted(CASE, "case", (blanket,)) is None
+    assert accepted(CASE, "case", (blanket, own)) == "it moved"
+
+
 SLIPS = [
     ("delta: 0%", 3, '"0%" is not between'),
     ("delta: 100%", 3, 'delta "100%" must be below 100 %'),

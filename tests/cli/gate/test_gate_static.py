@@ -26,6 +26,7 @@ NOW = """\
   added: {<<: *points, impls: [fresh]}
   shifted: {<<: *points, shift: 1}
   meant: {<<: *points, impls: [roomy], accept: {"points/roomy@*": rolls for the sake of alignment}}
+  retired: {<<: *points, accept: {"points/gone@*": {case: nobody calls it}}}
 """
 ADDS = "return lambda x: x + x"
 ROLLS = """\
@@ -170,6 +171,14 @@ def test_a_vanished_case_is_not_softened_but_weighs_less_than_a_regression(stati
     assert both.code == 1
     assert "1 regressed, 1 vanished, 1 unchanged (exit code 1)" in both.out
     assert "accept it in bench.yaml with a reason" in both.out
+
+
+@pytest.mark.full
+def test_a_case_that_may_go_is_left_out_with_its_reason(static):
+    said = static("removed", "retired", "--json")
+    assert (said.code, verdicts(said)) == (0, {"same": "unchanged"})
+    (reason,) = said.json["left_out"].values()
+    assert reason == "gone, which is accepted: nobody calls it"
 
 
 def test_a_wrong_answer_alone(static):
