@@ -155,6 +155,10 @@ def _gain(row: CaseResult, over: CaseResult) -> str:
 
 def _against_baseline(panel: SuiteResults) -> str:
     """`Against dense: faster from 16Ki (≈ 6.99Ki): sparse; slower: naive`, by finding."""
+    if panel.baseline not in panel.implementations and len(panel.implementations) > 1:
+        missing = f"{short_label(panel.baseline)} is not among them" if panel.baseline else "none is named"
+        other = short_label(panel.implementations[0])
+        return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
     labels_by_text: dict[str, list[str]] = {}
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
     for label in panel.implementations:

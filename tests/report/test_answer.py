@@ -127,14 +127,18 @@ def test_an_implementation_that_should_be_incorrect_does_not_win(record, suite, 
     assert answer(only)[0].startswith("Fastest at 4Ki: broadcast, ")
 
 
-def test_without_a_baseline_the_fastest_is_compared_with_the_next(panel):
-    only = panel({"scatter": {4096: 1.0}, "threshold": {4096: 2.0}}, baseline=None)
-    (only_sentence,) = answer(only)
-    assert only_sentence.endswith(
-        "1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold."
-    )
-
-
 def test_nothing_timed_says_nothing(panel):
     only = panel({"broadcast": {4096: "oom"}})
     assert (answer(only), winner_line(only)) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "missing"), [("mask/broadcast", "broadcast is not among them"), (None, "none is named")]
+)
+def test_without_a_baseline_the_flag_is_named_that_gives_one(panel, baseline, missing):
+    only = panel({"scatter": {1024: 1.0}, "threshold": {1024: 2.0}}, baseline=baseline)
+    fastest, against = answer(only)
+    assert fastest.endswith("1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold.")
+    assert against == (
+        f"No speedups without a baseline ({missing}): --baseline scatter compares with that one."
+    )
