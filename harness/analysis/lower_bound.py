@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import SuiteRecords
+from harness.analysis.results import SuiteRecords, group_of
 from harness.analysis.scaling import Scaling
-
-TOO_LONG = ("skipped", "timeout")  # the baseline would have run, given the time
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,14 @@ def lower_bounds(
     It is where the baseline's time grows faster: the interval of its exponent lies above the other's. The
     bound is measured, not extrapolated; that both go on to grow as before is the assumption behind it.
     """
+    too_long = _groups_without_time(suite)
     exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}
-    timed = {record.case for record in suite.records if record.timing}
+    group_by_case = {record.case: group_of(record) for record in suite.records if record.timing}
     bounds: list[LowerBound] = []
     for compared in comparisons:
-        given_up = compared.reason in {f"n/a (baseline {status})" for status in TOO_LONG}
         base = exponents.get((compared.panel, suite.baseline))
         own = exponents.get((compared.panel, compared.implementation))
-        if not given_up or compared.case not in timed or base is None or own is None:
+        if group_by_case.get(compared.case) not in too_long or base is None or own is None:
             continue
         shorter = [
             (other.speedup, other.seq)
@@ -50,3 +48,12 @@ def lower_bounds(
             most, at = max(shorter)
             bounds.append(LowerBound(compared.panel, compared.implementation, compared.seq, most, at))
     return bounds
+
+
+def _groups_without_time(suite: SuiteRecords) -> set[str]:
+    """The groups whose baseline would have run, given the time: timed out, or predicted to take too long."""
+    return {
+        group
+        for group, (record, *_) in suite.baselines.items()
+        if record.status == "timeout" or (record.status == "skipped" and "predicted" in (record.reason or ""))
+    }

@@ -21,6 +21,7 @@ from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
 from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import MachineError, UsageError
+from harness.run.machine.lock import device_lock
 from harness.run.session import Request, conduct
 
 if TYPE_CHECKING:
@@ -92,6 +93,13 @@ def check_self(project: Project, version: str, *, json: bool) -> None:
             f"{project.config.path}: no suite's name begins with {SUITES}; add the cases to compare"
         )
     schedule = project.plan(suites)
+    other = next(
+        (c.id for s in schedule.suites for c in s.cases if (c.mode, c.device) != ("fwd", "cpu")), None
+    )
+    if other is not None:
+        raise UsageError(
+            f"{other}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
+        )
     with closing(progress_of(schedule)) as progress:
         agreements = compare_with_loops(schedule, project.catalog, version, progress)
     if json:
@@ -106,9 +114,8 @@ def compare_with_loops(
     schedule: Schedule, catalog: Catalog, version: str, listener: Listener
 ) -> list[Agreement]:
     """Measure in pairs; nothing is stored. MachineError where a case fails on either side."""
-    cases = {case.id: case for suite in schedule.suites for case in suite.cases}
+    cases = {case.id: (case, suite.settings) for suite in schedule.suites for case in suite.cases}
     pairs = {case: _Pairs() for case in cases}
-    settings = schedule.suites[0].settings
     for number in range(PAIRS):
         listener.message(f"pair {number + 1} of {PAIRS}")
         for by_harness in (True, False) if number % 2 else (False, True):
@@ -116,8 +123,9 @@ def compare_with_loops(
                 for case, seconds in _measure(schedule, catalog, version, listener).items():
                     pairs[case].harness.append(seconds)
             else:
-                for case in cases.values():
-                    pairs[case.id].plain.append(_loop(case, catalog, settings.threads, settings.seed))
+                with device_lock("cpu", " ".join(["seqsweep", *sys.argv[1:]])):
+                    for case, settings in cases.values():
+                        pairs[case.id].plain.append(_loop(case, catalog, settings.threads, settings.seed))
     return [pairs[case].agreement(case) for case in cases]
 
 

@@ -114,7 +114,7 @@ def _fastest(panel: SuiteResults) -> str:
     if won is None:
         return f"Nothing that was timed at {format_count(at)} is as registered."
     longest = max(row.seq for row in panel.cases)
-    beyond = "" if at == longest else f" (nothing ran at {format_count(longest)})"
+    beyond = "" if at == longest else f" (nothing was timed at {format_count(longest)})"
     names = _list([short_label(row.label) for row in won.leaders])
     about = ", about the same" if won.same else ""
     text = f"Fastest at {format_count(at)}{beyond}: {names}{about}, {_time(won.best)}"
@@ -194,11 +194,13 @@ def describe(finding: PanelFinding, crossing: float | None) -> str:
         case "slower" if finding.same_until is not None:
             return f"about the same until {format_count(finding.same_until)}, then slower"
         case "slower" if finding.everywhere:
-            return "slower at every length"
+            return f"slower at every length to {format_count(finding.compared.seq)}"
         case "slower":
             return f"slower at {format_count(finding.compared.seq)}"
-        case "about the same":
+        case "about the same" if finding.everywhere:
             return "about the same"
+        case "about the same":
+            return f"about the same at {format_count(finding.compared.seq)}"
         case _:
             return "undecided"
 
@@ -238,19 +240,19 @@ def _not_run(panel: SuiteResults) -> str:
             lengths.setdefault((_cause(row.failed), short_label(row.label)), []).append(row.seq)
     causes: dict[str, list[str]] = {}
     for (cause, label), at in lengths.items():
-        causes.setdefault(cause, []).append(f"{label} at {_listed(at)}")
+        causes.setdefault(cause, []).append(f"{label} at {_name_lengths(at)}")
     texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]
     return f"Not run: {'; '.join(texts)}." if texts else ""
 
 
 def _cause(failed: Record) -> str:
     """`out of memory (raise --memory)`."""
-    flag = re.search(r"raise --[a-z]+", failed.reason or "")
+    flag = re.search(r"(raise|lower) --[a-z]+", failed.reason or "")
     remedy = flag[0] if flag else _REMEDIES.get(failed.status)
     return _OUTCOMES.get(failed.status, failed.status) + (f" ({remedy})" if remedy else "")
 
 
-def _listed(lengths: Sequence[int]) -> str:
+def _name_lengths(lengths: Sequence[int]) -> str:
     """Every length, or of many the first and the last."""
     if len(lengths) <= MOST_LENGTHS:
         return ", ".join(map(format_count, lengths))

@@ -102,7 +102,7 @@ def test_what_did_not_run_has_the_flag_that_mends_it(panel):
         }
     )
     sentences = answer(only)
-    assert sentences[0].startswith("Fastest at 1Ki (nothing ran at 4Ki): scatter, ")
+    assert sentences[0].startswith("Fastest at 1Ki (nothing was timed at 4Ki): scatter, ")
     assert sentences[-1] == (
         "Not run: timed out (raise --timeout): threshold at 1Ki; out of memory (raise --memory): broadcast "
         "at 4Ki; skipped (raise --budget): scatter at 4Ki; unsupported: threshold at 4Ki."

@@ -5,9 +5,10 @@ with the same options and workload, in the same interpreter and so with the same
 harness does not count, because one harness drives both sides.
 
 Imports are all that can be followed, and code is also read as data: kernels that are compiled from C++ or
-CUDA when a module loads, tables beside a module. So a case whose repository has a changed file of that kind
-is not taken for the same code. What a module loads by a computed name from elsewhere is seen by nobody;
-`--all` measures everything.
+CUDA when a module loads, tables beside a module. So a case is measured where a native source has changed
+anywhere in the repository, or a tracked file of another kind below a folder of its code; where that code
+names importlib, runpy or exec, also where a module has changed there. What is loaded by a computed name
+from elsewhere is seen by nobody; `--all` measures everything.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from harness.catalog.source_hash import closure
 from harness.core.case import Case
 from harness.gate.sides.git import edited_files, new_files
 from harness.gate.sides.side import Side
@@ -24,8 +26,9 @@ SAME_CODE = "same code on both sides; not measured"
 PROSE = {".md", ".rst", ".svg", ".png"}
 NATIVE = {
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hip", ".inl", ".metal"),
-    *(".cl", ".f90", ".mlir", ".ptx", ".cubin", ".pxd", ".pyx", ".rs", ".so", ".pyd"),
+    *(".hxx", ".ipp", ".s", ".cl", ".f90", ".mlir", ".ptx", ".cubin", ".pxd", ".pyx", ".rs", ".so", ".pyd"),
 }
+LOADERS = (b"importlib", b"runpy", b"exec(")  # what may load a module that no import statement names
 
 
 def cases_of_same_code(
@@ -56,10 +59,17 @@ def _is_same(case: Case, candidate: Side, base: Side) -> bool:
 
 def _reads(case: Case, side: Side, changed: Iterable[Path]) -> bool:
     """Whether the case may read one of the changed files without importing it."""
-    files = (side.catalog.implementation(case.implementation).file, side.catalog.family(case.family).file)
-    folders = {Path(file).resolve().parent for file in files}
-    return any(
-        file.suffix in NATIVE
-        or (file.suffix not in {".py", *PROSE} and any(file.is_relative_to(folder) for folder in folders))
-        for file in changed
+    named = (side.catalog.implementation(case.implementation).file, side.catalog.family(case.family).file)
+    # A package's own file stands for all of its folder, siblings' included: those of the modules are enough.
+    code = [file for file in closure(*map(Path, named)) if file.name != "__init__.py"]
+    folders = {file.parent for file in code}
+    harmless = (
+        PROSE if any(loader in file.read_bytes() for file in code for loader in LOADERS) else {".py", *PROSE}
     )
+
+    def may_be_read(file: Path) -> bool:
+        if file.suffix.lower() in NATIVE or file.is_dir():  # a submodule is listed as a folder
+            return True
+        return file.suffix not in harmless and any(file.is_relative_to(folder) for folder in folders)
+
+    return any(map(may_be_read, changed))

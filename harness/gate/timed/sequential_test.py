@@ -5,8 +5,8 @@ first only raises a suspicion and calls for fresh pairs; on those it must hold a
 Holm's procedure over all cases of the gate.
 
 A slowdown beyond twofold is not worth a budget: a first pair beyond it and a fresh one beyond it decide.
-Where the fresh one is not, nothing was decided, and the case goes on with both pairs as if it had not been
-looked at: that look could only end it as regressed, so that the other verdicts' error rates stay.
+Where the fresh one is not, nothing was decided, and the case goes on with both pairs: the look could only end
+it as regressed, and a pair that it kept is beyond twofold, which can only speak against unchanged.
 """
 
 from __future__ import annotations

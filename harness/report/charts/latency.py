@@ -25,7 +25,7 @@ def latency(grid: CaseGrid) -> Chart:
                 title=grid.timed_titles[panel],
                 lengths=grid.lengths(panel),
                 series=tuple(Series(label, _points(grid.at(panel, label), times)) for label in grid.labels),
-                outcomes=(*failures(grid.at(panel)), *_untimed(grid.at(panel))),
+                outcomes=(*failures(grid.at(panel)), *_name_untimed(grid.at(panel))),
             )
             for panel in grid.panels
         ),
@@ -41,5 +41,5 @@ def _points(cells: list[CaseResult], times: Mapping[str, Estimate]) -> tuple[Poi
     )
 
 
-def _untimed(cells: list[CaseResult]) -> list[Outcome]:
+def _name_untimed(cells: list[CaseResult]) -> list[Outcome]:
     return [Outcome(cell.label, cell.seq, NOT_TIMED) for cell in cells if not cell.timed and not cell.failed]

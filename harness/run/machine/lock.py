@@ -67,11 +67,18 @@ def _wait_until_free(descriptor: int, device: str, where: Path, tell: Callable[[
     """Try again until the lock is free. Trying twice a second disturbs no measurement, and Ctrl-C ends it."""
     shown: str | None = None
     while not _take(descriptor):
-        holder = where.read_text()
+        holder = _holder_text(where)
         if shown is None or (holder and holder != shown):  # another one may have been faster
             shown = holder
             tell(f"waiting for device {device}, held by {_holder(where)}")
         time.sleep(POLL_SECONDS)
+
+
+def _holder_text(where: Path) -> str:
+    try:
+        return where.read_text()
+    except OSError:  # a cleaner of temporary folders was there
+        return ""
 
 
 def _open(path: Path) -> int:

@@ -53,6 +53,20 @@ def test_a_table_beside_a_module_may_be_read_by_it(project, same_code):
     assert same_code({"impls/points/lengths.json": "[2]"}) == set()
 
 
+def test_a_table_beside_an_imported_helper_may_be_read_by_it(project, same_code):
+    imports = "from .family import Points\nfrom impls.shared.tuned import size"
+    project.commit({"impls/shared/__init__.py": "", "impls/shared/tuned.py": "size = 1\n"})
+    project.commit({DOUBLES_FILE: variant("doubles", home=imports), "impls/shared/sizes.json": "[1]"})
+    assert same_code({"impls/shared/sizes.json": "[2]"}) == {ADDS}
+
+
+def test_code_that_loads_by_name_is_measured_where_a_module_beside_it_has_changed(project, same_code):
+    loads = "from .family import Points\nfrom importlib import import_module"
+    project.commit({DOUBLES_FILE: variant("doubles", home=loads), "impls/points/hidden.py": "x = 1\n"})
+    assert same_code() == {ADDS, DOUBLES}
+    assert same_code({"impls/points/hidden.py": "x = 2\n"}) == {ADDS}
+
+
 def test_only_a_commit_can_be_the_same_code(same_code):
     assert same_code(against="impl:adds") == set()
 

@@ -43,15 +43,20 @@ def test_the_baseline_is_a_line_with_its_name_and_has_no_points():
     assert all(s.label != "mask/broadcast" for s in speedup(CaseGrid.of(crossing())).panels[0].series)
 
 
-def given_up(status, power=2):
+def given_up(status, power=2, reason="predicted 9 s a call: raise --budget"):
     """The baseline takes seq to this power and is given up at 64Ki; scatter grows with seq."""
     lengths = (1 * K, 4 * K, 16 * K)
     base = [record("broadcast", seq, 1e-9 * seq**power) for seq in lengths]
     return suite(
         *base,
-        record("broadcast", 64 * K, status=status),
+        record("broadcast", 64 * K, status=status, reason=reason),
         *(record("scatter", seq, 1e-6 * seq) for seq in (*lengths, 64 * K)),
     )
+
+
+def test_a_baseline_that_was_skipped_for_its_memory_bounds_nothing():
+    chart = speedup(CaseGrid.of(given_up("skipped", reason="inferred from the oom at seq 32Ki")))
+    assert len(chart.panels[0].series) == 1
 
 
 def test_where_the_baseline_was_given_up_the_largest_measured_ratio_is_a_lower_bound():
