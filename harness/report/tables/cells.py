@@ -178,16 +178,16 @@ def speedup(row: CaseResult, notes: Footnotes) -> Cell:
         if len(reason) <= LONGEST_REASON:
             return Cell(reason, notes.mark(*comparison.notes))
         return Cell("n/a", notes.mark(reason, *comparison.notes))
-    marks: tuple[int, ...] = ()
+    marks = notes.mark_always(*state_bound(row.record.bound))
     if comparison.low is None and row.time.low is not None:
-        marks = notes.mark_kind(NO_INTERVAL, _without_count(comparison.reason or ""))
+        marks += notes.mark_kind(NO_INTERVAL, _without_count(comparison.reason or ""))
     if comparison.low is None and comparison.reason != row.time.reason:
         marks += notes.mark(f"{NO_INTERVAL}: {comparison.reason}")
     marks += notes.mark(*(note for note in comparison.notes if note not in row.time.warnings))
     if comparison.same_program:
         marks += notes.mark_kind(SAME_PROGRAM)
     text = fmt.speedup(comparison.speedup, comparison.low, comparison.high)
-    return Cell(text, marks, _speedup_style(comparison))
+    return Cell(text, tuple(dict.fromkeys(marks)), _speedup_style(comparison))
 
 
 def per_step(row: CaseResult, _: Footnotes) -> Cell:
