@@ -58,7 +58,7 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
-    project, columns = place.project(), tables.requested()
+    project, columns = place.project(), tables.column_names()
     schedule = project.plan(suites or (), combine(selection, limits, sampling))
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
@@ -170,7 +170,7 @@ def show(
     """The tables of a stored run again."""
     from harness.commands.stored import read_run
 
-    columns = tables.requested()
+    columns = tables.column_names()
     stored = read_run(place.project(), run, selection.part(names), baseline)
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 

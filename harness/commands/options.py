@@ -141,7 +141,7 @@ class TableFlags:
 
     notes: Annotated[bool, option(OUTPUT, "--notes", "Every footnote, not one for each kind.")] = False
 
-    def requested(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""
         from harness.report.tables.suite_columns import check_columns
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.filter import rebase
 from harness.store.find import find
-from harness.store.runs import Stored, uncollected
+from harness.store.runs import Stored, without_collector
 
 if TYPE_CHECKING:
     from harness.analysis.filter import Selection
@@ -19,7 +19,7 @@ def read_run(project: Project, name: str, selection: Selection, baseline: str | 
     folder = find(project.results, name)
     problems: list[str] = []
     described = {**folder.readable_info(problems), "fingerprints": folder.fingerprints()}
-    with uncollected():
+    with without_collector():
         info, records = selection.of(described, folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
     return Stored(info, tuple(records), tuple(problems))

@@ -57,7 +57,7 @@ def is_run(path: Path) -> bool:
 
 
 @contextmanager
-def uncollected() -> Generator[None]:
+def without_collector() -> Generator[None]:
     """Pause the garbage collector while records are read, and keep it off those that were.
 
     They hold no cycles, and walking millions of objects again and again takes a third of the time.
@@ -176,7 +176,7 @@ class RunFolder:
     def read(self) -> Stored:
         """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
         problems: list[str] = []
-        with uncollected():
+        with without_collector():
             info, records = self.readable_info(problems), tuple(self.records(problems))
         return Stored(info, records, tuple(problems))
 
