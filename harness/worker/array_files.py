@@ -7,24 +7,24 @@ per leaf. Reading maps the files, so that processes share one copy.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from harness.catalog.arrays import walk
+from harness.catalog.arrays import elements, entries, walk
 
 PARTS = 1000  # a result of more arrays is no result: each becomes a file
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     """The same tree with every leaf changed; dicts, tuples and lists are branches."""
-    if isinstance(tree, Mapping):
-        return {name: map_leaves(branch, change) for name, branch in tree.items()}
+    if isinstance(tree, dict):
+        return {name: map_leaves(branch, change) for name, branch in entries(tree)}
     if isinstance(tree, (tuple, list)):
-        return tuple(map_leaves(branch, change) for branch in tree)
+        return tuple(map_leaves(branch, change) for branch in elements(tree))
     return change(tree)
 
 
@@ -33,10 +33,14 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for _, leaf in walk(tree)]
 
 
-def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
-    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for."""
+def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses: bool = False) -> None:
+    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for.
+
+    A subclass of them counts where `subclasses` lets it: it may compute when it is looked at, not when
+    it was asked to.
+    """
     for count, (path, leaf) in enumerate(walk(tree)):
-        if not isinstance(leaf, kinds):
+        if not (isinstance(leaf, kinds) if subclasses else type(leaf) in kinds):
             came = "None" if leaf is None else type(leaf).__name__
             place = "".join(f'["{part}"]' if isinstance(part, str) else f"[{part}]" for part in path)
             where = f" in {place} of its result" if place else ""
@@ -80,10 +84,10 @@ def read(
 
 
 def _describe(tree: Any, store: Callable[[Any], Any]) -> Any:
-    if isinstance(tree, Mapping):
-        return {"dict": {str(name): _describe(branch, store) for name, branch in tree.items()}}
+    if isinstance(tree, dict):
+        return {"dict": {str(name): _describe(branch, store) for name, branch in entries(tree)}}
     if isinstance(tree, (tuple, list)):
-        return {"tuple": [_describe(branch, store) for branch in tree]}
+        return {"tuple": [_describe(branch, store) for branch in elements(tree)]}
     return {"leaf": store(tree)}
 
 

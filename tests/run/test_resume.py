@@ -52,7 +52,7 @@ REFUSALS = {
 @pytest.mark.parametrize("difference", REFUSALS)
 def test_a_run_that_differs_is_refused_by_what_differs(conduct: Conductor, difference: str) -> None:
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(40, Killed())))
+        conduct(FakeExecutor(stop=(48, Killed())))
     (folder,) = conduct.results.glob("runs/*")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UsageError) as refused:
@@ -98,7 +98,7 @@ def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduc
 
 
 def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
-    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     conduct(FakeExecutor(), resume=True)
     assert conduct.heard.messages() == [
         f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
@@ -108,7 +108,7 @@ def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
 
 def test_a_torn_line_is_told(conduct: Conductor) -> None:
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(30, Killed())))
+        conduct(FakeExecutor(stop=(38, Killed())))
     (path,) = conduct.results.glob("runs/*/records.jsonl")
     path.write_bytes(path.read_bytes()[:-10])
     conduct(FakeExecutor(), resume=True)
@@ -117,7 +117,7 @@ def test_a_torn_line_is_told(conduct: Conductor) -> None:
 
 
 def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
-    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     executor = FakeExecutor()
     second = conduct(executor, resume=True)
     before, total = first.outcome.overhead, second.outcome.overhead
@@ -173,7 +173,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct: Conductor) 
 def test_replicates_are_resumed_one_by_one(conduct: Conductor) -> None:
     whole = schedule(seqs=(1024,), replicates=3)
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(30, Killed())), whole)
+        conduct(FakeExecutor(stop=(38, Killed())), whole)
     executor = FakeExecutor()
     done = conduct(executor, whole, resume=True)
     assert sorted(record.replicate for record in done.outcome.records) == [0, 0, 1, 1, 2, 2]

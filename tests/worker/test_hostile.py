@@ -54,9 +54,9 @@ def test_results_are_removed_once_they_are_judged(topk):
     assert {"set0", "set1"} <= {path.name for path in before}
     worker = topk.spawn("numpy", "topk/behaves", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
-    result = worker.ask("check", 60, cotangent=None)["result"]
-    assert set(topk.folder.iterdir()) - before == {topk.folder / result}
-    assert topk.judge(result)["correctness"]["passed"]
+    worker.ask("check", 60, cotangent=None, result="result")
+    assert set(topk.folder.iterdir()) - before == {topk.folder / "result"}
+    assert topk.judge()["correctness"]["passed"]
     worker.close()
     assert set(topk.folder.iterdir()) == before
 

@@ -13,7 +13,10 @@ from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
+from harness.run.group.forged_clock import Turn
 from harness.run.group.predict import KnownWork
+from harness.run.group.remembered import FirstAndAgain
+from harness.run.group.stopping import LONG_CALL_SECONDS
 from harness.run.processes.executor import Worker
 
 NOT_COMPILED = "the case ended before it was compiled"
@@ -49,6 +52,8 @@ class CaseState:
     cache: str = "rotated"
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
     unexplained_s: float = 0.0
+    turns: list[Turn] = field(default_factory=list[Turn])
+    first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
     stopped: str = "budget"
     warnings: list[str] = field(default_factory=list[str])
     wall_s: float = 0.0
@@ -61,6 +66,11 @@ class CaseState:
     def samples(self) -> list[float]:
         """Its readings in seconds per call, in the order they were taken."""
         return [seconds for _, seconds in self.readings]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether one call takes so long that every one of them counts."""
+        return self.call_s > LONG_CALL_SECONDS
 
     @property
     def living(self) -> bool:
@@ -82,6 +92,7 @@ class CaseState:
         """Settle an interrupted case (Ctrl-C): its samples so far count."""
         if self.readings:
             self.stopped = "interrupted"
+            self.warnings.append("stopped before an answer under the clock was judged")
             self.settle("ok")
         else:
             self.settle("skipped", NOT_REACHED)

@@ -6,15 +6,13 @@ import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
-from harness.core.record import Record
+from harness.core.record import Correctness
 from harness.run.group.case_state import CaseState
-from harness.run.group.records import record_of
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
@@ -112,18 +110,17 @@ class GroupContext:
         state.settle(status, reason)
         self.run.listener.case_state(state.id, status)
 
+    def settle_broken_rule(self, state: CaseState, rule: str, reason: str) -> None:
+        """Settle a case as incorrect, whose answers may be right: it broke a rule of measuring."""
+        state.correctness = Correctness(rule, passed=False, coverage="whole")
+        self.settle(state, "incorrect", reason)
+
     def settle_ended(self, state: CaseState, end: Ended, reason: str | None = None) -> None:
         """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
         if end.status == "crashed" and end.output and self.run.keep_crash and state.living:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)
         self.settle(state, end.status, reason or end.reason)
-
-    def records(self) -> list[Record]:
-        device = self.group.cases[0].device
-        provenance = replace(self.run.provenance, seed=self.settings.seed)
-        target = "host" if device == "cpu" else device
-        return [record_of(state, provenance, target, self.replicate) for state in self.states]
 
     def close(self) -> None:
         for state in self.states:

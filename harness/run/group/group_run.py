@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
 
@@ -44,11 +46,17 @@ class GroupRun:
                 raise
             for state in context.living():
                 state.cut_short()
-            raise Interrupted(context.records()) from None
+            raise Interrupted(self._records()) from None
         finally:
             self.verifier.close()
             context.close()
-        return context.records()
+        return self._records()
+
+    def _records(self) -> list[Record]:
+        context, device = self.context, self.context.group.cases[0].device
+        provenance = replace(context.run.provenance, seed=context.settings.seed)
+        target = "host" if device == "cpu" else device
+        return [record_of(state, provenance, target, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
         """Compile in order; in a gate both sides do so at once, each on cores of its own."""
@@ -88,9 +96,7 @@ class GroupRun:
         if self.depth == "check":
             return
         correct = [state for state in states if state.living]
-        sample(self.context, correct)
+        sample(self.context, self.verifier, correct)
         for state in correct:
-            if state.living:
-                self.verifier.recheck(state)
             if state.living:
                 leave(self.context, state)

@@ -9,7 +9,7 @@ from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES
 from harness.run.group.predict import KnownWork
 from harness.run.processes.executor import Ended
-from tests.run.fakes import MIB, Act, FakeExecutor
+from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
 ENDS = {
@@ -20,10 +20,10 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck", "finish"])
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged", "finish"])
 @pytest.mark.parametrize("status", ENDS)
 def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str, verb: str) -> None:
-    executor = FakeExecutor({"scatter": Act(verbs={verb: ENDS[status]})})
+    executor = FakeExecutor({"scatter": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["scatter"].status == status
     assert found["scatter"].reason == str(ENDS[status])
@@ -32,10 +32,10 @@ def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str,
     assert timing(found["broadcast"]).stopped == "interval"
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("status", ENDS)
 def test_a_lost_baseline_erases_nothing(tmp_path: Path, status: str, verb: str) -> None:
-    executor = FakeExecutor({"broadcast": Act(verbs={verb: ENDS[status]})})
+    executor = FakeExecutor({"broadcast": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["broadcast"].status == status
     assert found["broadcast"].baseline
