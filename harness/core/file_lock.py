@@ -12,18 +12,14 @@ import errno
 import fcntl
 import json
 import os
-import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core.regular_file import open_descriptor
 from harness.core.units import format_seconds
 
-NOT_OURS = "it is no regular file of this user"
-
-# A link could lead anywhere, and a FIFO would wait for its other end. A child that inherited the
-# descriptor would hold the lock after this process's death.
-FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+NOT_OURS = "it belongs to another user"
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path, os.O_RDWR | os.O_CREAT)
+        self.held = False
         try:
             os.fchmod(self.descriptor, 0o600)  # who can open it can hold it, and block its user
         except OSError:
@@ -61,6 +58,7 @@ class FileLock:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        self.held = True
         os.ftruncate(self.descriptor, 0)
         signature = {"pid": os.getpid(), "command": command, "since": time.time()}
         os.pwrite(self.descriptor, json.dumps(signature).encode(), 0)
@@ -71,12 +69,17 @@ class FileLock:
         return _signature(self.descriptor)
 
     def release(self) -> None:
-        os.ftruncate(self.descriptor, 0)
-        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+        if self.held:
+            os.ftruncate(self.descriptor, 0)
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+            self.held = False
 
     def close(self) -> None:
-        """Close the file, which frees it where this process held it."""
-        os.close(self.descriptor)
+        """Free it where this process holds it, and close the file."""
+        try:
+            self.release()
+        finally:
+            os.close(self.descriptor)
 
 
 def holder_of(path: Path) -> Holder | None:
@@ -98,9 +101,10 @@ def holder_of(path: Path) -> Holder | None:
 
 
 def _open(path: Path, flags: int) -> int:
-    descriptor = os.open(path, flags | FLAGS, 0o600)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+    # In a folder that everybody may write to, a link could lead anywhere. A child that inherited the
+    # descriptor would hold the lock after this process's death.
+    descriptor = open_descriptor(path, flags | os.O_NOFOLLOW, 0o600)
+    if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
         raise OSError(errno.EPERM, NOT_OURS)
     return descriptor

@@ -78,7 +78,7 @@ def test_a_lock_that_is_no_file_is_a_problem_among_others(
     assert examined["lock"].state == "ok"
 
     def held_by(_: str) -> None:
-        raise MachineError("/tmp/x.lock cannot be held (it is no regular file of this user)")
+        raise MachineError("/tmp/x.lock cannot be held (it is no regular file)")
 
     monkeypatch.setattr(doctor, "held_by", held_by)
     (lock,) = (finding for finding in examine(Path()) if finding.what == "lock")

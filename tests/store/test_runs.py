@@ -203,7 +203,7 @@ def test_a_torn_line_is_a_problem_with_its_number(folder, record):
         "records.jsonl:2: the line is torn or no JSON; its case is measured again by run --resume",
     )
     with pytest.raises(MachineError, match="run --resume"):
-        folder.append([record(2)])
+        RunFolder.open(folder.path).append([record(2)])
     assert folder.repair() == (
         "records.jsonl:2: the line is torn or no JSON; moved to records.damaged.jsonl, and measured again",
     )
@@ -238,10 +238,10 @@ def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
     assert folder.repair() == ()
 
 
-def test_records_that_cannot_be_opened(folder):
+def test_records_that_are_a_folder(folder):
     (folder.path / RECORDS).unlink()
     (folder.path / RECORDS).mkdir()
-    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(Is a directory\)"):
+    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(it is no regular file\)"):
         folder.read()
 
 
@@ -299,3 +299,23 @@ def test_a_crash_is_kept_in_a_file_of_its_own(folder, record):
     assert (folder.path / kept[0]).read_text() == f"{one.id} fell"
     assert folder.write_crash(one, 0, "again") == kept[0]
     assert (folder.path / kept[0]).read_text() == "again"
+
+
+@pytest.mark.parametrize("name", [RECORDS, INFO])
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_has_no_end_is_not_read(folder, name, kind):
+    """A FIFO would be waited for, and a device read until memory ends: `show` would hang."""
+    (folder.path / name).unlink()
+    if kind == "fifo":
+        os.mkfifo(folder.path / name)
+    else:
+        (folder.path / name).symlink_to("/dev/zero")
+    with pytest.raises((MachineError, UsageError), match=r"cannot be read \(it is no regular file\)"):
+        _ = (folder.info, folder.read())
+
+
+def test_a_link_to_a_file_is_read(folder, record, tmp_path):
+    folder.append([record(1)])
+    (folder.path / RECORDS).rename(tmp_path / "elsewhere.jsonl")
+    (folder.path / RECORDS).symlink_to(tmp_path / "elsewhere.jsonl")
+    assert folder.read().records == (record(1),)

@@ -56,7 +56,6 @@ def device_lock(
                 wait(f"waiting for device {device}, held by {rival}")
             time.sleep(POLL_SECONDS)  # trying twice a second disturbs no measurement
         yield
-        lock.release()
 
 
 def held_by(device: str, path: Path | None = None) -> str | None:

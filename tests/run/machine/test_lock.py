@@ -133,11 +133,11 @@ def test_a_file_of_somebody_else_is_refused(where: Path, monkeypatch: pytest.Mon
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
     with (
-        pytest.raises(MachineError, match="no regular file of this user"),
+        pytest.raises(MachineError, match="belongs to another user"),
         device_lock("cpu", "run", where),
     ):
         pass
-    with pytest.raises(MachineError, match="no regular file of this user"):
+    with pytest.raises(MachineError, match="belongs to another user"):
         held_by("cpu", where)
 
 
