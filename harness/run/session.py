@@ -21,7 +21,8 @@ from harness.run.processes.worker_process import Processes
 from harness.run.resume import Request, run_to_continue, suites, take_up
 from harness.run.runner import RunOutcome, remaining_groups, run
 from harness.store.find import all_runs
-from harness.store.runs import RunFolder, new_run_id
+from harness.store.run_id import new_run_id
+from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group
 
 __all__ = ["Done", "Request", "conduct", "known_seconds"]
@@ -117,7 +118,8 @@ def _frameworks(request: Request) -> list[str]:
 def new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
     schedule = request.schedule
-    run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}")
+    present = [folder.id for folder in all_runs(request.results)]
+    run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}", present)
     info = {
         "schema": 1,
         "run": run_id,

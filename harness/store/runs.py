@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +46,6 @@ class Stored:
     info: Mapping[str, Any]
     records: tuple[Record, ...]
     problems: tuple[str, ...]
-
-
-def new_run_id(now: datetime, salt: str) -> str:
-    """`20261120T113000Z-1a2b3c4`: ids sort by time; the salt keeps two of one second apart."""
-    utc = now.astimezone(UTC)
-    digest = hashlib.sha256(f"{utc.isoformat()}{salt}".encode()).hexdigest()
-    return f"{utc:%Y%m%dT%H%M%SZ}-{digest[:7]}"
 
 
 def is_run(path: Path) -> bool:

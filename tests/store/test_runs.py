@@ -6,7 +6,8 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
-from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder, new_run_id
+from harness.store.run_id import new_run_id
+from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder
 
 
 def test_run_ids_sort_by_time():
@@ -18,6 +19,22 @@ def test_run_ids_sort_by_time():
     assert new_run_id(moment + timedelta(seconds=1), "a") > first
     east = moment.astimezone(timezone(timedelta(hours=5)))
     assert new_run_id(east, "a") == first
+
+
+def test_a_new_id_is_greater_than_all_there_are():
+    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+    newest = new_run_id(moment, "a")
+    back = new_run_id(moment - timedelta(days=400), "b", [newest, "20250101T000000Z-0000000", "kept"])
+    assert back.startswith("20261120T113001Z-")
+    assert new_run_id(moment, "c", [newest]).startswith("20261120T113001Z-"), "in the same second"
+    later = new_run_id(moment + timedelta(days=1), "d", [newest, back])
+    assert later.startswith("20261121T113000Z-")
+
+
+@pytest.mark.parametrize("name", ["99991231T235959Z-0000000", "20269999T113000Z-0000000", "zzz"])
+def test_names_that_no_time_can_follow_are_passed_over(name):
+    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+    assert new_run_id(moment, "a", [name]) == new_run_id(moment, "a")
 
 
 def test_a_new_run_makes_its_folders(tmp_path):
