@@ -60,7 +60,7 @@ def duplicate_functions(module: ModuleType) -> list[str]:
     path = getattr(module, "__file__", None)
     if not path or not path.endswith(".py"):
         return []
-    body = ast.parse(Path(path).read_text()).body
+    body = ast.parse(Path(path).read_bytes()).body
     names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     return [name for name, count in Counter(names).items() if count > 1]
 

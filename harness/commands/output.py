@@ -49,9 +49,12 @@ def print_note(text: str) -> None:
 
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
+    from harness.store.runs import problems_of
+
     outcome, folder = done.outcome, done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
-    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json, notes=notes)
+    problems = problems_of(info)
+    _print_records(info, outcome.records, outcome.overhead, problems, columns, json=json, notes=notes)
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:

@@ -67,7 +67,7 @@ def write(folder: Path, tree: Any) -> None:
         return {"file": name, "dtype": array.dtype.name, "shape": list(np.shape(leaf))}
 
     form = _describe(tree, store)
-    (folder / "tree.json").write_text(json.dumps(form))
+    (folder / "tree.json").write_text(json.dumps(form), encoding="utf-8")
 
 
 def read(
@@ -77,7 +77,7 @@ def read(
 
     `only` names the entries wanted of a dict.
     """
-    form = json.loads((folder / "tree.json").read_text())
+    form = json.loads((folder / "tree.json").read_text(encoding="utf-8"))
     if only is not None:
         form = {"dict": {name: form["dict"][name] for name in only}}
     return _restore(form, folder, change)

@@ -2,13 +2,16 @@
 
 import dataclasses
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from harness.core.errors import MachineError, UsageError
+from harness.run import session
 from harness.run.processes.executor import Ended
 from harness.run.session import known_seconds
+from harness.store.find import find
 from tests.run.conftest import FACTS, Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 from tests.run.plans import SETTINGS, case, catalog, schedule
@@ -237,3 +240,21 @@ def test_check_needs_no_lock_and_times_nothing(conduct: Conductor) -> None:
     done = conduct(FakeExecutor(), depth="check")
     assert not (conduct.home / "cpu.lock").exists()
     assert all(record.timing is None for record in done.outcome.records)
+
+
+def test_a_clock_set_back_does_not_change_which_run_is_the_latest(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conduct(FakeExecutor())
+
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) - timedelta(days=400)
+
+    monkeypatch.setattr(session, "datetime", SetBack)
+    second = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    assert find(conduct.results).id == second.folder.id
+    third = conduct(FakeExecutor(), resume=True)
+    assert third.folder.id == second.folder.id
+    assert third.folder.info["started"] < (datetime.now(UTC) - timedelta(days=399)).isoformat()

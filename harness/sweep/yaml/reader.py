@@ -11,6 +11,7 @@ from yaml.nodes import Node as YamlNode
 from yaml.reader import ReaderError
 
 from harness.core.errors import UsageError
+from harness.core.units import format_bytes
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
 _NULL = "tag:yaml.org,2002:null"
@@ -20,6 +21,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {_NULL, _BOOL, _TEXT} | {
     f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value")
 }
+LARGEST_BYTES = 16 << 20
 
 
 def read(path: Path) -> Node:
@@ -48,9 +50,15 @@ def display_path(path: Path) -> str:
 
 def _text(path: Path, file: str) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as opened:  # a FIFO, too: a shell's `<(…)` is one
+            data = opened.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}); name another with --config") from None
+    if len(data) > LARGEST_BYTES:
+        raise UsageError(
+            f"{file}: more than {format_bytes(LARGEST_BYTES)}: no file of this kind; "
+            "name another with --config"
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
