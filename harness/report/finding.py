@@ -99,7 +99,7 @@ class PanelFinding:
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     """The finding of one implementation; None where it was timed nowhere beside the baseline."""
-    cases = panel.by_label.get(label, ())
+    cases = panel.by_label.get(label, [])
     distrusted = {r.case for records in cases for r in records if r.status == "incorrect" or r.unexpected}
     timed = [
         c
