@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, representative
-from harness.analysis.stats import Estimate, time_of
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import Accelerator, accelerator_called
 from harness.core.record import Record
 
@@ -49,11 +49,11 @@ class Throughput:
 
 def throughputs(suite: SuiteRecords) -> list[Throughput]:
     """The throughputs of every case in the order of the suite's records, one for each of WORK."""
-    return [entry for records in by_case(suite.records).values() for entry in _of_case(suite, records)]
+    return [entry for records in suite.by_case.values() for entry in _of_case(suite, records)]
 
 
-def _of_case(suite: SuiteRecords, records: tuple[Record, ...]) -> Iterable[Throughput]:
-    time = time_of(records)
+def _of_case(suite: SuiteRecords, records: CaseRecords) -> Iterable[Throughput]:
+    time = records.time
     record = representative(records)
     for work, unit in WORK.items():
         count = getattr(record.cost, work)
@@ -63,8 +63,8 @@ def _of_case(suite: SuiteRecords, records: tuple[Record, ...]) -> Iterable[Throu
         yield Throughput(
             suite=suite.name,
             case=record.case,
-            implementation=label_of(record),
-            panel=panel_of(record),
+            implementation=records.label,
+            panel=records.panel,
             seq=record.seq,
             work=work,
             unit=unit,

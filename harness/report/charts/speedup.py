@@ -69,8 +69,8 @@ def _panel(
     with_point = {(line.label, point.seq) for line in series for point in line.points}
     outcomes = failures(grid.at(panel)) + [
         Outcome(cell.label, cell.seq, NO_RATIO)
-        for cell in _without_ratio(grid, compared)
-        if cell.panel == panel and (cell.label, cell.seq) not in with_point
+        for cell in _without_ratio(grid.at(panel), compared)
+        if (cell.label, cell.seq) not in with_point
     ]
     crossings = [(label, crossed[panel, label].interpolated) for label in others if (panel, label) in crossed]
     return Panel(
@@ -103,11 +103,11 @@ def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Seri
     return lines
 
 
-def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[CaseResult]:
+def _without_ratio(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> list[CaseResult]:
     """Cases that did not fail themselves and still have no speedup, as when the baseline has no time."""
     return [
         cell
-        for cell in grid.cells
+        for cell in cells
         if not cell.failed and cell.case in compared and compared[cell.case].speedup is None
     ]
 
@@ -139,6 +139,6 @@ def _missing_remarks(
 ) -> list[Remark]:
     return [
         Remark(f"speedup {compared[cell.case].reason}", cell.label, cell.panel, cell.seq)
-        for cell in _without_ratio(grid, compared)
+        for cell in _without_ratio(grid.cells, compared)
         if (cell.panel, cell.label, cell.seq) not in shown
     ]

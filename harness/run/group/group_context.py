@@ -46,6 +46,10 @@ class GroupContext:
         """The cases that are not settled yet."""
         return [state for state in self.states if state.living]
 
+    def sets_of(self, state: CaseState) -> int:
+        """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
+        return SETS if state.needs_bytes(SETS) <= self.settings.memory_bytes else 1
+
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
         job = Job(
@@ -97,13 +101,21 @@ class GroupContext:
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Unsupported as refusal:
             self.settle(state, "unsupported", str(refusal))
-        except Ended as end:
+        except Ended as ended:
+            end = self._judge_death(state, ended)
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
         finally:
             state.wall_s += self.run.clock() - start
         return None
+
+    def _judge_death(self, state: CaseState, end: Ended) -> Ended:
+        """How a question to a case ended: its own death near the memory limit is an oom and no crash."""
+        if end.status != "crashed" or not end.died_of:
+            return end
+        why = state.why_died(end.died_of, self.settings.memory_bytes)
+        return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
 
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
         """Settle a case, unless it is settled; its process ends."""

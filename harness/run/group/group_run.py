@@ -9,7 +9,7 @@ from dataclasses import replace
 from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
-from harness.run.group.compilation import compile_case
+from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
@@ -75,18 +75,43 @@ class GroupRun:
             list(pool.map(compile_all, by_side.values()))
 
     def _measure(self) -> None:
-        """All together when their plans fit together, else one after the other."""
+        """All together when their plans fit together, else one after the other.
+
+        A case near the limit comes last, when no other process of the group holds memory.
+        """
         states, limit = self.context.living(), self.context.settings.memory_bytes
-        planned = sum(state.needs_bytes(SETS) for state in states)
-        if self.depth == "check" or len(states) == 1 or planned <= limit:
+        if len(states) == 1:
             self._verify_and_sample(states)
             return
+        others = [state for state in states if not self._is_near(state)]
+        planned = sum(state.needs_bytes(SETS) for state in others)
+        if self.depth == "check" or planned <= limit:
+            self._verify_and_sample(others)
+        else:
+            whole = format_bytes(sum(state.needs_bytes(SETS) for state in states))
+            for state in others:
+                self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
-            state.warnings.append(
-                f"measured alone: the group together plans {format_bytes(planned)}, "
-                f"the limit is {format_bytes(limit)}"
-            )
-            self._verify_and_sample([state])
+            if self._is_near(state):
+                self._empty_group(state)
+                self._measure_alone(state, f"it plans {format_bytes(state.needs_bytes(1))}")
+
+    def _is_near(self, state: CaseState) -> bool:
+        sets = 1 if self.depth == "check" else self.context.sets_of(state)
+        return state.is_near(self.context.settings.memory_bytes, sets)
+
+    def _measure_alone(self, state: CaseState, why: str) -> None:
+        limit = format_bytes(self.context.settings.memory_bytes)
+        state.warnings.append(f"measured alone: {why}, the limit is {limit}")
+        self._verify_and_sample([state])
+
+    def _empty_group(self, state: CaseState) -> None:
+        """End the processes of all other cases; one that has yet to come is compiled again at its turn."""
+        for other in self.context.living():
+            if other is not state:
+                other.end()
+        if state.worker is None:
+            compile_again(self.context, state)
 
     def _verify_and_sample(self, states: Sequence[CaseState]) -> None:
         for state in states:

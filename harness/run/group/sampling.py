@@ -22,7 +22,7 @@ from harness.run.group.forged_clock import (
     forged_always,
     forged_reason,
 )
-from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.group_context import GroupContext
 from harness.run.group.remembered import FirstAndAgain, look_remembered, remembered_reason
 from harness.run.group.stopping import Stopping
 from harness.run.group.verification import Verifier
@@ -148,11 +148,11 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     # A call below the clock's resolution may have been read as 0 seconds.
     state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
-    sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
-    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
+    state.sets = context.sets_of(state)
+    answer = context.ask(state, "inputs", "ready", sets=state.sets, cotangents=state.case.mode != "fwd")
     if answer is not None:
         state.method, state.cache = answer["method"], answer["cache"]
-        if sets == 1 and state.cache == "rotated":
+        if state.sets == 1 and state.cache == "rotated":
             state.cache = "warm"
 
 

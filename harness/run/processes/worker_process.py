@@ -116,12 +116,10 @@ class Process:
         self.server.drain()
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = self.monitor.kernel_killed()
-        status, reason = explain(
-            self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed
-        )
+        cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
-        return Ended(status, reason, output=output)
+        return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
 
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""

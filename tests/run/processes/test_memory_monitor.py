@@ -44,15 +44,14 @@ NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
 def test_explain(
     code: int | None, output: str, near: str | None, killed: bool, status: str, says: str
 ) -> None:
-    found, reason = explain(code, output, near, killed=killed)
-    assert found == status
-    assert says in reason
-    assert "\n" not in reason
+    cause = explain(code, output, near, killed=killed)
+    assert cause.status == status
+    assert says in cause.reason
+    assert "\n" not in cause.reason
 
 
 def test_an_explanation_quotes_no_novel() -> None:
-    _, reason = explain(1, "x" * 5000, None)
-    assert len(reason) < 300
+    assert len(explain(1, "x" * 5000, None).reason) < 300
 
 
 class Memory:
