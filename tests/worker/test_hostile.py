@@ -8,7 +8,7 @@ from harness.catalog.loading import load
 
 HERE = Path(__file__).parent
 HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "meddling", "odd"))
-SHORT = {"hangs": 0.5, "grips": 0.5, "stops_itself": 0.5}
+SHORT = dict.fromkeys(("hangs", "grips", "stops_itself", "announces_compilations"), 0.5)
 
 
 def outcomes(path):
