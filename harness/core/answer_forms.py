@@ -179,6 +179,7 @@ class Reply:
     ok: Any = None
     unsupported: str | None = None
     misplaced: str | None = None  # code from elsewhere than the side of a gate it belongs to
+    scratch_full: str | None = None  # no case's fault: the machine has to be mended first
     failed: Failure | None = None
 
 
@@ -186,7 +187,8 @@ def read_reply(verb: str, message: Mapping[str, Any]) -> Reply:
     """The reply that a message holds. ValueError, with a remedy, for another form than `verb` asks for."""
     try:
         reply = from_plain(Reply, message)
-        answered = (reply.unsupported, reply.misplaced, reply.failed) == (None, None, None)
+        refusals = (reply.unsupported, reply.misplaced, reply.scratch_full, reply.failed)
+        answered = all(refusal is None for refusal in refusals)
         if not answered:
             _require_storable(message)
     except ValueError as error:

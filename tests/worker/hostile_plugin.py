@@ -318,3 +318,12 @@ def announces_compilations(w: TopkWorkload):
             worker.tell_compiling(False)
 
     return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def finds_no_space(w: TopkWorkload):
+    """Its process may write files of 64 bytes: a full disk, seen from there."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
+    return lambda scores: _exact(scores, w.topk)

@@ -27,6 +27,7 @@ from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
+MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
 DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
 
 
@@ -77,9 +78,11 @@ class Process:
             output = crash_output(self.log, reply.failed.traceback)
             raise Ended(reply.failed.kind, f"{reply.failed.reason}{remedy}", alive=True, output=output)
         if reply.misplaced is not None:
-            if self.job.side is None:
+            if self.job.side is None and self.job.role != "side":
                 raise Ended("crashed", f"SideError: {reply.misplaced}", alive=True)
             raise SideError(reply.misplaced)
+        if reply.scratch_full is not None:
+            raise MachineError(f"{reply.scratch_full}; {MORE_SPACE}")
         if reply.unsupported is not None:
             raise Unsupported(reply.unsupported or "it says no more")
         return reply.ok
@@ -184,14 +187,21 @@ class Processes:
         interpreter: str = sys.executable,
         path: Sequence[str] = (),
     ) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+        except OSError as error:
+            raise _nothing_starts(tempfile.gettempdir(), error) from None
         self.device = device
         self.interpreter, self.path = interpreter, path
         self.monitor = MemoryMonitor()
         self.count = 0
         self.servers: dict[str, Server] = {}
-        for name in frameworks:
-            self._start(name)
+        try:
+            for name in frameworks:
+                self._start(name)
+        except OSError as error:
+            self.close()
+            raise _nothing_starts(self.folder, error) from None
 
     def spawn(self, job: Job, limit_bytes: int) -> Process:
         self.monitor.limit_bytes = limit_bytes
@@ -202,9 +212,7 @@ class Processes:
                 server = self._start(job.framework)
             return Process(server, job, self.monitor, Log(self.folder / f"worker-{self.count}.log"))
         except OSError as error:
-            raise MachineError(
-                f"no process can be started below {self.folder} ({error.strerror}); free space or processes"
-            ) from None
+            raise _nothing_starts(self.folder, error) from None
 
     def _start(self, framework: str) -> Server:
         previous = self.servers.pop(framework, None)
@@ -221,3 +229,9 @@ class Processes:
         for server in self.servers.values():
             server.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:
+    return MachineError(
+        f"no process can be started below {folder} ({error.strerror}); free space or processes, or set TMPDIR"
+    )
