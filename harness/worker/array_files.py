@@ -6,7 +6,9 @@ per leaf. Reading maps the files, so that processes share one copy.
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from harness.catalog.arrays import elements, entries, walk
+from harness.catalog.arrays import elements, entries, nbytes, walk
+from harness.core.errors import ScratchFull
+from harness.core.units import format_bytes
 
 PARTS = 1000  # a result of more arrays is no result: each becomes a file
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the last one: a limit of the shell's, `ulimit -f`
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -50,7 +55,25 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses
 
 
 def write(folder: Path, tree: Any) -> None:
-    """Raises TypeError for a leaf whose dtype has no raw form, such as object or text."""
+    """Write a tree of arrays to a folder of its own.
+
+    Raises TypeError for a leaf whose dtype has no raw form, such as object or text; ScratchFull where there
+    is no space for all of it, and then nothing of it stays.
+    """
+    try:
+        _write(folder, tree)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        free = shutil.disk_usage(folder.parent).free
+        raise ScratchFull(
+            f"{folder.parent} (below TMPDIR) cannot take {format_bytes(nbytes(tree))} of arrays "
+            f"({error.strerror}; {format_bytes(free)} are free)"
+        ) from None
+
+
+def _write(folder: Path, tree: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
 
@@ -62,7 +85,8 @@ def write(folder: Path, tree: Any) -> None:
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         name = f"{count}.raw"
         count += 1
-        array.tofile(folder / name)
+        # ndarray.tofile ends a short write with an OSError that has no errno (numpy 2.5).
+        (folder / name).write_bytes(array.reshape(-1).view(np.uint8).data)
         # The leaf's own shape: ascontiguousarray gives an array without axes one of length 1.
         return {"file": name, "dtype": array.dtype.name, "shape": list(np.shape(leaf))}
 

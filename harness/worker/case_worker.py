@@ -163,8 +163,9 @@ class CaseWorker:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`.
 
         With `fresh` they are all of the last set, whose storage first gets the values that `inputs` (and
-        `cotangent`) name; the first reading's result is handed over under the name `result`. The call sees
-        what it always sees: this function, this clock, no collector.
+        `cotangent`) name; the last result is handed over under the name `result`, after an untimed call on
+        other inputs when `warm`: it must not lie where later calls put theirs. The call sees what it always
+        sees: this function, this clock, no collector.
         """
         start = perf_counter()
         if fresh is not None:
@@ -174,14 +175,14 @@ class CaseWorker:
         if warm and others:
             self.framework.sync(self._next_call(others)())
         compiled = self.framework.compilations()
-        samples: list[float] = []
-        for reading in range(readings):
-            kept: list[Any] = []
-            keep = kept.append if fresh is not None and reading == 0 else None
-            samples.append(self.read(self._next_call(calls), inner, keep) / inner)
-            if fresh is not None and kept:
-                self._hand_over(kept.pop(), self.inputs[-1], fresh["result"])
+        kept: list[Any] = []
+        keep = None if fresh is None else kept.append
+        samples = [self.read(self._next_call(calls), inner, keep) / inner for _ in range(readings)]
         compiled = self.framework.compilations() - compiled
+        if fresh is not None:
+            if warm and others:
+                self.framework.sync(self._next_call(others)())
+            self._hand_over(kept.pop(), self.inputs[-1], fresh["result"])
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:

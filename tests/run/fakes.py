@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, Record
 from harness.core.static_figures import Static
@@ -30,7 +31,10 @@ class Killed(BaseException):
 
 @dataclass
 class Act:
-    """How one implementation behaves. A verb's entry is an exception to raise, or changes to its answer."""
+    """How one implementation behaves.
+
+    A verb's entry is an exception to raise, changes to its answer, or another answer, which is no dict.
+    """
 
     seconds: float | Callable[[int], float] = 1e-3
     planned: int | None = MIB
@@ -83,7 +87,7 @@ class FakeWorker:
         self.turn = 0
         executor.living.append(self)
 
-    def ask(self, verb: str, seconds: float, **arguments: Any) -> dict[str, Any]:
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         assert self in self.executor.living, "asked after its end"
         self.executor.count(self.name, self.job.case.seq, verb, arguments)
         scripted: Any = self.act.verbs.get(verb, {})
@@ -93,7 +97,14 @@ class FakeWorker:
             if isinstance(scripted, Ended) and not scripted.alive:
                 self.close()
             raise scripted
-        return {**getattr(self, verb)(**arguments), **scripted}
+        regular = getattr(self, verb)(**arguments)
+        answer = {**regular, **scripted} if isinstance(scripted, dict) else scripted
+        try:
+            return check_answer(verb, answer)
+        except ValueError as error:
+            if self.job.role != "reference":
+                self.close()
+            raise Ended("crashed", str(error), alive=self in self.executor.living) from None
 
     def close(self) -> None:
         if self in self.executor.living:
@@ -122,6 +133,9 @@ class FakeWorker:
         self.executor.results[result] = f"{self.name}/1"
         seconds = self.spend(self.act.call_s(self.job.case.seq))
         return {"seconds": seconds, "high_water_bytes": 4096, "recompiled": 0}
+
+    def examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
+        return {"checks": []}
 
     def ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         return {"method": "wall", "cache": "rotated"}

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness.catalog.loading import load
+from harness.core.errors import MachineError
 
 HERE = Path(__file__).parent
 HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "meddling", "odd"))
-SHORT = {"hangs": 0.5, "grips": 0.5, "stops_itself": 0.5}
+SHORT = dict.fromkeys(("hangs", "grips", "stops_itself", "announces_compilations"), 0.5)
 
 
 def outcomes(path):
@@ -95,3 +96,14 @@ def test_neighbours_do_not_notice(topk):
     for name in ("aborts", "closes_descriptors", "mumbles"):
         topk.outcome(topk.spawn("numpy", f"topk/{name}", HOSTILE))
     assert alone == beside == evidence()
+
+
+def test_a_result_that_finds_no_space_is_the_machines_fault(topk):
+    before = set(topk.folder.iterdir())
+    with pytest.raises(MachineError) as caught:
+        topk.outcome(topk.spawn("numpy", "topk/finds_no_space", HOSTILE))
+    assert str(caught.value).startswith(
+        f"{topk.folder} (below TMPDIR) cannot take 384 B of arrays (File too large;"
+    )
+    assert str(caught.value).endswith("; free space there, or set TMPDIR, and go on with run --resume")
+    assert set(topk.folder.iterdir()) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import secrets
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
-from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, NO_TIME, READINGS, PairedCase
+from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
 from harness.run.group.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
 from harness.run.group.sampling import audit_clock, check_under_clock, settle_remembered
 
@@ -137,9 +138,7 @@ class PairSampler:
         samples = answer["samples_s"]
         self.read[paired.id, side].append(sum(samples) * inner)
         self.hidden[paired.id, side].append(clock() - start - sum(samples) * inner)
-        if not all(math.isfinite(seconds) and seconds > 0 for seconds in samples):
-            paired.settle(INVALID, NO_TIME.format(side))
-        elif answer["compiled"] and not warm:
+        if answer["compiled"] and not warm:
             paired.settle(
                 INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed"
             )
@@ -170,8 +169,10 @@ class PairSampler:
     def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
         """Verify a last call of both sides under the clock, and that neither remembers its answers."""
         self._check_under_clock(paired, "fresh1", readings)
-        for state in paired.sides.values():
-            settle_remembered(paired.context, self.shared.verifier(paired.context), state)
+        verifier = self.shared.verifier(paired.context)
+        for side, state in paired.sides.items():
+            samples = list(itertools.chain.from_iterable(readings[paired.id, side]))
+            settle_remembered(paired.context, verifier, state, samples)
             self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()
@@ -180,8 +181,8 @@ class PairSampler:
         verifier = self.shared.verifier(paired.context)
         for side, state in paired.sides.items():
             if paired.living and state.living:
-                again_s = min(map(min, readings[paired.id, side])) if state.is_long else None
-                check_under_clock(verifier, state, name, again_s)
+                samples = list(itertools.chain.from_iterable(readings[paired.id, side]))
+                check_under_clock(verifier, state, name, samples)
                 self.shared.check_process(paired, state)
         paired.resolve()
 

@@ -54,7 +54,6 @@ class CaseState:
     method: str = "wall"
     cache: str = "rotated"
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
-    unexplained_s: float = 0.0
     turns: list[Turn] = field(default_factory=list[Turn])
     first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
     stopped: str = "budget"

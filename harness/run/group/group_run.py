@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from harness.core.errors import MachineError
 from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
@@ -16,12 +17,15 @@ from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
 
 
-class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
-    """The run was stopped while a group was being sampled; its records are worth keeping."""
+class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
+    """The run was stopped while a group was being sampled; its records are worth keeping.
 
-    def __init__(self, records: list[Record]) -> None:
+    `cause` is what the machine refused, None after Ctrl-C.
+    """
+
+    def __init__(self, records: list[Record], cause: MachineError | None) -> None:
         super().__init__("interrupted")
-        self.records = records
+        self.records, self.cause = records, cause
 
 
 class GroupRun:
@@ -41,12 +45,13 @@ class GroupRun:
                 self._measure()
             for state in context.living():
                 context.settle(state, "ok")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MachineError) as stop:
             if not any(state.readings for state in context.states):
                 raise
             for state in context.living():
                 state.cut_short()
-            raise Interrupted(self._records()) from None
+            cause = stop if isinstance(stop, MachineError) else None
+            raise Interrupted(self._records(), cause) from None
         finally:
             self.verifier.close()
             context.close()

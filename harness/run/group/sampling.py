@@ -18,7 +18,6 @@ from harness.run.group.forged_clock import (
     AUDIT_SECONDS,
     AUDITS,
     Turn,
-    forged_alone,
     forged_always,
     forged_reason,
 )
@@ -32,7 +31,7 @@ READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are rep
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
 CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
-CONFIRMATIONS = 2  # further inputs before anybody is told that it remembers
+CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
 
 
 def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
@@ -53,7 +52,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds[case] and not state.is_long:
-                check_under_clock(verifier, state, "fresh0")
+                check_under_clock(verifier, state, "fresh0", state.samples)
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -61,11 +60,11 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         if state.living and state.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)
         elif state.living:
-            check_under_clock(verifier, state, "fresh1")
+            check_under_clock(verifier, state, "fresh1", state.samples)
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
-        settle_remembered(context, verifier, state)
+        settle_remembered(context, verifier, state, state.samples)
         _check_clock(context, state)
         if not state.living:
             stopping.drop(state.id)
@@ -77,26 +76,28 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
 
 
 def check_under_clock(
-    verifier: Verifier, state: CaseState, name: str, again_s: float | None = None
+    verifier: Verifier, state: CaseState, name: str, samples: Sequence[float]
 ) -> Mapping[str, Any] | None:
-    """Have a call judged on fresh inputs, and take its time there; what it answered, None if that settled it.
+    """Have a call judged on fresh inputs, and compare its time with those of `samples`, in seconds.
 
-    `again_s` are the seconds of a call on values that it has seen; None has it called on the same again.
+    What it answered; None if that settled it.
     """
-    readings = 2 if again_s is None else 1
-    answer = verifier.check_under_clock(state, name, readings=readings, warm=again_s is None)
+    answer = verifier.check_under_clock(state, name)
     if answer is not None:
-        first_s, *rest = answer["samples_s"]
-        state.first_and_again.append(FirstAndAgain(first_s, rest[0] if again_s is None else again_s))
+        # The first sample is on values that no call has seen, too: of two, the other one counts.
+        again_s = min(samples) if len(samples) == 2 else statistics.median(samples)
+        state.first_and_again.append(FirstAndAgain(answer["samples_s"][0], again_s))
     return answer
 
 
-def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState) -> None:
+def settle_remembered(
+    context: GroupContext, verifier: Verifier, state: CaseState, samples: Sequence[float]
+) -> None:
     """Settle a case that is fast on values that it has seen alone, each time and on further inputs."""
     for number in range(CONFIRMATIONS):
         if not (state.living and look_remembered(state.first_and_again)):
             return
-        check_under_clock(verifier, state, f"fresh{2 + number}")
+        check_under_clock(verifier, state, f"fresh{2 + number}", samples)
     if state.living and look_remembered(state.first_and_again):
         reason = remembered_reason(state.first_and_again)
         context.settle_broken_rule(state, "remembers no answer", reason)
@@ -116,14 +117,8 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
 
 def _check_clock(context: GroupContext, state: CaseState) -> None:
     """Drop readings that the runner's own clock contradicts."""
-    if not state.living:
-        return
-    rounds = {round_ for round_, _ in state.readings}
-    read_s = sum(seconds for _, seconds in state.readings) * state.inner
-    if forged_alone(read_s, state.unexplained_s, len(rounds)):
-        context.settle(state, "crashed", forged_reason("its process", read_s, state.unexplained_s))
     # Events on a device do not count what the host does between two calls.
-    if state.method != "wall":
+    if not state.living or state.method != "wall":
         return
     turns = state.turns if state.is_long else audit_clock(context, state, statistics.median(state.samples))
     if state.living and forged_always(turns):
@@ -168,9 +163,7 @@ def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, roun
         return
     spent["turns"] -= answer["seconds"]
     spent["samples"] += answer["seconds"]
-    read_s = sum(answer["samples_s"]) * state.inner
-    state.unexplained_s += wall_s - read_s
-    state.turns.append(Turn(read_s, wall_s))
+    state.turns.append(Turn(sum(answer["samples_s"]) * state.inner, wall_s))
     _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
 
 
@@ -178,7 +171,7 @@ def _take_last_turn(
     context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
 ) -> None:
     """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = check_under_clock(verifier, state, "fresh1", again_s=min(state.samples))
+    answer = check_under_clock(verifier, state, "fresh1", state.samples)
     if answer is None:
         return
     spent = context.run.spent

@@ -119,9 +119,8 @@ def test_different_clocks_are_not_compared(tmp_path):
     )
 
 
-@pytest.mark.parametrize("wrong", [0.0, float("nan")])
-def test_a_first_call_that_claims_no_time(tmp_path, wrong):
-    world = World(tmp_path, raise_in("check", {"seconds": wrong}), names=BOTH)
+def test_a_first_call_that_claims_no_time(tmp_path):
+    world = World(tmp_path, raise_in("check", {"seconds": 0.0}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
     assert world.paired().verdict == INVALID
 

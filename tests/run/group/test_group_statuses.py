@@ -1,5 +1,6 @@
 """What becomes of a case, by what its process does; the others of its group never notice."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,9 +103,10 @@ def test_a_plan_beyond_the_limit_is_oom_and_never_runs(
 ABORTED = Ended("crashed", "killed by SIGABRT; run it alone under a debugger", died_of="killed by SIGABRT")
 
 
-@pytest.mark.parametrize("verb", ["check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])
 def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path: Path, verb: str) -> None:
-    executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=0, verbs={verb: ABORTED})})
+    act = replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)
+    executor = FakeExecutor({"scatter": act})
     found = measure(executor, tmp_path)
     assert found["scatter"].status == "oom"
     assert reason(found["scatter"]) == (

@@ -9,6 +9,7 @@ import pytest
 from harness.core.errors import Unsupported
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import RunContext
+from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
 from harness.sweep.schedule import Group
 from tests.run.fakes import Act, FakeExecutor, at
@@ -213,14 +214,12 @@ def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path: Path) -> 
     assert len(found.samples_s) == 2
 
 
-def recalling(seconds: float, again: float, number: int | None = None) -> Act:
-    """A case that is fast on values that it has seen; with a number only at that call under the clock."""
-    count = itertools.count(1)
+def recalling(seconds: float, again: float, calls: int = 99) -> Act:
+    """A case that is fast on values that it has seen, and slow on so many that it has not."""
+    left = itertools.repeat(True, calls)
 
     def sample(arguments: dict[str, Any]) -> dict[str, Any]:
-        if "fresh" not in arguments:
-            return {}
-        return {"samples_s": [seconds, again if number in {None, next(count)} else seconds]}
+        return {"samples_s": [seconds if next(left, False) else again]} if "fresh" in arguments else {}
 
     return Act(seconds=again, verbs={"sample": sample})
 
@@ -233,11 +232,11 @@ def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_pat
         "it remembers answers: 5.00 ms on values that it had not seen, 1.00 ms on values that it had"
     )
     asked = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}
-    assert asked == {"fresh0", "fresh1", "fresh2", "fresh3"}, "two further inputs confirm it"
+    assert asked == {f"fresh{number}" for number in range(2 + CONFIRMATIONS)}
 
 
 @pytest.mark.parametrize(
-    "act", [recalling(2.9e-3, 1e-3), recalling(1e-4, 1e-5), recalling(5e-3, 1e-3, number=2)]
+    "act", [recalling(2.9e-3, 1e-3), recalling(1e-4, 1e-5), recalling(5e-3, 1e-3, calls=CONFIRMATIONS)]
 )
 def test_a_call_that_was_disturbed_is_no_memory(tmp_path: Path, act: Act) -> None:
     assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == "ok"
