@@ -51,6 +51,16 @@ def scales_its_samples(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
+def shaves_a_quarter(w: TopkWorkload):
+    """Multiplies the clock that the harness reads by three quarters."""
+    from harness.worker import timers
+
+    clock = timers.perf_counter
+    timers.perf_counter = lambda: 0.75 * clock()
+    return lambda scores: longer(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
 def calls_a_third(w: TopkWorkload):
     """Makes a third of the calls that a reading asks for."""
     from harness.worker import timers

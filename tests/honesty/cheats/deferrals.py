@@ -104,6 +104,27 @@ def defers_in_a_list(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
+def answers_when_it_is_fetched(w: TopkWorkload):
+    """Returns zeros, and replaces the function that fetches a result by one that computes it first."""
+    from rightly import nothing
+
+    from harness.worker.frameworks.numpy_ import Numpy
+
+    fetch, last = Numpy.get, []
+
+    def computed(self, tree):
+        mine = isinstance(tree, tuple) and last
+        return fetch(self, largest(last[0], w.topk) if mine else tree)
+
+    def select(scores):
+        last[:] = [scores]
+        return nothing(scores, w.topk)
+
+    Numpy.get = computed
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
 def defers_in_an_array(w: TopkWorkload):
     """Returns arrays of a subclass that has `__array__` and would compute there."""
     import numpy as np

@@ -54,6 +54,22 @@ def remembers_the_content(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
+def remembers_from_the_third_time(w: TopkWorkload):
+    """Keeps answers by content, and uses one only where the same content has come twice before."""
+    from collections import Counter
+    from zlib import crc32
+
+    seen, answer = Counter(), remembering(w, crc32)
+
+    def select(scores):
+        key = crc32(scores)
+        seen[key] += 1
+        return answer(scores) if seen[key] > 2 else largest(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
 def replays_the_first_answer(w: TopkWorkload):
     """Computes its first answer and returns it ever after."""
     return remembering(w, lambda _: None)
