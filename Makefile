@@ -30,7 +30,7 @@ test-all: $(READY)  ## run every test
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)
 
-drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count how often it is caught: a quarter of an hour
+drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count: a quarter of an hour
 	@$(BIN)/python -m tests.honesty.drill --times 20 $(ARGS)
 
 lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
