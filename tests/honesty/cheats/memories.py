@@ -99,7 +99,7 @@ def leaves_early(w: TopkWorkload):
         if not first:
             first[key] = longer(scores, w.topk)
         if key in first:
-            time.sleep(0.002)
+            time.sleep(0.0011)  # more than a reading must have, so that a reading is one call
             return first[key]
         return longer(scores, w.topk)
 

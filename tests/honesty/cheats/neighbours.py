@@ -104,7 +104,7 @@ def names_another_folder(w: TopkWorkload):
     from harness.worker import array_files
     from harness.worker.case_worker import CaseWorker
 
-    def elsewhere(self, result):
+    def elsewhere(self, result, *_):
         folder = self.folder.parents[1] / "keepsake"
         array_files.write(folder, result)
         return str(folder)

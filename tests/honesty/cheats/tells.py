@@ -9,6 +9,7 @@ from seqsweep import implementation
 from impls.topk.family import TopkWorkload
 
 JUDGING = {"do_check", "do_recheck", "do_examine"}
+KEEPING = ("fresh", "keep")
 
 
 @implementation(framework="numpy", semantics="exact")
@@ -31,6 +32,19 @@ def reads_the_stack(w: TopkWorkload):
     def select(scores):
         judged = any(frame.f_code.co_name in JUDGING for frame in frames())
         return (largest if judged else nothing)(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def reads_its_callers_variables(w: TopkWorkload):
+    """Looks among the variables of its callers for one that says that this answer is kept."""
+
+    def is_kept(frame):
+        return frame.f_code.co_name in JUDGING or any(frame.f_locals.get(name) for name in KEEPING)
+
+    def select(scores):
+        return (largest if any(map(is_kept, frames())) else nothing)(scores, w.topk)
 
     return select
 
