@@ -127,7 +127,7 @@ def test_a_missing_ratio_says_which_side_lacks_the_figure(record, suite, static)
     assert found.unavailable == {
         "flops": "top_k is not counted",
         "temp_bytes": "the baseline's is 0",
-        "bytes_accessed": "not counted here",
+        "bytes_accessed": "not counted",
     }
 
 

@@ -10,7 +10,8 @@ from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
-from tests.report.conftest import FAILED, record_of, static_of, timing_of
+from tests.records import FAILED, static_of, timing_of
+from tests.report.conftest import record_of
 
 FIGURES = {"host": static_of(temp_bytes=8)}
 NO_FIGURES = {"host": Static.none("libtpu is not installed")}

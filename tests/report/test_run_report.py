@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
-from tests.report.conftest import timing_of
+from tests.records import timing_of
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
 GOLDEN = Path(__file__).parents[1] / "golden"
