@@ -29,7 +29,7 @@ def asks(*wanted):
 def compile_both(wanted, results=ROOT / "results"):
     """{(implementation, target): figures}; every process has a limit of 4 GiB.
 
-    What the claims ask for as well is compiled once for both: the key of an answer holds all that it depends on.
+    What the claims ask for, too, is compiled once for both: an answer's key holds all that it depends on.
     """
     if version("jaxlib") != "0.10.2":
         pytest.skip("these figures are jaxlib 0.10.2's")
