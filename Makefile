@@ -9,7 +9,7 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 
-.PHONY: help sweep chart test test-all drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart test test-all test-long drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -22,10 +22,13 @@ chart: $(READY)  ## draw the newest run's charts again
 	@$(BIN)/python cli.py chart $(ARGS)
 
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
-	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full" $(ARGS)
+	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)
 
-test-all: $(READY)  ## run every test
-	@$(BIN)/pytest -n logical --maxprocesses 8 $(ARGS)
+test-all: $(READY)  ## run every test but the few of test-long
+	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not long" $(ARGS)
+
+test-long: $(READY)  ## run those that take long and protect little more
+	@$(BIN)/pytest -n logical --maxprocesses 8 -m long $(ARGS)
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)

@@ -26,6 +26,8 @@ LONG = (
     "impls/test_topk.py",
     "impls/test_attention_sparse.py",
     "cli/test_static.py",
+    "report/charts/test_legibility.py",
+    "xla/test_agreement.py",
 )
 
 

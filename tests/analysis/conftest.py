@@ -1,67 +1,22 @@
-"""Records built by hand: every number in these tests is known before it is computed."""
+"""Records of one suite of family mask."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from harness.analysis.results import SuiteRecords, label_of
-from harness.core.case import Case
-from harness.core.median_interval import median_interval
-from harness.core.record import Correctness, Record, Timing
-from harness.core.static_figures import Static
+from harness.core.record import Record
+from tests.records import PASSED, record_of, static_of, timing_of
 
 
-def timing_of(samples: Sequence[float], rounds: Sequence[int] | None = None, **more: Any) -> Timing:
-    middle, low, high = median_interval(samples)
-    values = {"method": "wall", "cache": "rotated", "inner": 1, "stopped": "interval", **more}
-    return Timing(
-        samples_s=tuple(samples),
-        round=tuple(rounds if rounds is not None else range(len(samples))),
-        median_s=middle,
-        low_s=low,
-        high_s=high,
-        **values,
-    )
-
-
-def static_of(**figures: Any) -> Static:
-    names = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_bytes")
-    missing = [n for n in (*names, "flops", "bytes_accessed") if figures.get(n) is None]
-    reasons = figures.pop("unavailable", {})
-    if figures.get("flops") is not None:
-        figures.setdefault("flops_source", "compiled")
-    return Static(unavailable={n: reasons.get(n, "not counted here") for n in missing}, **figures)
-
-
-def record_of(name: str, seq: int, samples: Sequence[float] | None = None, **more: Any) -> Record:
-    """A record of family `mask`; with `samples` it is ok and timed, without it is what `more` says."""
-    workload = {"batch": 1, "seq": seq, "dtype": "f32", **more.pop("workload", {})}
-    timing = more.pop("timing", None) or (timing_of(samples) if samples else None)
-    values: dict[str, Any] = {
-        "run": "r1",
-        "status": "ok",
-        "semantics": "exact",
-        "framework": "jax",
-        "mode": "fwd",
-        "device": "cpu",
-        "options": {},
-        "seed": 0,
-        **more,
-    }
-    values.setdefault("reason", None if values["status"] == "ok" else "a sentence")
-    if timing is not None:
-        values.setdefault("correctness", Correctness("exact", True, "whole"))
-    case = Case.of(f"mask/{name}", values["options"], workload, values["mode"], values["device"])
-    return Record(
-        case=case.id,
-        family="mask",
-        implementation=f"mask/{name}",
-        seq=seq,
-        workload=workload,
-        timing=timing,
-        **values,
-    )
+def timed_record(name: str, seq: int, samples: Sequence[float] | None = None, **more: Any) -> Record:
+    """With `samples` it is timed; what is timed has passed its contract."""
+    if samples:
+        more["timing"] = timing_of(samples)
+    if "timing" in more:
+        more.setdefault("correctness", PASSED)
+    return record_of(name, seq, **more)
 
 
 def suite_of(records: Sequence[Record], baseline: str = "mask/base") -> SuiteRecords:
@@ -69,21 +24,7 @@ def suite_of(records: Sequence[Record], baseline: str = "mask/base") -> SuiteRec
     return SuiteRecords("s", "mask", baseline, labels, tuple(records))
 
 
-@pytest.fixture
-def record() -> Callable[..., Record]:
-    return record_of
-
-
-@pytest.fixture
-def static() -> Callable[..., Static]:
-    return static_of
-
-
-@pytest.fixture
-def timing() -> Callable[..., Timing]:
-    return timing_of
-
-
-@pytest.fixture
-def suite() -> Callable[..., SuiteRecords]:
-    return suite_of
+record = pytest.fixture(lambda: timed_record, name="record")
+static = pytest.fixture(lambda: static_of, name="static")
+timing = pytest.fixture(lambda: timing_of, name="timing")
+suite = pytest.fixture(lambda: suite_of, name="suite")

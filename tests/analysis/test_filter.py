@@ -37,9 +37,8 @@ def test_what_matches_is_kept_with_its_suites(run, selection, kept, suites):
     narrowed, left = selection.of(info, iter(records))
     assert left == [records[place] for place in kept]
     assert list(narrowed["suites"]) == suites
-    assert {case for suite in narrowed["suites"].values() for case in suite["cases"]} == {
-        one.case for one in left
-    }
+    cases = {case for suite in narrowed["suites"].values() for case in suite["cases"]}
+    assert cases == {record.case for record in left}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,8 @@ from harness.analysis.results import (
 def test_a_case_shared_by_two_suites_is_in_both(record):
     base, scatter = record("base", 4096, [1.0]), record("scatter", 4096, [1.0])
     described = {"family": "mask", "baseline": "mask/base", "implementations": ["mask/base", "mask/scatter"]}
-    info = {
-        "suites": {
-            "a": {**described, "cases": [base.case, scatter.case]},
-            "b": {**described, "cases": [base.case]},
-        }
-    }
+    cases = {"a": [base.case, scatter.case], "b": [base.case]}
+    info = {"suites": {name: {**described, "cases": own} for name, own in cases.items()}}
     first, second = by_suite(info, [scatter, base])
     assert first.records == (base, scatter)
     assert second.records == (base,)
@@ -46,11 +42,8 @@ def test_a_panel_is_everything_but_the_length(record, suite):
         record("base", 4096, mode="bwd"),
     ]
     assert panel_of(found[0]) == "batch=1,dtype=f32:fwd:cpu"
-    assert list(suite(found).by_panel) == [
-        "batch=1,dtype=f32:fwd:cpu",
-        "batch=2,dtype=f32:fwd:cpu",
-        "batch=1,dtype=f32:bwd:cpu",
-    ]
+    panels = ("batch=1,dtype=f32:fwd", "batch=2,dtype=f32:fwd", "batch=1,dtype=f32:bwd")
+    assert list(suite(found).by_panel) == [f"{panel}:cpu" for panel in panels]
 
 
 def test_the_cases_of_an_implementation_are_shortest_first(record, suite):
@@ -74,9 +67,8 @@ def test_a_case_is_represented_by_its_first_timed_replicate(record):
 
 
 def test_the_host_is_the_first_target(record, static, suite):
-    found = suite(
-        [record("base", 1, static={"cuda:h200": static()}), record("base", 2, static={"host": static()})]
-    )
+    both = [{"cuda:h200": static()}, {"host": static()}]
+    found = suite([record("base", seq, static=own) for seq, own in enumerate(both, 1)])
     assert targets(found) == ["host", "cuda:h200"]
 
 

@@ -58,10 +58,8 @@ def test_zero_bytes_have_no_exponent(record, suite, static):
 
 
 def test_unavailable_figures_pass_their_reason_on(record, suite, static):
-    records = [
-        record("x", seq, static={"host": static(unavailable={"flops": "not counted by torch"})})
-        for seq in GRID
-    ]
+    lacking = {"host": static(unavailable={"flops": "not counted by torch"})}
+    records = [record("x", seq, static=lacking) for seq in GRID]
     found = of(scalings(suite(records)), "flops")
     assert found.reason == "needs ≥ 2 lengths; has 0 (not counted by torch)"
     bare = of(scalings(suite([record("x", 4096, [1.0])])), "flops")
@@ -92,16 +90,13 @@ def test_panels_are_fitted_apart(record, suite):
         record("x", seq, [1e-9 * seq**batch], workload={"batch": batch}) for seq in GRID for batch in (1, 2)
     ]
     found = [s for s in scalings(suite(records)) if s.metric == "time"]
-    assert [(s.panel, s.exponent) for s in found] == [
-        ("batch=1,dtype=f32:fwd:cpu", 1.0),
-        ("batch=2,dtype=f32:fwd:cpu", 2.0),
-    ]
+    panels = [(f"batch={batch},dtype=f32:fwd:cpu", float(batch)) for batch in (1, 2)]
+    assert [(s.panel, s.exponent) for s in found] == panels
 
 
 def test_a_curve_that_bends_is_noted():
-    assert bends({4096: 1.0, 16384: 1.0, 65536: 16.0}) == (
-        "bends: exponent 0.00 over 4Ki to 16Ki, 2.00 over 16Ki to 64Ki",
-    )
+    (bend,) = bends({4096: 1.0, 16384: 1.0, 65536: 16.0})
+    assert bend == "bends: exponent 0.00 over 4Ki to 16Ki, 2.00 over 16Ki to 64Ki"
     assert bends({4096: 1.0, 16384: 4.1, 65536: 15.9}) == ()
 
 

@@ -29,10 +29,7 @@ def test_a_rate_is_the_count_over_the_time_and_its_bounds_change_places(record, 
         "dense_flops": pytest.approx(4e10),
         "bytes": pytest.approx(2e10),
     }
-    assert (rates["bytes"].low, rates["bytes"].high) == (
-        pytest.approx(2e9 / 0.11),
-        pytest.approx(2e9 / 0.09),
-    )
+    assert (rates["bytes"].low, rates["bytes"].high) == pytest.approx((2e9 / 0.11, 2e9 / 0.09))
     assert [rate.unit for rate in rates.values()] == ["FLOP/s", "FLOP/s", "B/s"]
 
 
@@ -59,9 +56,8 @@ def test_too_few_rounds_leave_the_rate_without_bounds(record, suite):
 
 def test_the_share_is_of_the_dtypes_documented_peak(record, suite):
     """An H100 does 989e12 FLOP/s in bf16 and moves 3352.32e9 B/s."""
-    rates = throughput_of(
-        record, suite, gpu("NVIDIA H100 80GB HBM3"), device="cuda", workload={"dtype": "bf16"}
-    )
+    facts = gpu("NVIDIA H100 80GB HBM3")
+    rates = throughput_of(record, suite, facts, device="cuda", workload={"dtype": "bf16"})
     assert rates["flops"].share == pytest.approx(1e10 / 989e12)
     assert rates["bytes"].share == pytest.approx(2e10 / 3352.32e9)
     low, high = rates["bytes"].share_low, rates["bytes"].share_high
@@ -75,11 +71,7 @@ def test_the_share_is_of_the_dtypes_documented_peak(record, suite):
         ({"device": "cpu", "cpu": "AMD EPYC"}, {}, "no peak is documented for AMD EPYC"),
         (None, {}, "no peak is documented for this processor"),
         (gpu("NVIDIA H100 PCIe"), {"device": "cuda"}, "no peak is documented for NVIDIA H100 PCIe"),
-        (
-            gpu("NVIDIA H100 80GB HBM3"),
-            {"device": "cuda"},
-            "no peak of cuda:h100 is documented for f32",
-        ),
+        (gpu("NVIDIA H100 80GB HBM3"), {"device": "cuda"}, "no peak of cuda:h100 is documented for f32"),
         ({"device": "tpu", "cpu": "AMD EPYC"}, {"device": "tpu"}, "no peak is documented for this tpu"),
     ],
 )

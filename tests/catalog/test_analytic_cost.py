@@ -56,9 +56,7 @@ def test_many_questions_are_asked_in_portions(tmp_path, monkeypatch):
     module = tmp_path / "own.py"
     module.write_text(FAMILY)
     monkeypatch.setattr(analytic_cost, "AT_ONCE", 2)
-    told = analytic_cost.costs(
-        [CostQuestion(str(module), "own", "plain", (("seq", seq),)) for seq in (1, 2, 3)]
-    )
+    told = analytic_cost.costs([CostQuestion(str(module), "own", "plain", (("seq", n),)) for n in (1, 2, 3)])
     assert [one.flops for one in told] == [2, 4, 6]
 
 

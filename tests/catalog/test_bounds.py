@@ -121,9 +121,8 @@ class TestRecall:
         assert self.share(mixed, at_least=0.86).reason == "mean recall 0.8500 is below 0.86"
 
     def test_an_index_counts_once(self):
-        assert self.share(np.repeat(self.indices[..., :1], 10, axis=-1)).figures["recall"] == pytest.approx(
-            0.1
-        )
+        again = np.repeat(self.indices[..., :1], 10, axis=-1)
+        assert self.share(again).figures["recall"] == pytest.approx(0.1)
 
     def test_an_index_counts_only_with_its_value(self):
         values, _ = self.selection(self.indices)
@@ -146,6 +145,4 @@ class TestRecall:
 
     def test_what_is_no_selection_is_a_sentence(self):
         for tree in (self.scores, (self.indices, self.indices), (self.indices, self.scores)):
-            assert judge(recall(at_least=0.5), tree, tree).reason.startswith(
-                "recall judges one part of integer"
-            )
+            assert judge(recall(at_least=0.5), tree, tree).reason.startswith("recall judges one part of")

@@ -104,9 +104,8 @@ class TestForm:
     @pytest.mark.parametrize("judge", [same, close])
     def test_another_shape_is_named_beside_the_layout(self, judge):
         verdict = judge(np.zeros((1, 2, 8, 4)), np.zeros((1, 8, 2, 4)), layout="[B, T, H, D]")
-        assert verdict.reason == (
-            "result has shape (1, 2, 8, 4); the reference has (1, 8, 2, 4), laid out [B, T, H, D]"
-        )
+        says = "result has shape (1, 2, 8, 4); the reference has (1, 8, 2, 4), laid out [B, T, H, D]"
+        assert verdict.reason == says
 
     @pytest.mark.parametrize("judge", [same, close])
     def test_where_nothing_can_be_judged_nothing_passes(self, judge):

@@ -28,9 +28,8 @@ def verdict(read):
 
     def of(*figures, temp=1, absent="", lost=(), answers=None, **written):
         claim = read(planted.document(*figures, **written))[-1]
-        found = planted.evidence(
-            needs(claim, planted.CATALOG), temp=temp, absent=absent, lost=lost, **(answers or {})
-        )
+        wanted = needs(claim, planted.CATALOG)
+        found = planted.evidence(wanted, temp=temp, absent=absent, lost=lost, **(answers or {}))
         return judge(claim, planted.CATALOG, found)
 
     return of

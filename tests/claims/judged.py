@@ -26,22 +26,15 @@ TARGET = "tpu:v5p"
 
 
 def claim(name: str, expect: str = REPRODUCED, **more: Any) -> Claim:
-    values: dict[str, Any] = {
-        "sources": (Citation(PULL, "46"),),
-        "hardware": "a TPU",
-        "says": f"What {name} says",
-    }
-    values |= more
+    values = {"sources": (Citation(PULL, "46"),), "hardware": "a TPU", "says": f"What {name} says", **more}
     return Claim("mask", name, "claims.yaml:2", expect=expect, **values)
 
 
 def figure(name: str, **more: Any) -> Figure:
     columns = {key: parse(text) for key, text in more.items() if isinstance(text, str) and key in COLUMNS}
     published = more.pop("published", ())
-    ends = (published,) if isinstance(published, str) else published
-    return Figure(
-        name, "claims.yaml:9", **{**more, **columns, "published": tuple(parse(text) for text in ends)}
-    )
+    ends = tuple(map(parse, (published,) if isinstance(published, str) else published))
+    return Figure(name, "claims.yaml:9", **{**more, **columns, "published": ends})
 
 
 COLUMNS = ("follows", "found", "at_most", "at_least")
@@ -119,18 +112,13 @@ TIME = Verdict(
     ),
 )
 SURPRISE = Verdict(claim("surprise"), CONTRADICTED, "Size: 1 is published, 2 is found here.")
+LIBTPU = "libtpu is not installed"
 LACKING = Verdict(
     claim("lacking"),
     NOT_CHECKABLE,
-    "libtpu is not installed.",
-    (
-        Reading(
-            figure("temp", published="1", found="1"),
-            published=FigureValue(1),
-            missing="libtpu is not installed",
-        ),
-    ),
-    incomplete="libtpu is not installed",
+    f"{LIBTPU}.",
+    (Reading(figure("temp", published="1", found="1"), published=FigureValue(1), missing=LIBTPU),),
+    incomplete=LIBTPU,
 )
 SUM = Verdict(claim("sum", INCONSISTENT, table=ROWS), INCONSISTENT, "One is counted twice.")
 FOREIGN = Verdict(claim("foreign", ELSEWHERE, needs="the time, on a TPU"), ELSEWHERE, "It agrees.")

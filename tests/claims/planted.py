@@ -7,7 +7,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost
-from harness.core.static_figures import OperatorWeight, Static
+from harness.core.static_figures import STATIC_FIGURES, OperatorWeight, Static
 from harness.core.workload import Field
 
 FIELDS = (
@@ -18,32 +18,18 @@ FIELDS = (
 )
 
 
-def implementation(id_: str, framework: str = "jax") -> ImplementationInfo:
+def implementation(id_: str) -> ImplementationInfo:
     options = (Field("keep", "int", required=False, default=2),) if id_.endswith("/b") else ()
+    framework = "torch" if id_.endswith("/t") else "jax"
     return ImplementationInfo(id_, framework, "exact", options, "", None, "m", "a.py", 1, "sha256:0")
 
 
-FAMILY = FamilyInfo(
-    "mask",
-    "?",
-    FIELDS[:3],
-    ("exact",),
-    ("fwd", "bwd"),
-    "family.py",
-    checks={"order": "what if the indices stand in another order?", "twice": "and twice?"},
-)
+CHECKS = {"order": "what if the indices stand in another order?", "twice": "and twice?"}
+FAMILY = FamilyInfo("mask", "?", FIELDS[:3], ("exact",), ("fwd", "bwd"), "family.py", checks=CHECKS)
 WIDE = FamilyInfo("wide", "?", FIELDS, ("exact",), ("fwd",), "wide/family.py")
 CATALOG = Catalog(
     {"mask": FAMILY, "wide": WIDE},
-    {
-        info.id: info
-        for info in (
-            implementation("mask/a"),
-            implementation("mask/b"),
-            implementation("mask/t", "torch"),
-            implementation("wide/a"),
-        )
-    },
+    {name: implementation(name) for name in ("mask/a", "mask/b", "mask/t", "wide/a")},
 )
 
 SOURCES = """\
@@ -87,16 +73,7 @@ def document(
 
 def static(program: str | None = None, calls: tuple[str, ...] = (), **figures: Any) -> Static:
     """What a compiler says: the figures given, and of the others that they were not counted."""
-    names = (
-        "argument_bytes",
-        "output_bytes",
-        "temp_bytes",
-        "alias_bytes",
-        "peak_bytes",
-        "flops",
-        "bytes_accessed",
-    )
-    missing = {name: "not counted" for name in names if figures.get(name) is None}
+    missing = {name: "not counted" for name in STATIC_FIGURES if figures.get(name) is None}
     return Static(**figures, program=program, custom_calls=calls, unavailable=missing)
 
 
@@ -127,11 +104,7 @@ def evidence(
     return ClaimEvidence(
         compiled,
         {need: cost for need in wanted if need.kind == Need.COST},
-        {
-            need: Judged(status, "", {need.check: passed} if need.check else {})
-            for need in wanted
-            if need.kind == Need.JUDGE
-        },
+        {n: Judged(status, "", {n.check: passed} if n.check else {}) for n in wanted if n.kind == Need.JUDGE},
     )
 
 

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import ADDS_UP, CONTEXT, CONTRADICTED, NOT_CHECKABLE, REPRODUCED
 from harness.commands.claims import _versions, claims, print_outcome
 from harness.core.errors import UsageError
@@ -13,6 +13,7 @@ from harness.core.static_figures import Static
 from harness.core.workload import Field
 from harness.run import compile as compiling
 from harness.sweep.project import Project
+from tests.claims.planted import implementation
 
 BENCH = "suites:\n  mask: {family: mask, seq: 8}\n"
 CLAIMS = """\
@@ -82,9 +83,7 @@ class Place:
             (home / "claims.yaml").write_text(CLAIMS.replace("FAMILY", name))
             fields = (Field("seq", "int", required=False, default=8),)
             families[name] = FamilyInfo(name, "?", fields, ("exact",), ("fwd",), str(home / "family.py"))
-            implementations[f"{name}/a"] = ImplementationInfo(
-                f"{name}/a", "jax", "exact", (), "", None, "m", "a.py", 1, "sha256:0"
-            )
+            implementations[f"{name}/a"] = implementation(f"{name}/a")
         self.catalog = Catalog(families, implementations)
         (folder / "bench.yaml").write_text(BENCH)
         monkeypatch.setattr(compiling, "compile_all", self.compiler)
@@ -156,11 +155,8 @@ def test_one_family_is_told_and_not_written(place):
 def test_one_claim_is_told_and_nothing_else_compiled(place):
     assert words(place.run("topk/host")) == {"topk/host": REPRODUCED}
     assert place.compiler.asked == [["host"]]
-    assert list(words(place.run("topk/tpu", "mask/beside", "mask/arithmetic"))) == [
-        "topk/tpu",
-        "mask/arithmetic",
-        "mask/beside",
-    ]
+    several = place.run("topk/tpu", "mask/beside", "mask/arithmetic")
+    assert list(words(several)) == ["topk/tpu", "mask/arithmetic", "mask/beside"]
     assert list(words(place.run("mask", "topk/host"))) == [*MASK, "topk/host"]
     assert not place.page.exists()
 
@@ -190,9 +186,8 @@ def test_a_check_agrees_with_what_was_just_written(place):
 def test_a_check_without_a_document_says_how_to_write_one(place):
     outcome = place.run(check=True)
     assert outcome.code(check=True) == 1
-    assert outcome.problems == tuple(
-        f"{path} does not exist: seqsweep claims writes it" for path in (place.page, place.context)
-    )
+    missing = [f"{path} does not exist: seqsweep claims writes it" for path in (place.page, place.context)]
+    assert list(outcome.problems) == missing
     assert not place.page.exists()
 
 
@@ -284,9 +279,8 @@ def test_without_a_compiler_the_documents_keep_what_they_have(place):
     outcome = place.run()
     assert words(outcome)["mask/tpu"] == NOT_CHECKABLE
     assert words(outcome)["mask/host"] == REPRODUCED
-    assert outcome.notes == (
-        f"{place.page} and {place.context} were left as they are, for they would hold less: {LIBTPU}",
-    )
+    why = f"{place.page} and {place.context} were left as they are, for they would hold less: {LIBTPU}"
+    assert outcome.notes == (why,)
     assert outcome.problems == ()
     assert place.page.read_bytes() == before
     assert place.compiler.asked[-1] == ["host", "host"]

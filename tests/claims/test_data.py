@@ -135,9 +135,7 @@ def test_hardware_that_was_not_stated_is_no_device_of_ours(claims):
     unstated = [claim for claim in claims.values() if "not stated" in claim.hardware]
     named = [claim for claim in unstated if claim.targets]
     assert len(unstated) >= 10
-    assert [
-        claim.name for claim in named if claim.hardware == "TPU, not stated which" and len(claim.targets) < 5
-    ] == []
+    assert [c.name for c in named if c.hardware == "TPU, not stated which" and len(c.targets) < 5] == []
     assert [claim.name for claim in named if claim.hardware.startswith("GPU")] == []
 
 
@@ -150,9 +148,7 @@ def test_a_timing_is_never_contradicted(seeds):
 
 
 def test_what_only_the_hardware_would_settle_is_not_called_reproduced(seeds):
-    assert [
-        claim.name for claim in seeds.values() if claim.needs and claim.expect in {REPRODUCED, ELSEWHERE}
-    ] == []
+    assert [c.name for c in seeds.values() if c.needs and c.expect in {REPRODUCED, ELSEWHERE}] == []
 
 
 def test_compiled_for_a_tpu_or_gpu_that_was_not_named_is_another_target(seeds):
@@ -284,11 +280,7 @@ PRINTED = {
 
 def test_printed_speedups_follow_from_their_rows(claims):
     """Without the evaluator: within what rounding to the printed digits allows."""
-    tables = {
-        claim.table.id: claim.table
-        for claim in claims.values()
-        if claim.family == "attention" and claim.table
-    }
+    tables = {c.table.id: c.table for c in claims.values() if c.family == "attention" and c.table}
     checked = 0
     for table in tables.values():
         for row in table.rows:

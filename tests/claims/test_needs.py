@@ -70,10 +70,7 @@ def test_an_exponent_asks_for_both_lengths(read_needs):
         (Need.COMPILE, "mask/a@rows=2,seq=2048,topk=2:fwd:cpu", "tpu:v5p"),
     ]
     found = read_needs('exponent("cost_flops", "mask/a", 1Ki, 2Ki)')
-    assert [(one.kind, one.case.seq, one.target) for one in found] == [
-        (Need.COST, 1024, ""),
-        (Need.COST, 2048, ""),
-    ]
+    assert [(n.kind, n.case.seq, n.target) for n in found] == [(Need.COST, 1024, ""), (Need.COST, 2048, "")]
 
 
 def test_every_row_of_the_table_asks_where_it_has_the_numbers(read_needs):
@@ -116,10 +113,7 @@ def test_arithmetic_devices_and_columns_ask_for_nothing(read_needs, text):
         ('check("mask/ordr", "mask/a")', 'unknown check "mask/ordr"; nearest: "mask/order"'),
         ('check("mask/a", "mask/order")', 'unknown check "mask/a"|unknown implementation'),
         ('trace_bytes("mask/a")', "mask/a is not of torch, so it is compiled, not traced; ask temp_bytes"),
-        (
-            'exponent("temp_byte", "mask/a", "host", 1, 2)',
-            'of a figure, not of "temp_byte"; nearest: "temp_bytes"',
-        ),
+        ('exponent("temp_byte", "mask/a", "host", 1, 2)', 'not of "temp_byte"; nearest: "temp_bytes"'),
         ('exponent("program", "mask/a", "host", 1, 2)', r'exponent\(…\) is of a figure, not of "program"'),
         ('exponent("flops", "mask/a", "host", 2, 2)', "goes from a length to a longer one, not from 2 to 2"),
         ('exponent("flops", "mask/a", 1, 2)', r"exponent\(.*\) was given 4 arguments"),

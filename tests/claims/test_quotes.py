@@ -218,13 +218,8 @@ def planted(read, tmp_path):
     ["26581.04", "26_581.04", "11.5", "11.50", "11.5e3", "[11.5, 26581.04]", "11.5 + 26581.04", "true"],
 )
 def test_a_planted_number_that_stands_there_is_no_misquote(planted, number):
-    assert (
-        planted(
-            f"name: a, published: {number}, found: {number.replace('[11.5, 26581.04]', '12')}",
-            source="'paper:2'",
-        )
-        == []
-    )
+    found = number.replace("[11.5, 26581.04]", "12")
+    assert planted(f"name: a, published: {number}, found: {found}", source="'paper:2'") == []
 
 
 @pytest.mark.parametrize(
@@ -266,10 +261,8 @@ def test_cells_of_a_table_are_held_against_its_own_lines(planted):
 def test_a_kept_document_is_cited_with_lines(planted):
     assert planted(source="paper")[0] == "mask/one: paper is cited without lines"
     rows = ROWS.replace("'paper:2-3'", "paper")
-    assert (
-        planted(tables=rows, more="table: t", source="'paper:2'")[0]
-        == "mask/one: paper is cited without lines"
-    )
+    (told, *_) = planted(tables=rows, more="table: t", source="'paper:2'")
+    assert told == "mask/one: paper is cited without lines"
 
 
 def test_a_document_that_was_not_kept_may_be_cited_whole(planted):
@@ -282,9 +275,8 @@ def test_what_follows_from_a_number_that_no_document_has_is_found(read, tmp_path
     (tmp_path / "paper.numbers").write_text(kept("Paper #1", TEXT.encode()))
 
     def of(follows):
-        return unfounded(
-            read(document(f"name: a, published: 2, follows: {follows}", source="'paper:2'")), tmp_path
-        )
+        text = document(f"name: a, published: 2, follows: {follows}", source="'paper:2'")
+        return unfounded(read(text), tmp_path)
 
     assert of("26581.04 / 2309.82 * 1e3 + 0.005") == []
     (told,) = of("26581.04 / 2309.28")

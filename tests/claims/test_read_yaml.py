@@ -103,20 +103,12 @@ def test_rows_are_written_once_for_all_claims_that_name_their_table(read):
         ("any", "any\n    target: gpu", 'claims.yaml:12: unknown target "gpu"'),
         ("any", "any\n    target: [host, tpu:v9]", 'claims.yaml:12: unknown target "tpu:v9"'),
         ("any", "any\n    table: rows", 'claims.yaml:12: unknown table "rows"'),
-        (
-            "expect: reproduced",
-            "expect: reproducd",
-            'claims.yaml:12: unknown verdict "reproducd"; nearest: "rep',
-        ),
+        ("expect: reproduced", "expect: reproducd", 'claims.yaml:12: unknown verdict "reproducd"; near'),
         ("claims:", "claim:", 'claims.yaml:7: unknown key "claim" at the top level; nearest: "claims"'),
         ("claims:", "sources:", 'claims.yaml:7: duplicate key "sources"; it stands in claims.yaml:1 too'),
         ('url: "https://example.org/blog"', "link: x", 'claims.yaml:5: unknown key "link" of a source'),
         ('title: "A blog", ', "", "claims.yaml:5: a source needs title"),
-        (
-            "published: 1, found: 1",
-            "published: 1",
-            "claims.yaml:8: one has no figure that decides; add one with two",
-        ),
+        ("published: 1, found: 1", "published: 1", "claims.yaml:8: one has no figure that decides; add"),
     ],
 )
 def test_a_slip_in_a_claim_is_an_error_with_its_place(read, old, new, why):
@@ -136,9 +128,7 @@ def test_two_claims_of_one_id(read, section):
     source = "paper" if section == "claims" else "blog"
     text = document("name: a, published: 1, found: 1", source=source, section=section)
     own = text.index("  - id: one")
-    with pytest.raises(
-        UsageError, match=r"claims.yaml:\d+: duplicate id one; it stands in claims.yaml:\d+ too"
-    ):
+    with pytest.raises(UsageError, match=r"claims.yaml:\d+: duplicate id one; it stands in claims.yaml:\d+"):
         read(text + text[own:])
 
 

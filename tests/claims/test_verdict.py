@@ -19,6 +19,7 @@ from harness.core.errors import UsageError
 from harness.core.record import Cost
 
 V5P, V6E, HOST = "tpu:v5p", "tpu:v6e", "host"
+UNSTATED = "TPU, not stated which"
 ROWS = (
     "t: {source: 'paper:3', columns: [n, dense, nsa, printed], "
     "rows: [[1Ki, 8, 4, 2.0], [2Ki, 18, 6, 3.0], [4Ki, OOM, 3, 9]]}"
@@ -230,9 +231,7 @@ def test_what_is_not_known_to_hold_is_not_vacuous(verdict):
 
 def test_a_premise_stands_beside_what_it_is_of(verdict):
     for published in (1, 2):
-        with pytest.raises(
-            UsageError, match=r"claims.yaml:\d+: a premise stands beside what it is the premise"
-        ):
+        with pytest.raises(UsageError, match=r"claims.yaml:\d+: a premise stands beside what it is"):
             verdict(arithmetic(published, "1", "premise", PREMISE), "name: seen, published: 3")
 
 
@@ -286,21 +285,14 @@ def test_what_is_found_and_differs_is_contradicted(verdict, hardware, more):
 
 @pytest.mark.parametrize(
     ("hardware", "more"),
-    [
-        ("TPU v6e", f"target: {V6E}"),
-        ("TPU, not stated which", ""),
-        ("TPU, not stated which", f"target: [{V5P}, {V6E}]"),
-    ],
+    [("TPU v6e", f"target: {V6E}"), (UNSTATED, ""), (UNSTATED, f"target: [{V5P}, {V6E}]")],
 )
 def test_a_disagreement_for_another_target_than_was_published_for_is_no_contradiction(
     verdict, hardware, more
 ):
     told = verdict(compiled(8, V5P), temp=7, hardware=hardware, more=more)
-    assert (told.word, told.readings[0].agrees, told.readings[0].against) == (
-        NOT_CHECKABLE,
-        False,
-        CONTRADICTED,
-    )
+    (read,) = told.readings
+    assert (told.word, read.agrees, read.against) == (NOT_CHECKABLE, False, CONTRADICTED)
 
 
 BOTH = f"target: [{V5P}, {V6E}]"
@@ -545,13 +537,8 @@ def test_of_a_table_the_worst_row_decides_and_is_named(verdict):
     figure = "name: ratio, each: true, published: printed, follows: dense / nsa, within: {}, why: rounded"
     told = verdict(figure.format("5%"), tables=rows, more="table: t")
     (read,) = told.readings
-    assert (told.word, read.row, read.rows, read.published.value, read.follows.value) == (
-        INCONSISTENT,
-        "2Ki",
-        2,
-        2.5,
-        3,
-    )
+    assert (told.word, read.row, read.rows) == (INCONSISTENT, "2Ki", 2)
+    assert (read.published.value, read.follows.value) == (2.5, 3)
     assert verdict(figure.format("20%"), tables=rows, more="table: t").word == ADDS_UP
 
 
@@ -575,13 +562,8 @@ PER_ROW = f"name: temp, each: true, published: printed, found: {temp(V5P, seq='n
 def test_a_row_that_disagrees_outweighs_one_that_is_not_to_be_had(verdict, lost):
     told = verdict(PER_ROW, tables=LENGTHS, more="table: t", lost=[lost])
     (read,) = told.readings
-    assert (told.word, read.row, read.published.value, read.found.value, read.missing) == (
-        CONTRADICTED,
-        "4Ki",
-        9,
-        1,
-        "",
-    )
+    assert (told.word, read.row, read.missing) == (CONTRADICTED, "4Ki", "")
+    assert (read.published.value, read.found.value) == (9, 1)
     assert told.incomplete.endswith("for tpu:v5p took too long here: 60 s")
 
 
@@ -633,13 +615,9 @@ def test_neither_what_was_published_nor_what_follows_is_found_here(verdict, colu
         verdict(f"name: a, {other}: 1, {column}: '{call}'", tables=ROWS, more="table: t")
 
 
-@pytest.mark.parametrize(
-    "figure", [arithmetic(1, "1", more=", within: 5%"), compiled(1, more=", within: 1%")]
-)
+@pytest.mark.parametrize("figure", [arithmetic(1, 1, more=", within: 5%"), compiled(1, more=", within: 1%")])
 def test_a_tolerance_needs_its_reason(verdict, figure):
-    with pytest.raises(
-        UsageError, match=r"claims.yaml:\d+: figure \w+: a tolerance needs its reason \(why: …\)"
-    ):
+    with pytest.raises(UsageError, match=r"claims.yaml:\d+: figure \w+: a tolerance needs its reason"):
         verdict(figure)
 
 

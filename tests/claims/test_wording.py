@@ -156,6 +156,7 @@ SPEEDUP = f"Printed speedup at 1Ki: 2× is published, 8 / 4 = 2× {OWN}; the 2 r
 ROWS = "t: {source: paper, columns: [n, dense, nsa, printed], rows: [[1Ki, 8, 4, 2.0], [2Ki, 9, 3, 3.0]]}"
 RATIO = "name: printed speedup, unit: ×, each: true, published: printed, follows: dense / nsa"
 SHARE = ", within: 5%, why: rounded"
+OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
 
 
 @pytest.mark.parametrize(
@@ -204,15 +205,11 @@ SHARE = ", within: 5%, why: rounded"
             {"expect": INCONSISTENT},
             "It is less: so by what is published, not so by its own numbers (Paper #1).",
         ),
-        ([RATIO], {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}, f"{SPEEDUP} agree."),
-        (
-            [RATIO + SHARE],
-            {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"},
-            f"{SPEEDUP} agree within 5 %.",
-        ),
+        ([RATIO], OF_ROWS, f"{SPEEDUP} agree."),
+        ([RATIO + SHARE], OF_ROWS, f"{SPEEDUP} agree within 5 %."),
         (
             [RATIO, "name: sum, published: 4, follows: 1 + 3"],
-            {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"},
+            OF_ROWS,
             f"{SPEEDUP} and 1 more figure agree.",
         ),
         (
@@ -233,9 +230,8 @@ def test_a_verdicts_sentence_stands_alone(verdict, figures, of, said):
 
 
 def test_every_source_is_named_once(verdict):
-    told = verdict(
-        "name: a, published: 4, follows: 4", source="['paper:3', 'paper:5', letter]", expect=ADDS_UP
-    )
+    source = "['paper:3', 'paper:5', letter]"
+    told = verdict("name: a, published: 4, follows: 4", source=source, expect=ADDS_UP)
     assert told.sentence.endswith("(Paper #1; Paper #1, a letter).")
 
 
@@ -250,9 +246,7 @@ def test_the_authors_reasoning_stands_only_for_the_verdict_that_it_explains(verd
 
 def test_a_figure_that_only_decides_for_another_device_is_told_with_both_numbers(verdict):
     figure = """name: temp, published: 7, found: 'temp_bytes("mask/a", "tpu:v5p")'"""
-    told = verdict(
-        figure, temp=8, hardware="TPU, not stated which", expect=NOT_CHECKABLE, more="because: whose?"
-    )
+    told = verdict(figure, temp=8, hardware="a TPU", expect=NOT_CHECKABLE, more="because: whose?")
     assert told.sentence == "Temp: 7 is published, 8 is found here (compiled for tpu:v5p; Paper #1). whose?."
 
 

@@ -37,21 +37,8 @@ def test_every_check_that_concerns_a_case_is_made(whole):
     assert (failed["passed"], failed["reason"]) == (False, "a doubled one is not positive")
 
 
-@pytest.mark.full
-def test_a_check_alone(checked):
-    found = by_name(checked("doubled/size"))
-    assert {name for checks in found.values() for name in checks} == {"doubled/size"}
-    assert set(found) == {"added", "remembered", "tripled", "declared"}
-
-
-def test_a_check_of_one_implementation(checked):
-    said = checked("doubled/positive", "doubled/added")
-    assert said.code == 0
-    assert by_name(said) == {"added": {"doubled/positive": by_name(said)["added"]["doubled/positive"]}}
-
-
-def test_a_typo_names_the_nearest_check(seqsweep):
-    said = seqsweep("check", "doubled/posittive", "--seq", "8", "--plugin", PLUGIN)
+def test_a_typo_names_the_nearest_check(in_process):
+    said = in_process("check", "doubled/posittive", "--seq", "8", "--plugin", PLUGIN)
     assert said.code == 2
     assert 'nearest: "doubled/positive"' in said.err
 
@@ -80,10 +67,11 @@ def test_a_check_asks_for_another_workload(whole):
     assert "doubled/longer" not in found["declared"], "it does not support that length"
 
 
-def test_a_declared_failure_is_no_failure(checked):
+def test_a_declared_failure_of_one_check_of_one_implementation_is_no_failure(checked):
     said = checked("doubled/tripled", "doubled/longer")
-    one = by_name(said)["tripled"]["doubled/longer"]
     assert said.code == 0
+    ((implementation, ((check, one),)),) = ((name, found.items()) for name, found in by_name(said).items())
+    assert (implementation, check) == ("tripled", "doubled/longer")
     assert (one["passed"], one["expected"]) == (False, True)
     assert one["reason"] == "a longer one is not doubled; expected: it triples"
     undeclared = checked("doubled/longer", "--impl", "tripled[declared=false]")

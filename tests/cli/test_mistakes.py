@@ -38,8 +38,8 @@ import pytest
         (["nosuchcommand"], "nosuchcommand"),
     ],
 )
-def test_a_typo_is_a_sentence(seqsweep, measured, words, says):
-    said = seqsweep(*words)
+def test_a_typo_is_a_sentence(in_process, measured, words, says):
+    said = in_process(*words)
     assert said.code == 2
     assert says in said.err
     assert said.out == ""
@@ -55,11 +55,11 @@ def test_a_typo_is_a_sentence(seqsweep, measured, words, says):
         ("    rows: 4Kx", 7, "4Kx"),
     ],
 )
-def test_a_typo_in_bench_yaml_names_its_line(seqsweep, project, tmp_path, typo, line, says):
+def test_a_typo_in_bench_yaml_names_its_line(in_process, project, tmp_path, typo, line, says):
     lines = (project / "bench.yaml").read_text().splitlines()
     lines[line - 1] = typo
     (tmp_path / "bench.yaml").write_text("\n".join(lines) + "\n")
-    said = seqsweep("run", folder=tmp_path)
+    said = in_process("run", folder=tmp_path)
     assert said.code == 2
     assert f"bench.yaml:{line}:" in said.err
     assert says in said.err

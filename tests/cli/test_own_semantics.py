@@ -19,21 +19,26 @@ def place(name):
 
 
 @pytest.fixture(scope="module")
-def run(seqsweep, tmp_path_factory):
+def measured(seqsweep, tmp_path_factory):
     """One run beside the family's own semantics, on two lengths."""
     results = tmp_path_factory.mktemp("own")
     words = ["--plugin", str(FILE), "--results", str(results)]
     impls = ",".join(["broadcast", *NAMES])
-    said = seqsweep("run", "mask", "--impl", impls, "--seq", "256,512", *words, "--json")
-    return said, lambda *command: seqsweep(*command, "--results", str(results))
+    return seqsweep("run", "mask", "--impl", impls, "--seq", "256,512", *words, "--json"), str(results)
+
+
+@pytest.fixture
+def run(measured, in_process):
+    said, results = measured
+    return said, lambda *command: in_process(*command, "--results", results)
 
 
 @pytest.fixture(scope="module")
-def records(run):
+def records(measured):
     """Of the first length, by name."""
     return {
         record["implementation"].split("/")[1]: record
-        for record in run[0].json["records"]
+        for record in measured[0].json["records"]
         if record["seq"] == 256
     }
 
@@ -116,17 +121,17 @@ def test_a_comparison_of_two_says_it(run):
     assert "semantics ones and exact: not the same mathematics" in change["warnings"]
 
 
-def test_the_list_says_it(seqsweep):
-    said = seqsweep("list", "--plugin", str(FILE), "--json").json
+def test_the_list_says_it(in_process):
+    said = in_process("list", "--plugin", str(FILE), "--json").json
     bounds = {info["id"]: info["bounds"] for info in said["implementations"]}
     assert bounds["mask/near"]["fwd"] == NEAR
     assert bounds["mask/scatter"] == {}
 
 
-def test_a_wrong_bound_is_wrong_usage(seqsweep, tmp_path):
+def test_a_wrong_bound_is_wrong_usage(in_process, tmp_path):
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from seqsweep import within\nwithin(rel_rms=0)\n")
-    said = seqsweep("list", "--plugin", str(wrong))
+    said = in_process("list", "--plugin", str(wrong))
     assert said.code == 2
     assert said.err.startswith(
         f"seqsweep: plugin {wrong} cannot be read: {wrong}:2: within(rel_rms=0): a bound"

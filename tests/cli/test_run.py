@@ -68,25 +68,25 @@ def test_overhead_adds_up(measured):
     assert overhead["work_s"] <= overhead["wall_s"]
 
 
-def test_show_repeats_what_run_said(seqsweep, measured):
-    assert seqsweep("show", "--json").json["comparisons"] == measured.json["comparisons"]
+def test_show_repeats_what_run_said(in_process, measured):
+    assert in_process("show", "--json").json["comparisons"] == measured.json["comparisons"]
 
 
-def test_show_keeps_what_is_asked_for(seqsweep, measured):
-    records = seqsweep("show", "mask", "--impl", "scatter", "--seq", "1Ki", "--json").json["records"]
+def test_show_keeps_what_is_asked_for(in_process, measured):
+    records = in_process("show", "mask", "--impl", "scatter", "--seq", "1Ki", "--json").json["records"]
     assert [record["case"] for record in records] == [
         "mask/scatter@batch=1,dtype=f32,rows=4,seq=1024,topk=32:fwd:cpu"
     ]
 
 
-def test_show_prints_tables(seqsweep, measured):
-    said = seqsweep("show")
+def test_show_prints_tables(in_process, measured):
+    said = in_process("show")
     assert said.code == 0
     assert "broadcast" in said.out
     assert "baseline" in said.out
 
 
-def test_charts_are_drawn_and_stay_the_same(seqsweep, measured, project):
+def test_charts_are_drawn_and_stay_the_same(seqsweep, in_process, measured, project):
     first = seqsweep("chart", "--json").json["charts"]
     assert [path.rsplit("/", 1)[1] for path in first] == [
         "mask-latency.svg",
@@ -94,7 +94,7 @@ def test_charts_are_drawn_and_stay_the_same(seqsweep, measured, project):
         "mask-memory.svg",
     ]
     before = [Path(path).read_bytes() for path in first]
-    seqsweep("chart")
+    in_process("chart")
     assert [Path(path).read_bytes() for path in first] == before
     assert (project / "charts").is_dir()
 
@@ -109,21 +109,12 @@ def test_an_expected_failure_is_no_failure(seqsweep):
     assert failing["timing"] is None
 
 
-def test_check_times_nothing(seqsweep):
-    said = seqsweep("check", "mask/scatter", "--seq", "512", "--json")
+def test_check_takes_a_family_and_times_nothing(seqsweep):
+    said = seqsweep("check", "mask", "--seq", "512", "--json")
+    by_name = {record["implementation"]: record for record in said.json["records"]}
     assert said.code == 0
-    (record,) = said.json["records"]
-    assert record["correctness"]["passed"]
-    assert record["timing"] is None
-
-
-def test_check_takes_a_family(seqsweep):
-    records = seqsweep("check", "mask", "--seq", "512", "--json").json["records"]
-    assert {record["implementation"] for record in records} == {
-        "mask/broadcast",
-        "mask/scatter",
-        "mask/threshold_raw",
-    }
+    assert set(by_name) == {"mask/broadcast", "mask/scatter", "mask/threshold_raw"}
+    assert all(record["correctness"]["passed"] and record["timing"] is None for record in by_name.values())
 
 
 def test_static_runs_nothing(seqsweep):
@@ -134,13 +125,13 @@ def test_static_runs_nothing(seqsweep):
     assert by_name["mask/scatter"]["status"] == "ok"
 
 
-def test_dry_run_counts_and_leaves_nothing(seqsweep, tmp_path, project):
+def test_dry_run_counts_and_leaves_nothing(in_process, tmp_path, project):
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
-    (suite,) = seqsweep("run", "--dry-run", "--json", folder=tmp_path).json["suites"]
+    (suite,) = in_process("run", "--dry-run", "--json", folder=tmp_path).json["suites"]
     assert (suite["suite"], suite["axes"], suite["implementations"]) == ("mask", {"seq": 3}, 3)
     assert len(suite["cases"]) == 9
     assert suite["budget_s"] == pytest.approx(9 * 0.05)
-    assert "mask   seq 3 × implementations 3" in seqsweep("run", "--dry-run", folder=tmp_path).out
+    assert "mask   seq 3 × implementations 3" in in_process("run", "--dry-run", folder=tmp_path).out
     assert not (tmp_path / "results").exists()
 
 
@@ -181,19 +172,19 @@ def test_kill_then_resume(seqsweep, tmp_path, project):
     assert len([json.loads(line) for line in stored.read_text().splitlines()]) == 9
 
 
-def test_compare_inside_a_run(seqsweep, measured):
-    said = seqsweep("compare", "latest", "--impl", "scatter,broadcast", "--json")
+def test_compare_inside_a_run(in_process, measured):
+    said = in_process("compare", "latest", "--impl", "scatter,broadcast", "--json")
     assert said.code == 0
     assert said.json["trend"] is False
     assert {change["of"] for change in said.json["comparisons"]} == {"mask/scatter"}
-    assert "same rounds" in seqsweep("compare", "latest", "--impl", "scatter,broadcast").out
+    assert "same rounds" in in_process("compare", "latest", "--impl", "scatter,broadcast").out
 
 
-def test_two_runs_are_a_trend_and_machines_are_kept_apart(seqsweep, measured, tmp_path, project):
+def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, tmp_path, project):
     (run,) = [
         path for path in project.glob("results/runs/*") if path.name == measured.json["records"][0]["run"]
     ]
-    said = seqsweep("compare", str(run), str(run))
+    said = in_process("compare", str(run), str(run))
     assert said.code == 0
     assert said.out.startswith("not a verdict")
     elsewhere = tmp_path / run.name
@@ -202,7 +193,7 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(seqsweep, measured, tm
     for known in facts.values():
         known["cpu"] = "another processor"
     (elsewhere / "fingerprints.json").write_text(json.dumps(facts))
-    refused = seqsweep("compare", str(run), str(elsewhere))
+    refused = in_process("compare", str(run), str(elsewhere))
     assert refused.code == 2
     assert "cpu (" in refused.err
-    assert seqsweep("compare", str(run), str(elsewhere), "--force").code == 0
+    assert in_process("compare", str(run), str(elsewhere), "--force").code == 0

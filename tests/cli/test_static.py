@@ -69,7 +69,7 @@ def test_the_second_time_nothing_is_compiled(seqsweep, folder):
 
 
 @pytest.mark.full
-def test_targets_stand_beside_each_other(seqsweep, folder):
+def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
     targets = ["host", *(name for name in ("tpu:v6e", "cuda:h100") if not absent(name.split(":")[0]))]
     words = ("static", "mask", "--target", ",".join(targets), "--seq", "256", "--json")
     temporary = folder / "tmp"
@@ -84,7 +84,7 @@ def test_targets_stand_beside_each_other(seqsweep, folder):
         assert figures["fits"] is True
         assert figures["temp_bytes"] >= 0
         assert figures["program"].startswith("sha256:"), target
-    shown = seqsweep("show", folder=folder)
+    shown = in_process("show", folder=folder)
     assert all(target in shown.out for target in targets)
 
 
@@ -100,12 +100,11 @@ def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(seqsweep, folde
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
     )
-    words = ("static", "mask", "--target", "tpu:v5p,host", "--seq", "256")
+    words = ("static", "mask", "--target", "tpu:v5p,host", "--seq", "256", "--json")
     said = seqsweep(*words, folder=folder, PYTHONPATH=str(hide))
     assert said.code == 0
     assert said.err.count("libtpu is not installed; pip install -e '.[tpu]'") == 1
-    again = seqsweep(*words, "--json", folder=folder, PYTHONPATH=str(hide))
-    found = statics(again)
+    found = statics(said)
     assert found["mask/scatter", 256, "host"][1]["temp_bytes"] > 0
     assert found["mask/scatter", 256, "tpu:v5p"][1]["temp_bytes"] is None
 
@@ -143,19 +142,8 @@ def test_two_plugins_do_not_share_what_lies_beside_them(seqsweep, folder):
             "    return lambda topk_indices: jnp.concatenate([topk_indices] * helper.WIDTH)\n"
         )
     plugins = ("--plugin", "one/one.py", "--plugin", "two/two.py")
-    words = (
-        "static",
-        "mask",
-        "--impl",
-        "one,two",
-        "--seq",
-        "256",
-        "--target",
-        "cuda:a100",
-        *plugins,
-        "--json",
-    )
-    found = statics(seqsweep(*words, folder=folder))
+    words = ("static", "mask", "--impl", "one,two", "--seq", "256", "--target", "cuda:a100", "--json")
+    found = statics(seqsweep(*words, *plugins, folder=folder))
     sizes = {name: figures["output_bytes"] for (name, _, _), (_, figures) in found.items()}
     assert sizes == {"mask/one": 4 * 4 * 32, "mask/two": 2 * 4 * 4 * 32}
 

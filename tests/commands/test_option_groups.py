@@ -58,13 +58,7 @@ def invoke():
 def test_typer_sees_the_fields_in_place_of_their_group():
     flat = signature(splice_groups(greet)).parameters
     assert list(flat) == ["who", "words", "count", "loud", "last"]
-    assert {name: one.default for name, one in flat.items()} == {
-        "who": "all",
-        "words": None,
-        "count": 3,
-        "loud": False,
-        "last": False,
-    }
+    assert [one.default for one in flat.values()] == ["all", None, 3, False, False]
     assert flat["words"].annotation is Words
 
 

@@ -15,58 +15,34 @@ COMMANDS = typer.main.get_command(app).commands
 CASES = ["--family", "--impl", "--seq", "--mode"]
 PLACE = ["--plugin", "--config", "--results"]
 LIMITS = ["--timeout", "--memory", "--threads"]
+STORED = ["--device", "--run", "--baseline", "--config", "--results"]
+END = ["--wait", "--strict", "--json"]
 FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
         *("--strict", "--json", "--columns", "--notes"),
     ],
-    "check": [
-        *CASES,
-        "--device",
-        "--set",
-        "--quick",
-        *LIMITS,
-        "--seed",
-        *PLACE,
-        "--wait",
-        "--strict",
-        "--json",
-    ],
-    "static": [
-        "--target",
-        "--max-seq",
-        *CASES,
-        "--set",
-        "--quick",
-        *LIMITS,
-        *PLACE,
-        "--wait",
-        "--strict",
-        "--json",
-    ],
+    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, *END],
+    "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, *END],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", *PLACE, "--json"],
-    "show": [
-        *(*CASES, "--device", "--run", "--baseline", "--config", "--results", "--columns", "--notes"),
-        "--json",
-    ],
-    "chart": [*CASES, "--device", "--run", "--baseline", "--out", "--config", "--results", "--json"],
+    "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
+    "chart": [*CASES, *STORED, "--out", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--json"],
     "gate": [
-        *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
         *(
+            "--against",
+            "--cases",
+            "--delta",
+            "--max-pairs",
+            "--budget",
+            "--explain",
+            "--last",
             "--self-check",
-            "--static",
-            "--update",
-            "--inconclusive",
-            "--junit",
-            "--resume",
-            "--wait",
-            "--all",
-            "--dry-run",
         ),
+        *("--static", "--update", "--inconclusive", "--junit", "--resume", "--wait", "--all", "--dry-run"),
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"),
     ],
 }
@@ -131,12 +107,8 @@ def test_a_place_is_a_project():
 
 def test_a_part_of_a_run_is_a_selection():
     part = options.StoredFlags(family=["mask"], seq=["1Ki,2Ki"], device=["cpu"]).part(["quick"])
-    assert (part.suites, part.families, part.seqs, part.devices) == (
-        ("quick",),
-        ("mask",),
-        ("1Ki", "2Ki"),
-        ("cpu",),
-    )
+    assert (part.suites, part.families) == (("quick",), ("mask",))
+    assert (part.seqs, part.devices) == (("1Ki", "2Ki"), ("cpu",))
 
 
 def test_a_gate_gives_its_budget_to_each_case():

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.commands.run import end_compilation, end_run
-from harness.core.record import Correctness, Record
+from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
-from tests.report.conftest import record_of, static_of, timing_of
+from tests.records import FAILED, static_of, timing_of
+from tests.report.conftest import record_of
 
 FIGURES = {"host": static_of(temp_bytes=8)}
 NO_FIGURES = {"host": Static.none("libtpu is not installed")}
@@ -20,9 +21,7 @@ CRASHED, TIMEOUT, UNSUPPORTED, SKIPPED = (
     record_of(name, 1024, name, static=NO_FIGURES)
     for name in ("crashed", "timeout", "unsupported", "skipped")
 )
-WRONG = record_of(
-    "wrong", 1024, "incorrect", correctness=Correctness("exact", False, "whole"), static=FIGURES
-)
+WRONG = record_of("wrong", 1024, "incorrect", correctness=FAILED, static=FIGURES)
 
 
 class Folder:
@@ -75,9 +74,8 @@ def test_only_what_can_be_resumed_is_said_to_be(depth, says, capsys, monkeypatch
 
 def test_what_became_of_the_cases_is_said(capsys):
     end_run(done(CRASHED, UNSUPPORTED, UNSUPPORTED), strict=False)
-    assert capsys.readouterr().err == (
-        "nothing was measured: 1 crashed, 2 unsupported; the reasons stand above\n"
-    )
+    says = "nothing was measured: 1 crashed, 2 unsupported; the reasons stand above\n"
+    assert capsys.readouterr().err == says
 
 
 def test_a_compilation_without_any_figure_is_no_success():

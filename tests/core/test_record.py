@@ -112,10 +112,7 @@ def test_no_figure_is_negative(name, value):
 
 def test_a_figure_that_joined_later_is_unavailable_where_nothing_gave_it():
     figures = dict.fromkeys(STATIC_FIGURES, 0)
-    assert Static(**figures).unavailable == {
-        "generated_code_bytes": "not given",
-        "optimal_s": "not given",
-    }
+    assert Static(**figures).unavailable == {"generated_code_bytes": "not given", "optimal_s": "not given"}
     known = Static(**figures, optimal_s=0.5, unavailable={"generated_code_bytes": "nothing is compiled"})
     assert known.unavailable == {"generated_code_bytes": "nothing is compiled"}
     assert Static(**figures, generated_code_bytes=0, optimal_s=0.0).unavailable == {}

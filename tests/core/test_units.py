@@ -15,14 +15,7 @@ from harness.core.units import (
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [
-        ("128Ki", 131072),
-        ("131_072", 131072),
-        (4096, 4096),
-        (" 2 Mi ", 2 << 20),
-        ("1.5Ki", 1536),
-        ("1e3", 1000),
-    ],
+    [("128Ki", 131072), ("131_072", 131072), (4096, 4096), (" 2 Mi ", 2**21), ("1.5Ki", 1536), ("1e3", 1000)],
 )
 def test_a_count_may_carry_a_binary_prefix(text, count):
     assert parse_count(text) == count
@@ -84,13 +77,7 @@ def test_seconds_have_three_digits_in_the_unit_that_fits(seconds, shown):
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [
-        (283467841536, "264 GiB"),
-        (1023, "1023 B"),
-        (2**20 - 1, "1.00 MiB"),
-        (1.5 * 2**40, "1.50 TiB"),
-        (0, "0 B"),
-    ],
+    [(264 << 30, "264 GiB"), (1023, "1023 B"), (2**20 - 1, "1.00 MiB"), (3 * 2**39, "1.50 TiB"), (0, "0 B")],
 )
 def test_bytes_are_binary(count, shown):
     assert format_bytes(count) == shown

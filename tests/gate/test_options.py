@@ -13,10 +13,7 @@ from harness.sweep.project import Project
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        (
-            {"update": True, "static": True, "self_check": True},
-            "--update and --self-check ask for two things",
-        ),
+        ({"update": True, "static": True, "self_check": True}, "--update and --self-check ask for two"),
         ({"update": True, "static": True, "against": "git:x"}, "--update and --against ask for two things"),
         ({"update": True, "static": True, "last": True}, "--update and --last ask for two things"),
         ({"static": True, "self_check": True}, "--static and --self-check ask for two things"),
@@ -74,9 +71,8 @@ FAMILY = "{family: mask, seq: 256"
 )
 def test_one_thread_unless_somebody_says_otherwise(tmp_path, defaults, suite, suites, typed, threads):
     bench = tmp_path / "bench.yaml"
-    bench.write_text(
-        f"default: [one]\ndefaults: {defaults}\nsuites:\n  one: {FAMILY}{suite}\n  other: {FAMILY}}}\n"
-    )
+    both = f"suites:\n  one: {FAMILY}{suite}\n  other: {FAMILY}}}\n"
+    bench.write_text(f"default: [one]\ndefaults: {defaults}\n{both}")
     options = GateOptions(suites=suites, overrides=Overrides(settings={"seed": "1", **typed}))
     limited = limit_threads(options, Project(bench)).overrides.settings
     assert limited.get("threads") == threads

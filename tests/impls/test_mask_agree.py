@@ -21,10 +21,7 @@ W = MaskWorkload(rows=2, seq=SEQ, topk=5)
 ALL = [
     *((broadcast_chunked, {"chunk": chunk}) for chunk in (1, 2, 5)),
     *((onehot_gemm, options) for options in ({}, {"width": 7}, {"width": 9999})),
-    (broadcast, {}),
-    (scatter_sorted, {}),
-    (bit_packed, {}),
-    (block_granular, {}),
+    *((variant, {}) for variant in (broadcast, scatter_sorted, bit_packed, block_granular)),
 ]
 rows = st.lists(st.integers(-2 * SEQ, 2 * SEQ), min_size=5, max_size=5)
 

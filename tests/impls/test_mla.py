@@ -110,15 +110,8 @@ def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(variant, con
     with torch.no_grad():
         ckv, kpe = latents(longer, **past)
         k, v = keys_values(longer, **past)
-    decoding = {
-        "x": inputs["x"][:, 40:],
-        "weights": inputs["weights"],
-        "freqs": inputs["freqs"][40:],
-        "cache_ckv": array(ckv),
-        "cache_kpe": array(kpe),
-        "cache_k": array(k),
-        "cache_v": array(v),
-    }
+    cache = {"cache_ckv": array(ckv), "cache_kpe": array(kpe), "cache_k": array(k), "cache_v": array(v)}
+    decoding = {**inputs, "x": inputs["x"][:, 40:], "freqs": inputs["freqs"][40:], **cache}
     w = MlaWorkload(seq=40, phase="decode", config=config, dtype="f64")
     whole = run(variant(longer), inputs)
     np.testing.assert_allclose(run(variant(w), decoding), whole[:, 40:], atol=1e-12)

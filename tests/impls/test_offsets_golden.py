@@ -24,63 +24,49 @@ SEQ = 16
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 GOLDEN = {name: (places, padded(inputs, SEQ)) for name, (places, inputs) in VECTORS.items()}
 
-# (vector, kind) → q_seqlens, kv_seqlens, q_offsets, kv_offsets
-RIGHT = {
-    ("G1", "causal"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
-    ("G1", "bottom_right"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
-    ("G1", "padding"): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
-    # A segment with a gap begins twice, in every form upstream ever had but the first commit of #2522.
-    ("G2", "causal"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
-    ("G2", "bottom_right"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
-    ("G2", "padding"): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
-    ("G3", "causal"): ("3 4", "3 4", "0 4 -1", "0 6 -1"),
-    ("G3", "bottom_right"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
-    ("G3", "padding"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
-    ("G4", "causal"): ("4 2", "2 2", "0 4 -1", "0 2 -1"),
-    ("G4", "bottom_right"): ("2 2", "2 4", "2 4 -1", "0 2 -1"),
-    ("G4", "padding"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
-    ("G5", "causal"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
-    ("G5", "bottom_right"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
-    ("G5", "padding"): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
-    ("G6", "causal"): ("1 1", "1 1", "1 3 -1", "0 2 -1"),
-    ("G6", "bottom_right"): ("1 1", "1 1", "1 3 -1", "0 2 -1"),
-    ("G6", "padding"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
-    ("G7", "causal"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
-    ("G7", "bottom_right"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
-    ("G7", "padding"): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
-    ("G8", "causal"): ("1 1", "1 1", "0 1 2", "0 1 2"),
-    ("G8", "bottom_right"): ("1 1", "1 1", "0 1 2", "0 1 2"),
-    ("G8", "padding"): ("1 1", "1 1", "0 1 2", "0 1 2"),
-    ("G9", "causal"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
-    ("G9", "bottom_right"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
-    ("G9", "padding"): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
-    ("G10a", "causal"): ("1 1 3", "1 1 3", "1 3 5 -1", "0 2 4 -1"),
-    ("G10a", "bottom_right"): ("1 1 3", "1 1 3", "1 3 5 -1", "0 2 4 -1"),
-    ("G10a", "padding"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
-    ("G10b", "causal"): ("5 1 0", "5 1 0", "1 7 -1 -1", "0 6 -1 -1"),
-    ("G10b", "bottom_right"): ("5 1 0", "5 1 0", "1 7 -1 -1", "0 6 -1 -1"),
-    ("G10b", "padding"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
-    ("short_stripe", "causal"): ("0 0", "0 0", "-1 -1 -1", "-1 -1 -1"),
-    ("short_stripe", "bottom_right"): ("0 0", "0 0", "-1 -1 -1", "-1 -1 -1"),
-    ("short_stripe", "padding"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
-}
+EVERY, BOTH = "causal bottom_right padding", "causal bottom_right"
 
-COUNTED = {
-    ("G3", "causal"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
-    ("G4", "causal"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
-    ("G4", "bottom_right"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
-    ("G5", "causal"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
-    ("G5", "bottom_right"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
-    ("G5", "padding"): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
-    ("G6", "causal"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
-    ("G6", "bottom_right"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
-    ("G10a", "causal"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
-    ("G10a", "bottom_right"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
-    ("G10b", "causal"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
-    ("G10b", "bottom_right"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
-    ("short_stripe", "causal"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
-    ("short_stripe", "bottom_right"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
-}
+
+def by_kind(table):
+    return {(name, kind): answer for (name, kinds), answer in table.items() for kind in kinds.split()}
+
+
+# (vector, kinds) → q_seqlens, kv_seqlens, q_offsets, kv_offsets
+RIGHT = by_kind(
+    {
+        ("G1", EVERY): ("3 4 0", "3 4 0", "0 4 -1 -1", "0 4 -1 -1"),
+        # A segment with a gap begins twice, in every form upstream ever had but the first commit of #2522.
+        ("G2", EVERY): ("3 2 0", "3 2 0", "0 3 4 -1", "0 3 4 -1"),
+        ("G3", "causal"): ("3 4", "3 4", "0 4 -1", "0 6 -1"),
+        ("G3", "bottom_right padding"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+        ("G4", "causal"): ("4 2", "2 2", "0 4 -1", "0 2 -1"),
+        ("G4", "bottom_right"): ("2 2", "2 4", "2 4 -1", "0 2 -1"),
+        ("G4", "padding"): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+        ("G5", EVERY): ("2 0 2", "2 0 2", "0 4 -1 -1", "0 2 -1 -1"),
+        ("G6", BOTH): ("1 1", "1 1", "1 3 -1", "0 2 -1"),
+        ("G6", "padding"): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+        ("G7", EVERY): ("0 0 0", "0 0 0", "0 5 8 -1", "0 5 8 -1"),
+        ("G8", EVERY): ("1 1", "1 1", "0 1 2", "0 1 2"),
+        ("G9", EVERY): ("0 0 0", "0 0 0", "-1 -1 -1 -1", "-1 -1 -1 -1"),
+        ("G10a", BOTH): ("1 1 3", "1 1 3", "1 3 5 -1", "0 2 4 -1"),
+        ("G10a", "padding"): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+        ("G10b", BOTH): ("5 1 0", "5 1 0", "1 7 -1 -1", "0 6 -1 -1"),
+        ("G10b", "padding"): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+        ("short_stripe", BOTH): ("0 0", "0 0", "-1 -1 -1", "-1 -1 -1"),
+        ("short_stripe", "padding"): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+    }
+)
+COUNTED = by_kind(
+    {
+        ("G3", "causal"): ("3 4", "4 10", "0 4 -1", "0 6 -1"),
+        ("G4", BOTH): ("4 2", "2 4", "0 4 -1", "0 2 -1"),
+        ("G5", EVERY): ("2 2 2", "2 0 2", "0 2 4 -1", "0 2 -1 -1"),
+        ("G6", BOTH): ("2 2", "2 2", "0 2 -1", "0 2 -1"),
+        ("G10a", BOTH): ("2 2 4", "2 2 4", "0 2 4 -1", "0 2 4 -1"),
+        ("G10b", BOTH): ("6 2 0", "6 2 0", "0 6 -1 -1", "0 6 -1 -1"),
+        ("short_stripe", BOTH): ("1 1", "1 1", "0 1 -1", "0 1 -1"),
+    }
+)
 # Of any kind it keeps tokens without a partner, and knows no second start and no id beyond max_segments.
 SEARCHED = {
     "G2": ("3 2 0", "3 2 0", "0 4 -1 -1", "0 4 -1 -1"),
@@ -155,14 +141,10 @@ def test_the_merged_form_fails_on_short_segments_over_four_devices(devices):
     """Segments of devices + 2 tokens dealt out in turn: keys of the last device fall below its fill."""
     ids, positions = np.repeat(np.arange(1, 9), devices + 2), np.tile(np.arange(devices + 2), 8)
     dealt = [part[: len(part) // devices * devices].reshape(-1, devices).T for part in (ids, positions)]
-    (ids_q, pos_q), (ids_kv, pos_kv) = (
-        [part[row, None].astype(np.int32) for part in dealt] for row in (-2, -1)
-    )
+    (ids_q, ids_kv), (pos_q, pos_kv) = (part[-2:, None].astype(np.int32) for part in dealt)
     inputs = {"segment_ids_q": ids_q, "segment_ids_kv": ids_kv, "positions_q": pos_q, "positions_kv": pos_kv}
     w = OffsetsWorkload(seq=ids_q.shape[1], max_segments=8, kind="bottom_right")
     right = call(mask_quadratic, w, inputs)
-    agree = {
-        variant.name: all(np.array_equal(a, b) for a, b in zip(call(variant, w, inputs), right, strict=True))
-        for variant in (segment_min, onehot_minmax)
-    }
-    assert agree == {"segment_min": True, "onehot_minmax": devices < 4}
+    for variant, agrees in ((segment_min, True), (onehot_minmax, devices < 4)):
+        found = call(variant, w, inputs)
+        assert all(np.array_equal(a, b) for a, b in zip(found, right, strict=True)) is agrees

@@ -27,11 +27,7 @@ from tests.impls.topk_case import DTYPES, draw, edges, judged, on_jax, on_torch
 
 NUMPY = {variant.name: variant for variant in (partition, sampled_threshold, radix)}
 JAX = {
-    "exact": exact,
-    "sort_slice": sort_slice,
-    "bisection": bisection,
-    "chunked_merge": chunked_merge,
-    "sharded": sharded,
+    **{variant.name: variant for variant in (exact, sort_slice, bisection, chunked_merge, sharded)},
     "override": partial(approx_override, shards=4),
     "unaggregated": approx_unaggregated,
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from harness.core.static_figures import Static
+from harness.core.static_figures import ALL_FIGURES, Static
 from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, expected_recall_of, plan
 from impls.topk._expected_recall import expected_recall
 from impls.topk.approx import approx
@@ -15,10 +15,7 @@ from impls.topk.approx_unaggregated import approx_unaggregated
 from impls.topk.family import TopkWorkload
 from tests.impls.test_topk_checks import CHECKS, PLAIN, bucketed, exact, trial, verdict
 
-MISSING = dict.fromkeys(
-    ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_bytes", "flops", "bytes_accessed"),
-    "not asked",
-)
+MISSING = dict.fromkeys(ALL_FIGURES, "not asked")
 ON_CPU = Static(program="sha256:1", custom_calls=("TopK",), unavailable=MISSING)
 ON_TPU = Static(program="sha256:2", custom_calls=("PartialReduce",), unavailable=MISSING)
 

@@ -1,75 +1,30 @@
 """A run built by hand: a suite with every kind of outcome, all its figures chosen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from harness.analysis.results import label_of
 from harness.analysis.suite_results import SuiteResults, results_of
-from harness.core.case import Case
-from harness.core.median_interval import median_interval
-from harness.core.record import Correctness, Cost, Record, Timing
+from harness.core.record import Correctness, Cost, Record
 from harness.core.static_figures import Static
+from tests import records
+from tests.records import FAILED, PASSED, timing_of
 
-RUN = "20261120T113000Z-1a2b3c4"
 GIB = 2**30
 GB = 10**9
-PASSED = Correctness("exact", True, "whole", {"mismatches": 0})
-FAILED = Correctness("exact", False, "whole", {"mismatches": 12})
-
-
-def timing_of(samples: Sequence[float], **more: Any) -> Timing:
-    middle, low, high = median_interval(samples)
-    values = {"method": "wall", "cache": "rotated", "inner": 1, "stopped": "interval", **more}
-    return Timing(tuple(samples), tuple(range(len(samples))), middle, low, high, **values)
+LEFT_OUT = {"peak_bytes": "XLA's figure for this backend leaves temporaries out"}
 
 
 def static_of(**figures: Any) -> Static:
-    names = (
-        "argument_bytes",
-        "output_bytes",
-        "temp_bytes",
-        "alias_bytes",
-        "peak_bytes",
-        "flops",
-        "bytes_accessed",
-    )
-    reasons = {
-        "peak_bytes": "XLA's figure for this backend leaves temporaries out",
-        **figures.pop("unavailable", {}),
-    }
-    missing = {n: reasons.get(n, "not counted") for n in names if figures.get(n) is None}
-    if figures.get("flops") is not None:
-        figures.setdefault("flops_source", "compiled")
-    return Static(unavailable=missing, **figures)
+    return records.static_of(**{**figures, "unavailable": LEFT_OUT | figures.get("unavailable", {})})
 
 
 def record_of(name: str, seq: int, status: str = "ok", **more: Any) -> Record:
-    workload = {"batch": 1, "dtype": "f32", "rows": 128, "topk": 2048, "seq": seq, **more.pop("workload", {})}
-    family = more.pop("family", "mask")
-    values: dict[str, Any] = {
-        "run": RUN,
-        "semantics": "exact",
-        "framework": "jax",
-        "mode": "fwd",
-        "device": "cpu",
-        "options": {},
-        "seed": 0,
-        "status": status,
-        "reason": None if status == "ok" else "a sentence with a remedy",
-        "correctness": PASSED if status == "ok" else None,
-        **more,
-    }
-    case = Case.of(f"{family}/{name}", values["options"], workload, values["mode"], values["device"])
-    return Record(
-        case=case.id,
-        family=family,
-        implementation=f"{family}/{name}",
-        seq=seq,
-        workload=workload,
-        **values,
-    )
+    more["workload"] = {"rows": 128, "topk": 2048, **more.get("workload", {})}
+    more.setdefault("correctness", PASSED if status == "ok" else None)
+    return records.record_of(name, seq, status=status, **more)
 
 
 def info_of(records: Sequence[Record], baseline: str | None, name: str = "mask") -> dict[str, Any]:
@@ -88,54 +43,31 @@ def around(seconds: float, rounds: int, start: int = 0) -> list[float]:
     return [seconds * noise[(start + i) % len(noise)] for i in range(rounds)]
 
 
-def mask_run() -> list[Record]:
-    records: list[Record] = []
+@pytest.fixture
+def run() -> list[Record]:
+    made: list[Record] = []
     for seq in (4096, 16384, 65536, 131072):
-        share = seq / 4096
-        dense = static_of(
-            temp_bytes=seq * 128 * 2048, flops=2.0 * seq * 128 * 2048, bytes_accessed=9.0 * seq**2
-        )
-        cost = Cost(bytes=4 * 128 * (seq + 2048), dense_flops=2.0 * seq * 128 * 2048)
+        share, squares = seq / 4096, seq * 128 * 2048
+        dense = static_of(temp_bytes=squares, flops=2.0 * squares, bytes_accessed=9.0 * seq**2)
+        cost = Cost(bytes=4 * 128 * (seq + 2048), dense_flops=2.0 * squares)
         base = {"baseline": True, "static": {"host": dense}, "cost": cost}
         if seq == 131072:
             why = "the compiler plans 32.0 GiB; the limit is 18 GiB"
-            records.append(record_of("broadcast", seq, "oom", reason=why, **base))
+            made.append(record_of("broadcast", seq, "oom", reason=why, **base))
         else:
             times = around(0.004 * share**1.3 * (1.06 if seq == 16384 else 1), 12)
-            records.append(record_of("broadcast", seq, timing=timing_of(times), **base))
-        sparse = static_of(
-            temp_bytes=seq * 128 * 4, bytes_accessed=3.0 * seq * 2048, unavailable={"flops": "negative: −1"}
-        )
-        records.append(
-            record_of(
-                "scatter",
-                seq,
-                timing=timing_of(around(0.006 * share, 12 if seq < 100_000 else 4, 3)),
-                static={"host": sparse},
-                cost=cost,
-            )
-        )
+            made.append(record_of("broadcast", seq, timing=timing_of(times), **base))
+        counted = {"temp_bytes": seq * 128 * 4, "bytes_accessed": 3.0 * seq * 2048}
+        sparse = {"static": {"host": static_of(unavailable={"flops": "negative: −1"}, **counted)}}
+        times = around(0.006 * share, 12 if seq < 100_000 else 4, 3)
+        made.append(record_of("scatter", seq, timing=timing_of(times), cost=cost, **sparse))
         wrong = {"correctness": FAILED, "reason": "scores tied with the threshold open too many columns"}
-        records.append(
-            record_of("threshold_literal", seq, "incorrect", expected=True, static={"host": sparse}, **wrong)
-        )
-        records.append(
-            record_of(
-                "two_stage",
-                seq,
-                options={"buckets": 4096, "keep": 2},
-                timing=timing_of(around(0.003 * share, 8, 5), stopped="budget"),
-                static={"host": sparse},
-                semantics="recall",
-                correctness=Correctness("recall", True, "rows", {"recall": 0.991}),
-            )
-        )
-    return records
-
-
-@pytest.fixture
-def run() -> list[Record]:
-    return mask_run()
+        made.append(record_of("threshold_literal", seq, "incorrect", expected=True, **sparse, **wrong))
+        passed = Correctness("recall", True, "rows", {"recall": 0.991})
+        other = {"semantics": "recall", "options": {"buckets": 4096, "keep": 2}, "correctness": passed}
+        times = timing_of(around(0.003 * share, 8, 5), stopped="budget")
+        made.append(record_of("two_stage", seq, timing=times, **sparse, **other))
+    return made
 
 
 @pytest.fixture
@@ -143,33 +75,14 @@ def info(run: list[Record]) -> dict[str, Any]:
     return info_of(run, "mask/broadcast")
 
 
-@pytest.fixture
-def record() -> Callable[..., Record]:
-    return record_of
+record = pytest.fixture(lambda: record_of, name="record")
+static = pytest.fixture(lambda: static_of, name="static")
+timing = pytest.fixture(lambda: timing_of, name="timing")
+describe = pytest.fixture(lambda: info_of, name="describe")
 
 
 @pytest.fixture
-def static() -> Callable[..., Static]:
-    return static_of
-
-
-@pytest.fixture
-def times() -> Callable[..., list[float]]:
-    return around
-
-
-@pytest.fixture
-def timing() -> Callable[..., Timing]:
-    return timing_of
-
-
-@pytest.fixture
-def describe() -> Callable[..., dict[str, Any]]:
-    return info_of
-
-
-@pytest.fixture
-def suite() -> Callable[..., SuiteResults]:
+def suite():
     def build(records: Sequence[Record], baseline: str | None = "mask/broadcast") -> SuiteResults:
         return results_of(info_of(records, baseline), records)[0]
 

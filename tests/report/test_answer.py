@@ -77,10 +77,8 @@ def test_exact_by_fallback_never_crosses(panel):
 
 
 def test_another_mathematics_does_not_win_unmarked(panel):
-    only = panel(
-        {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "threshold": {4096: 1.0}},
-        semantics={"threshold": "threshold"},
-    )
+    times = {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "threshold": {4096: 1.0}}
+    only = panel(times, semantics={"threshold": "threshold"})
     first, *rest = answer(only)
     assert first == (
         "Fastest at 4Ki: scatter, 2.00 s [1.98, 2.02], 2.000× [2.000, 2.000] as fast as broadcast; faster "
@@ -119,10 +117,8 @@ def test_without_an_interval_the_sentence_says_so(panel):
 
 def test_an_implementation_that_should_be_incorrect_does_not_win(record, suite, timing):
     passes = {"expected": True, "correctness": Correctness("exact", True, "whole")}
-    records = [
-        record("broadcast", 4096, timing=timing([2.0] * 6)),
-        record("literal", 4096, timing=timing([1.0] * 6), **passes),
-    ]
+    base = record("broadcast", 4096, timing=timing([2.0] * 6))
+    records = [base, record("literal", 4096, timing=timing([1.0] * 6), **passes)]
     (only,) = suite(records).panels.values()
     assert answer(only)[0].startswith("Fastest at 4Ki: broadcast, ")
 
@@ -139,6 +135,5 @@ def test_without_a_baseline_the_flag_is_named_that_gives_one(panel, baseline, mi
     only = panel({"scatter": {1024: 1.0}, "threshold": {1024: 2.0}}, baseline=baseline)
     fastest, against = answer(only)
     assert fastest.endswith("1.000 s [0.990, 1.010], 2.000× [2.000, 2.000] as fast as the next, threshold.")
-    assert against == (
-        f"No speedups without a baseline ({missing}): --baseline scatter compares with that one."
-    )
+    why = f"No speedups without a baseline ({missing})"
+    assert against == f"{why}: --baseline scatter compares with that one."

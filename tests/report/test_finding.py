@@ -61,9 +61,8 @@ def test_without_any_interval_nothing_is_decided():
 
 def test_a_crossover_beside_a_length_without_an_interval_is_not_claimed():
     assert sentence(0.5, 1.5, 2.0, few=(0,)) == "scatter beats broadcast: 2.00× at 16Ki"
-    assert sentence(1.5, 1.5, 200.4, few=(2,)) == (
-        "scatter beats broadcast at every length: 200× at 16Ki (no interval)"
-    )
+    fastest = "scatter beats broadcast at every length: 200× at 16Ki (no interval)"
+    assert sentence(1.5, 1.5, 200.4, few=(2,)) == fastest
 
 
 def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
@@ -87,11 +86,8 @@ def test_the_baselines_own_program_is_about_the_same_whatever_was_timed():
 
 
 def test_a_finding_is_of_the_longest_length_at_which_both_were_timed():
-    longer = suite(
-        *panel(0.5, 2.0).records,
-        record("broadcast", 16 * K, status="oom"),
-        record("scatter", 16 * K, 1e-3),
-    )
+    beyond = record("broadcast", 16 * K, status="oom"), record("scatter", 16 * K, 1e-3)
+    longer = suite(*panel(0.5, 2.0).records, *beyond)
     finding = panel_finding(longer)
     assert finding is not None
     assert finding.compared.seq == 8 * K
@@ -108,8 +104,7 @@ def test_panels_share_a_headline_where_they_say_the_same():
     assert faster is not None
     assert more is not None
     assert slower is not None
-    assert headline([more, faster]) == (
-        "scatter beats broadcast in both panels: 2.00× to 3.00× at the longest length"
-    )
+    both = "scatter beats broadcast in both panels: 2.00× to 3.00× at the longest length"
+    assert headline([more, faster]) == both
     assert headline([faster, slower]) is None
     assert headline([faster]) == faster.sentence()

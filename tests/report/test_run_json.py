@@ -3,21 +3,13 @@ import json
 from harness.core.record import Record
 from harness.report.run_json import run_data
 
+LISTS = "records comparisons throughput scaling crossovers means programs turnings largest"
+EMPTY = {**{name: [] for name in LISTS.split()}, "overhead": {}}
+
 
 def test_the_object_has_the_public_keys_and_is_json(info, run):
     data = json.loads(json.dumps(run_data(info, run, {"wall_s": 2.0, "work_s": 1.5, "share": 0.25})))
-    assert list(data) == [
-        "records",
-        "comparisons",
-        "throughput",
-        "scaling",
-        "crossovers",
-        "means",
-        "programs",
-        "turnings",
-        "largest",
-        "overhead",
-    ]
+    assert list(data) == [*EMPTY]
     assert {"suite", "case", "baseline", "speedup", "low", "high", "reason"} <= set(data["comparisons"][0])
     rate = {"suite", "case", "work", "unit", "per_second", "low", "high", "share", "reason", "no_peak"}
     assert rate <= set(data["throughput"][0])
@@ -42,23 +34,9 @@ def test_every_case_but_the_baselines_is_compared(info, run):
 
 def test_every_implementation_but_the_baseline_has_a_mean(info, run):
     found = {entry["implementation"]: (entry["n"], entry["of"]) for entry in run_data(info, run)["means"]}
-    assert found == {
-        "mask/scatter": (3, 4),
-        "mask/threshold_literal": (0, 4),
-        "mask/two_stage[buckets=4096,keep=2]": (3, 4),
-    }
+    assert list(found.values()) == [(3, 4), (0, 4), (3, 4)]
+    assert list(found) == ["mask/scatter", "mask/threshold_literal", "mask/two_stage[buckets=4096,keep=2]"]
 
 
 def test_no_records_give_empty_lists():
-    assert run_data({}, []) == {
-        "records": [],
-        "comparisons": [],
-        "throughput": [],
-        "scaling": [],
-        "crossovers": [],
-        "means": [],
-        "programs": [],
-        "turnings": [],
-        "largest": [],
-        "overhead": {},
-    }
+    assert run_data({}, []) == EMPTY

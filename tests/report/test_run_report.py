@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
-from tests.report.conftest import timing_of
+from tests.records import timing_of
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -129,9 +129,8 @@ def test_labels_in_brackets_are_no_markup(info, run):
 
 
 def test_the_overhead_line_names_the_work_and_the_rest():
-    assert overhead_line(OVERHEAD) == (
-        "wall 4 m 12 s: compile 11 %, contract 9 %, samples 62 %; rest: other 2 %, startup 16 %"
-    )
+    parts = "compile 11 %, contract 9 %, samples 62 %; rest: other 2 %, startup 16 %"
+    assert overhead_line(OVERHEAD) == f"wall 4 m 12 s: {parts}"
 
 
 def test_time_that_no_part_accounts_for_is_shown_too():
@@ -148,16 +147,12 @@ def test_the_next_command_names_the_run(info, run):
 
 def test_remedies_fit_what_went_wrong(record, describe):
     wrong = {"correctness": Correctness("exact", False, "whole")}
-    records = [
-        record("a", 4096, "oom"),
-        record("b", 4096, "timeout"),
-        record("c", 4096, "incorrect", options={"k": 1}, **wrong),
-    ]
+    incorrect = record("c", 4096, "incorrect", options={"k": 1}, **wrong)
+    records = [record("a", 4096, "oom"), record("b", 4096, "timeout"), incorrect]
     lines = page(describe(records, None), records).splitlines()[-4:]
     assert lines[0] == "not as registered: seqsweep check 'mask/c[k=1]'"
-    assert lines[1] == (
-        "out of memory (1 case): raise --memory; what every length plans: seqsweep static mask"
-    )
+    static = "what every length plans: seqsweep static mask"
+    assert lines[1] == f"out of memory (1 case): raise --memory; {static}"
     assert lines[2] == "timed out (1 case): raise --timeout, or take shorter lengths with --seq"
     assert lines[3] == "next: seqsweep show --run 20261120T113000Z-1a2b3c4 --json"
 

@@ -82,19 +82,12 @@ def catalog():
 @pytest.fixture
 def with_plugin(catalog):
     """The catalog after --plugin files brought an implementation of mask and a family of their own."""
-    brought = catalog_of(
-        [
-            family("scan", [number("seq"), number("width", 8)]),
-            family("sort", [number("seq"), number("depth")]),
-        ],
-        [
-            implementation("mask/mine"),
-            implementation("scan/loop"),
-            implementation("scan/tree"),
-            implementation("sort/bitonic"),
-        ],
+    own = (
+        family("scan", [number("seq"), number("width", 8)]),
+        family("sort", [number("seq"), number("depth")]),
     )
-    return catalog.merged(brought)
+    names = ("mask/mine", "scan/loop", "scan/tree", "sort/bitonic")
+    return catalog.merged(catalog_of(own, map(implementation, names)))
 
 
 @pytest.fixture

@@ -68,11 +68,7 @@ SLIPS = [
     ("accept:\n      a: true", 4, "accept a needs a reason"),
     ("accept:\n      a: [x]", 4, "accept a needs a reason"),
     ("accept:\n      a: {}", 4, "accept a names no figure"),
-    (
-        "accept:\n      a:\n        temp_bites: x",
-        5,
-        'unknown figure "temp_bites" to accept; nearest: "temp_bytes"',
-    ),
+    ("accept: {a: {temp_bites: x}}", 3, 'unknown figure "temp_bites" to accept; nearest: "temp_bytes"'),
     ("accept:\n      a:\n        incorrect: x", 5, 'unknown figure "incorrect" to accept; '),
     ("accept:\n      a:\n        time: '  '", 5, "accept time needs a reason"),
     ("accept:\n      a:\n        time: {x: y}", 5, "accept time needs a reason"),

@@ -13,6 +13,7 @@ from harness.sweep.schedule import plan, suite_info
 from harness.sweep.yaml.nodes import Scalar
 
 NONE = Overrides()
+TOPK = "k={},recall=0.95,seq={},sorted=true,window=none:fwd:cpu"
 
 
 def test_the_default_suites_in_order(config, catalog):
@@ -27,35 +28,23 @@ def test_the_default_suites_in_order(config, catalog):
 def test_case_ids_are_complete_but_for_later_fields(config, catalog):
     mask, topk = plan(config, catalog, [], NONE).suites
     assert mask.cases[0].id == "mask/broadcast@batch=1,dtype=f32,rows=64,seq=1024,topk=2048:fwd:cpu"
-    assert topk.cases[1].id == (
-        "topk/two_stage[buckets=64,keep=2]@k=8,recall=0.95,seq=4096,sorted=true,window=none:fwd:cpu"
-    )
+    assert topk.cases[1].id == "topk/two_stage[buckets=64,keep=2]@" + TOPK.format(8, 4096)
 
 
 def test_a_later_field_shows_where_it_differs(bench, catalog):
     config = bench("suites:\n  m: {family: mask, seq: 1Ki, rows: 1, tile: [128, 256], impls: broadcast}\n")
     points = [case.point for case in plan(config, catalog, [], NONE).suites[0].cases]
-    assert points == [
-        "batch=1,dtype=f32,rows=1,seq=1024,topk=2048",
-        "batch=1,dtype=f32,rows=1,seq=1024,tile=256,topk=2048",
-    ]
+    head = "batch=1,dtype=f32,rows=1,seq=1024,"
+    assert points == [f"{head}topk=2048", f"{head}tile=256,topk=2048"]
 
 
 def test_suites_carry_labels_axes_and_settings(config, catalog):
     mask, topk = plan(config, catalog, [], NONE).suites
     assert mask.baseline == "mask/broadcast"
-    assert topk.implementations == (
-        "topk/exact",
-        "topk/two_stage[buckets=64,keep=2]",
-        "topk/two_stage[buckets=128,keep=2]",
-    )
-    assert topk.axes == {
-        "seq": [4096, 8192],
-        "k": [8, 64],
-        "recall": [0.95],
-        "sorted": [True],
-        "window": [None],
-    }
+    two_stage = (f"topk/two_stage[buckets={buckets},keep=2]" for buckets in (64, 128))
+    assert topk.implementations == ("topk/exact", *two_stage)
+    assert list(topk.axes) == ["seq", "k", "recall", "sorted", "window"]
+    assert list(topk.axes.values()) == [[4096, 8192], [8, 64], [0.95], [True], [None]]
     assert (mask.settings.budget_s, topk.settings.budget_s) == (2.0, 8.0)
 
 
@@ -63,11 +52,7 @@ def test_groups_ascend_in_length_within_a_series(config, catalog):
     schedule = plan(config, catalog, [], NONE)
     assert [group.key for group in schedule.groups] == [
         *(f"mask@batch=1,dtype=f32,rows=64,seq={seq},topk=2048:fwd:cpu" for seq in (1024, 4096, 16384)),
-        *(
-            f"topk@k={k},recall=0.95,seq={seq},sorted=true,window=none:fwd:cpu"
-            for k in (8, 64)
-            for seq in (4096, 8192)
-        ),
+        *("topk@" + TOPK.format(k, seq) for k in (8, 64) for seq in (4096, 8192)),
     ]
 
 
@@ -79,9 +64,7 @@ def test_lengths_ascend_however_they_are_written(bench, catalog):
 
 
 def test_modes_run_forward_first(bench, catalog):
-    config = bench(
-        "suites:\n  t: {family: topk, seq: [16, 8], k: 8, impls: exact, mode: [fwd_bwd, bwd, fwd]}\n"
-    )
+    config = bench("suites: {t: {family: topk, seq: [16, 8], k: 8, impls: exact, mode: [fwd_bwd, bwd, fwd]}}")
     cases = plan(config, catalog, [], NONE).suites[0].cases
     assert [(case.mode, case.seq) for case in cases] == [
         (mode, seq) for mode in ("fwd", "bwd", "fwd_bwd") for seq in (8, 16)
@@ -139,13 +122,7 @@ def test_yaml_words_become_field_values(bench, catalog):
         "recall: .9, impls: exact}\n"
     )
     (suite,) = plan(config, catalog, [], NONE).suites
-    assert suite.axes == {
-        "seq": [131072],
-        "k": [8],
-        "recall": [0.9],
-        "sorted": [True, False],
-        "window": [None, 4096],
-    }
+    assert list(suite.axes.values()) == [[131072], [8], [0.9], [True, False], [None, 4096]]
 
 
 def test_cases_that_cannot_run_are_skips_and_stay_in_their_suite(bench, catalog):
@@ -189,23 +166,14 @@ def implementation_with_required_option(catalog):
 
 
 @pytest.mark.parametrize(
-    ("family", "message"),
-    [
-        (
-            FamilyInfo("odd", "?", (), ("exact",), ("fwd",), "odd.py"),
-            "bench.yaml:2: family odd has no field seq",
-        ),
-        (
-            FamilyInfo("odd", "?", (Field("seq", "int", required=True),), ("exact",), ("fwd",), "odd.py"),
-            "bench.yaml:2: family odd has no implementations",
-        ),
-    ],
+    ("fields", "says"),
+    [((), "has no field seq"), ((Field("seq", "int", required=True),), "has no implementations")],
 )
-def test_families_with_nothing_to_run(bench, catalog, family, message):
+def test_families_with_nothing_to_run(bench, catalog, fields, says):
+    odd = FamilyInfo("odd", "?", fields, ("exact",), ("fwd",), "odd.py")
     config = bench("suites:\n  o: {family: odd}\n")
-    with pytest.raises(UsageError) as caught:
-        plan(config, Catalog({**catalog.families, "odd": family}, catalog.implementations), [], NONE)
-    assert str(caught.value).startswith(message)
+    with pytest.raises(UsageError, match=f"^bench.yaml:2: family odd {says}"):
+        plan(config, Catalog({**catalog.families, "odd": odd}, catalog.implementations), [], NONE)
 
 
 SHARED = """\
@@ -225,11 +193,7 @@ def test_a_case_of_two_suites_is_measured_once(bench, catalog):
     shared = schedule.groups[2]
     assert (shared.settings.budget_s, shared.settings.timeout_s) == (3.0, 9.0)
     broadcast, scatter, rowwise = (case.id for case in shared.cases)
-    assert shared.baselines == {
-        broadcast: (broadcast,),
-        scatter: (broadcast, scatter),
-        rowwise: (scatter,),
-    }
+    assert shared.baselines == {broadcast: (broadcast,), scatter: (broadcast, scatter), rowwise: (scatter,)}
 
 
 def test_suites_that_share_cases_must_agree_on_threads(bench, catalog):
@@ -245,9 +209,7 @@ def test_run_json_lists_suites_as_plain_data(config, catalog):
     assert info["topk_small"]["baseline"] == "topk/exact"
     assert info["topk_small"]["modes"] == ["fwd"]
     assert info["topk_small"]["axes"]["seq"] == [512]
-    assert info["topk_small"]["cases"][0] == (
-        "topk/exact@k=8,recall=0.95,seq=512,sorted=true,window=none:fwd:cpu"
-    )
+    assert info["topk_small"]["cases"][0] == "topk/exact@" + TOPK.format(8, 512)
 
 
 SLIPS = [
@@ -255,23 +217,11 @@ SLIPS = [
     ("family: mask\n    rowz: 4", 4, 'unknown key "rowz" of suite s; nearest: "rows"'),
     ("family: mask\n    basline: scatter", 4, 'unknown key "basline" of suite s; nearest: "baseline"'),
     ("family: mask\n    budgt: 1s", 4, 'unknown key "budgt" of suite s; nearest: "budget"'),
-    (
-        "family: mask\n    baseline: scater",
-        4,
-        'unknown implementation "scater" of family mask; nearest: "scatter"',
-    ),
-    (
-        "family: mask\n    impls: [scatter,\n      brodcast]",
-        5,
-        'unknown implementation "brodcast" of family mask',
-    ),
+    ("family: mask\n    baseline: scater", 4, 'unknown implementation "scater" of family mask; nearest'),
+    ("family: mask\n    impls: [scatter,\n      brodcast]", 5, 'unknown implementation "brodcast"'),
     ("family: mask\n    impls: [scatter, mask/scatter]", 4, "impls lists mask/scatter twice"),
     ("family: mask\n    impls: [topk/exact]", 4, "topk/exact is not of family mask"),
-    (
-        "family: mask\n    impls: [{scatter: {}, broadcast: {}}]",
-        4,
-        "an entry of impls names one implementation",
-    ),
+    ("family: mask\n    impls: [{scatter: {}, broadcast: {}}]", 4, "an entry of impls names one"),
     ("family: mask\n    impls: [[scatter]]", 4, "an entry of impls needs one value"),
     ("family: mask\n    impls: ['scatter[']", 4, '"scatter[" is not an implementation'),
     ("family: mask\n    impls: ['scatter[a=1]']", 4, 'unknown option "a" of mask/scatter'),
@@ -288,16 +238,8 @@ SLIPS = [
     ("family: topk\n    recall: high", 4, 'recall must be a number, not "high"'),
     ("family: topk\n    recall: .nan", 4, 'recall must be a number, not ".nan"'),
     ("family: topk\n    recall: nan", 4, "recall must be a finite number"),
-    (
-        "family: topk\n    impls:\n      - two_stage:\n          bucketz: 4",
-        6,
-        'unknown option "bucketz" of topk',
-    ),
-    (
-        "family: topk\n    impls:\n      - two_stage:\n          keep: [1,\n            1]",
-        7,
-        "keep lists 1 twice",
-    ),
+    ("family: topk\n    impls:\n      - two_stage:\n          bucketz: 4", 6, 'unknown option "bucketz"'),
+    ("family: topk\n    impls:\n      - two_stage:\n         keep: [1,\n        1]", 7, "keep lists 1 twice"),
     ("family: topk\n    impls: [{two_stage: 4}]", 4, "options of two_stage are written"),
     ("family: topk\n    impls: ['two_stage[keep=1,keep=2]']", 4, 'option "keep" stands twice'),
     ("family: topk\n    impls: ['two_stage[keep]']", 4, 'option "keep" in "two_stage[keep]" has no value'),
@@ -325,9 +267,8 @@ def test_a_required_field_without_value(bench, catalog):
     config = bench("suites:\n  s: {family: mask, topk: 1}\n")
     with pytest.raises(UsageError) as caught:
         plan(config, catalog, [], NONE)
-    assert str(caught.value) == (
-        "bench.yaml:2: suite s has no rows and seq; add it there, or --set rows=VALUE --seq N"
-    )
+    says = "bench.yaml:2: suite s has no rows and seq; add it there, or --set rows=VALUE --seq N"
+    assert str(caught.value) == says
     given = Overrides(seqs=("1Ki",), fields={"rows": ("4",)})
     assert plan(config, catalog, [], given).suites[0].cases[0].seq == 1024
 
@@ -335,8 +276,7 @@ def test_a_required_field_without_value(bench, catalog):
 def test_axes_that_make_more_cases_than_can_be_meant_are_refused(bench, catalog):
     lengths = ", ".join(map(str, range(1, 501)))
     text = (
-        "suites:\n  m:\n    family: mask\n    impls: [broadcast, scatter]\n"
-        f"    seq: [{lengths}]\n    rows: [{lengths}]\n"
+        f"suites:\n  m: {{family: mask, impls: [broadcast, scatter], seq: [{lengths}], rows: [{lengths}]}}\n"
     )
     with pytest.raises(UsageError) as refused:
         plan(bench(text), catalog, [], NONE)
@@ -359,21 +299,14 @@ def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, ca
 
 def test_as_many_cases_as_are_allowed_are_planned(bench, catalog, monkeypatch):
     monkeypatch.setattr(axes, "MOST_CASES", 6)
-    planned = plan(
-        bench("suites: {m: {family: mask, seq: [1, 2, 3], rows: 4, impls: [broadcast, scatter]}}"),
-        catalog,
-        [],
-        NONE,
-    )
-    assert len(planned.suites[0].cases) == 6
+    config = bench("suites: {m: {family: mask, seq: [1, 2, 3], rows: 4, impls: [broadcast, scatter]}}")
+    assert len(plan(config, catalog, [], NONE).suites[0].cases) == 6
 
 
 def test_no_variant_is_compared_with_another_while_they_are_listed(bench, catalog, monkeypatch):
     monkeypatch.setattr(variants.Variant, "__eq__", lambda *_: pytest.fail("its label is looked up"))
-    node = bench(
-        "suites: {t: {family: topk, seq: 1, k: 8, impls: [{two_stage: {buckets: [1, 2, 3], keep: [4, 5]}}]}}"
-    ).suites["t"]
-    assert len(variants.listed_variants(catalog, "topk", node.impls)) == 6
+    config = bench("suites: {t: {family: topk, impls: [{two_stage: {buckets: [1, 2, 3], keep: [4, 5]}}]}}")
+    assert len(variants.listed_variants(catalog, "topk", config.suites["t"].impls)) == 6
 
 
 def test_no_value_of_an_axis_is_compared_with_all_before_it(monkeypatch):

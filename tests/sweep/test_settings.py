@@ -10,16 +10,8 @@ GIB = 2**30
 
 
 def test_units_of_every_setting():
-    settings = Settings().with_overrides(
-        {
-            "budget": "250ms",
-            "timeout": "2m",
-            "memory": "2GiB",
-            "threads": "1",
-            "precision": "2.5%",
-            "seed": "7",
-        }
-    )
+    given = {"budget": "250ms", "timeout": "2m", "memory": "2GiB", "threads": "1", "precision": "2.5%"}
+    settings = Settings().with_overrides({**given, "seed": "7"})
     assert settings == Settings(0.25, 120.0, 2 * GIB, 1, 0.025, 7)
 
 

@@ -18,6 +18,7 @@ FIGURES = (
     "flops",
     "flops_source",
 )
+LONG = pytest.mark.long  # half a minute of tracing each; faster programs go the same way through the tracer
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
             pytest.param(ATTENTION, "dense_chunked", mode, SMALL, marks=pytest.mark.full)
             for mode in ("fwd", "fwd_bwd")
         ),
-        pytest.param(ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL, marks=pytest.mark.full),
+        pytest.param(ATTENTION, "nsa_fla_torch", "fwd_bwd", SMALL, marks=LONG),
         (ATTENTION, "dsa_gather", "fwd", {**SMALL, "gated": False, "indexer_heads": 2, "topk": 512}),
         pytest.param(MLA, "naive_chunked", "fwd_bwd", {}, marks=pytest.mark.full),
     ],
@@ -146,7 +147,7 @@ def test_dense_attention_counts_what_it_costs(tracing, causal):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["dense_chunked", "nsa_mslk", "dense"])
+@pytest.mark.parametrize("name", ["dense_chunked", pytest.param("nsa_mslk", marks=LONG), "dense"])
 def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, name):
     seq = 1 << 20
     w = ATTENTION.workload(seq=seq, **SMALL)

@@ -55,15 +55,10 @@ def test_late_operands_go_to_the_start_and_the_start_to_where_they_are():
     others = instruction(6, "async-update", (5,)), instruction(8, "async-done", (6,))
     given = of_module(START, *PARAMETERS, *bound, *others, order=[1, 2, 3, 4, 5, 6, 8])
     start = [text(1, b"async-start.1"), text(2, b"async-start"), CALLED]
-    start += [
-        text(3, b"shape of async-update.5"),
-        MessageField(35, VARINT, varint(5)),
-        LATER,
-        packed_field(36, [2, 3]),
-    ]
-    assert libtpu_module.bind_late_operands(given) == of_module(
-        *PARAMETERS, start, *others, order=[2, 3, 5, 6, 8]
-    )
+    more = [text(3, b"shape of async-update.5"), MessageField(35, VARINT, varint(5)), LATER]
+    start += [*more, packed_field(36, [2, 3])]
+    bound = of_module(*PARAMETERS, start, *others, order=[2, 3, 5, 6, 8])
+    assert libtpu_module.bind_late_operands(given) == bound
 
 
 def test_a_module_without_late_operands_stays_as_it_is():

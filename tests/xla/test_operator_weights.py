@@ -96,12 +96,8 @@ def test_no_path_of_a_machine_is_kept():
 
 def test_a_loop_of_unknown_length_counts_once():
     heaviest, counts = heaviest_operators(module(), {"loop": None})
-    assert [(one.operator, one.turns) for one in heaviest] == [
-        ("first", 1),
-        ("mask", 1),
-        ("y", None),
-        ("next", None),
-    ]
+    turns = [(one.operator, one.turns) for one in heaviest]
+    assert turns == [("first", 1), ("mask", 1), ("y", None), ("next", None)]
     assert (sum(one.share for one in heaviest), counts) == (pytest.approx(1), (4, 6))
 
 

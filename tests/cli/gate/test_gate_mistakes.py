@@ -43,8 +43,10 @@ def work(repositories, plugin_of):
         ("", "fetch origin main:refs/remotes/origin/main, or name a base with --against git:REF"),
     ],
 )
-def test_a_mistake_is_a_sentence(gate, work, words, says):
-    said = gate(work, *words.split())
+def test_a_mistake_is_a_sentence(in_process, environment, monkeypatch, work, words, says):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    said = in_process("gate", *words.split(), folder=work.folder)
     assert said.code == 2
     assert says in said.err
     assert said.err.startswith("seqsweep: ")

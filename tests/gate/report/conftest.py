@@ -25,6 +25,15 @@ from harness.gate.outcome import (
 from harness.gate.report import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
+SPREAD = "12 pairs spread by 6 %: raise --max-pairs"
+LONE = {
+    "reason": "more than 2.5 % slower, on fresh pairs too",
+    "notes": ("isolated: the lengths beside it are unchanged",),
+    "file": "/checkout/impls/mask/scatter.py",
+    "line": 12,
+}
+DIFFER = "the sides' outputs differ"
+WRONG = "2 of 128 rows | differ from the reference"
 
 
 def id_of(name: str, seq: int, topk: int = 2048, mode: str = "fwd") -> str:
@@ -43,43 +52,13 @@ def timed_verdict(
 def every_verdict() -> tuple[CaseVerdict, ...]:
     return (
         timed_verdict(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
-        timed_verdict(
-            id_of("mask/scatter", 16384),
-            REGRESSED,
-            3.2,
-            5.1,
-            7.0,
-            reason="more than 2.5 % slower, on fresh pairs too",
-            notes=("isolated: the lengths beside it are unchanged",),
-            file="/checkout/impls/mask/scatter.py",
-            line=12,
-        ),
+        timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 3.2, 5.1, 7.0, **LONE),
         timed_verdict(id_of("mask/scatter", 65536), IMPROVED, -12, -9.5, -7.1),
         timed_verdict(id_of("mask/broadcast", 4096), UNCHANGED, -1.2, -0.3, 0.6, 4),
-        timed_verdict(
-            id_of("mask/broadcast", 16384),
-            NOT_ENOUGH,
-            -1.0,
-            3.4,
-            8.0,
-            12,
-            reason="12 pairs spread by 6 %: raise --max-pairs",
-        ),
+        timed_verdict(id_of("mask/broadcast", 16384), NOT_ENOUGH, -1.0, 3.4, 8.0, 12, reason=SPREAD),
         CaseVerdict(id_of("mask/two_stage[buckets=4096,keep=2]", 4096), NEW, "the base does not have it"),
-        CaseVerdict(
-            id_of("topk/exact", 4096, 64),
-            INCORRECT,
-            "2 of 128 rows | differ from the reference",
-            file="impls/topk/exact.py",
-            line=7,
-        ),
-        CaseVerdict(
-            id_of("topk/exact", 4096, 2048),
-            INVALID,
-            "the sides' outputs differ",
-            file="/elsewhere/exact.py",
-            line=7,
-        ),
+        CaseVerdict(id_of("topk/exact", 4096, 64), INCORRECT, WRONG, file="impls/topk/exact.py", line=7),
+        CaseVerdict(id_of("topk/exact", 4096), INVALID, DIFFER, file="/elsewhere/exact.py", line=7),
         CaseVerdict(id_of("topk/approx", 4096, 64), VANISHED, "the working tree does not have it"),
     )
 
@@ -133,29 +112,11 @@ def evidence_of(**more: Any) -> CaseEvidence:
     return CaseEvidence(**values)
 
 
-@pytest.fixture
-def case_id() -> Callable[..., str]:
-    return id_of
-
-
-@pytest.fixture
-def verdict() -> Callable[..., CaseVerdict]:
-    return timed_verdict
-
-
-@pytest.fixture
-def outcome() -> Callable[..., GateOutcome]:
-    return outcome_of
-
-
-@pytest.fixture
-def static() -> GateOutcome:
-    return static_outcome()
-
-
-@pytest.fixture
-def evidence() -> Callable[..., CaseEvidence]:
-    return evidence_of
+case_id = pytest.fixture(lambda: id_of, name="case_id")
+verdict = pytest.fixture(lambda: timed_verdict, name="verdict")
+outcome = pytest.fixture(lambda: outcome_of, name="outcome")
+static = pytest.fixture(static_outcome, name="static")
+evidence = pytest.fixture(lambda: evidence_of, name="evidence")
 
 
 @pytest.fixture

@@ -28,8 +28,5 @@ def test_lengths_of_an_implementation_stand_below_each_other(case_id):
     ids = [case_id(name, seq) for seq in (65536, 4096) for name in ("mask/b", "mask/a")]
     ordered = by_family([name_of(case) for case in ids])["mask"]
     assert [name.short for name in ordered] == [
-        "mask/b at 4Ki",
-        "mask/b at 64Ki",
-        "mask/a at 4Ki",
-        "mask/a at 64Ki",
+        f"mask/{name} at {seq}" for name in "ba" for seq in ("4Ki", "64Ki")
     ]

@@ -63,9 +63,8 @@ def test_few_pairs_have_no_bounds(page, evidence):
 
 def test_an_open_case_says_what_would_settle_it(evidence):
     now, needs = required_pairs(evidence(**open_case()))
-    assert now == (
-        "smallest detectable now, with 4 pairs that spread by 3.7 %: a mean of +11.5 % is called regressed"
-    )
+    spread = "smallest detectable now, with 4 pairs that spread by 3.7 %"
+    assert now == f"{spread}: a mean of +11.5 % is called regressed"
     # The mean lies 0.0003 above log(1.025) and 0.0238 below log(1.05).
     assert needs == (
         "if mean and spread stay as they are: regressed with more than 1000 pairs, out of reach, "

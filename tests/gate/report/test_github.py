@@ -14,12 +14,10 @@ def test_levels_begin_with_what_weighs_most(outcome):
 def test_a_file_is_named_from_the_checkout(outcome):
     lines = annotations(outcome(), "/checkout")
     regressed = next(line for line in lines if "regressed" in line)
-    assert regressed.startswith(
-        "::error file=impls/mask/scatter.py,line=12,title=regressed%3A mask/scatter at 16Ki::"
-    )
-    assert next(line for line in lines if "incorrect" in line).startswith(
-        "::error file=impls/topk/exact.py,line=7,"
-    )
+    place = "file=impls/mask/scatter.py,line=12"
+    assert regressed.startswith(f"::error {place},title=regressed%3A mask/scatter at 16Ki::")
+    incorrect = next(line for line in lines if "incorrect" in line)
+    assert incorrect.startswith("::error file=impls/topk/exact.py,line=7,")
 
 
 def test_a_file_elsewhere_has_no_place_in_the_diff(outcome):
@@ -52,9 +50,8 @@ def test_ten_of_a_level_are_shown_and_the_rest_counted(outcome, verdict, count, 
     lines = annotations(outcome([verdict(f"m/{i}", REGRESSED, 3, 5, 7) for i in range(count)]))
     assert len(lines) == shown
     if count > shown:
-        assert lines[-1] == (
-            f"::error title=gate::and {count - 9} more: {count - 9} regressed; the job summary lists them"
-        )
+        more = f"{count - 9} more: {count - 9} regressed; the job summary lists them"
+        assert lines[-1] == f"::error title=gate::and {more}"
 
 
 def test_between_equal_sides_faster_is_an_error_too(outcome, verdict):
@@ -64,9 +61,8 @@ def test_between_equal_sides_faster_is_an_error_too(outcome, verdict):
 
 def test_a_side_that_does_not_load(outcome):
     broken = outcome(broken="git:3d602ab does not load: SyntaxError")
-    assert annotations(broken) == [
-        "::error title=gate%3A a side does not load::git:3d602ab does not load: SyntaxError"
-    ]
+    says = "git:3d602ab does not load: SyntaxError"
+    assert annotations(broken) == [f"::error title=gate%3A a side does not load::{says}"]
     assert summary(broken) == "### Gate: a side does not load\n\ngit:3d602ab does not load: SyntaxError\n"
 
 

@@ -53,9 +53,8 @@ def test_doubts_of_an_unchanged_case_are_shown(page, outcome, verdict):
 
 
 def test_notes_of_the_gate_are_shown(page, outcome):
-    assert "! the load was 3.1 on 2 cores" in page(
-        print_gate, outcome([], notes=("the load was 3.1 on 2 cores",))
-    )
+    notes = ("the load was 3.1 on 2 cores",)
+    assert "! the load was 3.1 on 2 cores" in page(print_gate, outcome([], notes=notes))
 
 
 def test_ids_in_brackets_are_no_markup(page, outcome):

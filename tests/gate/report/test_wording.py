@@ -62,10 +62,8 @@ def test_what_is_lenient_says_so(outcome, verdict):
     cases = [verdict("m/a", NOT_ENOUGH, -3, 3, 9)]
     open_ = "not enough evidence: 1 not enough evidence"
     assert wording.conclusion(outcome(cases, inconclusive=FAIL)) == f"{open_} (exit code 3)"
-    assert (
-        wording.conclusion(outcome(cases, inconclusive=WARN))
-        == f"{open_} (exit code 0, since --inconclusive warn)"
-    )
+    lenient = wording.conclusion(outcome(cases, inconclusive=WARN))
+    assert lenient == f"{open_} (exit code 0, since --inconclusive warn)"
 
 
 def test_no_cases_are_no_verdict(outcome):
@@ -73,19 +71,13 @@ def test_no_cases_are_no_verdict(outcome):
 
 
 def test_new_cases_alone_are_no_comparison(outcome):
-    assert (
-        wording.conclusion(outcome([CaseVerdict("m/a", NEW, "the base has none")]))
-        == "nothing was compared: 1 new (exit code 0)"
-    )
+    new = outcome([CaseVerdict("m/a", NEW, "the base has none")])
+    assert wording.conclusion(new) == "nothing was compared: 1 new (exit code 0)"
 
 
 @pytest.mark.parametrize(
     ("found", "says"),
-    [
-        (UNCHANGED, "self-check passed"),
-        ("improved", "self-check failed"),
-        (NOT_ENOUGH, "self-check left open"),
-    ],
+    [(UNCHANGED, "self-check passed"), ("improved", "self-check failed"), (NOT_ENOUGH, "self-check left")],
 )
 def test_a_self_check_is_about_the_machine(outcome, verdict, found, says):
     checked = outcome([verdict("m/a", found, -3, -2, -1)], self_check=True)
@@ -156,8 +148,7 @@ def test_a_change_beyond_twofold_is_a_factor():
 def test_equal_code_is_one_line_and_no_row(outcome):
     cases = [CaseVerdict(f"m/a@seq={seq}:fwd:cpu", UNCHANGED, "x", same_code=True) for seq in (1, 2)]
     given = outcome(cases)
-    assert wording.same_code_line(given) == (
-        "same code on both sides, so unchanged and not measured: m 2 (--all measures them)"
-    )
+    says = "same code on both sides, so unchanged and not measured: m 2 (--all measures them)"
+    assert wording.same_code_line(given) == says
     assert not gate_tables(given)
     assert wording.conclusion(given) == "unchanged: 2 unchanged (exit code 0)"

@@ -79,9 +79,8 @@ def test_a_field_of_the_candidate_alone_without_a_default_is_new():
 
 
 def test_a_field_of_the_base_alone_stays_at_its_default():
-    assert counterpart(case(), side("candidate"), side(fields=[*FIELDS, number("tile", 128)])) == case(
-        tile=128
-    )
+    wider = side(fields=[*FIELDS, number("tile", 128)])
+    assert counterpart(case(), side("candidate"), wider) == case(tile=128)
     said = counterpart(case(), side("candidate"), side(fields=[*FIELDS, number("tile")]))
     assert said == "the base needs a value for its field tile, which the candidate does not know"
 

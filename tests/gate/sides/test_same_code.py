@@ -14,9 +14,8 @@ DOUBLES_FILE = "impls/points/doubles.py"
 @pytest.fixture
 def same_code(project, candidate, enter_base):
     """The cases of the same code once `files` are written, against the commit before."""
-    project.commit(
-        {DOUBLES_FILE: variant("doubles", home="from .family import Points\nfrom ._helper import x")}
-    )
+    imports = "from .family import Points\nfrom ._helper import x"
+    project.commit({DOUBLES_FILE: variant("doubles", home=imports)})
     project.commit({"impls/points/_helper.py": "x = 1\n", "table.json": "{}"})
 
     def decide(files=(), against="git:HEAD", *plugins):

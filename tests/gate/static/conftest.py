@@ -1,15 +1,8 @@
-"""Records built by hand, as the tests of analysis build them."""
+"""Records built by hand."""
 
 import pytest
 
-from tests.analysis.conftest import record_of, static_of
+from tests.records import record_of, static_of
 
-
-@pytest.fixture
-def record():
-    return record_of
-
-
-@pytest.fixture
-def static():
-    return static_of
+record = pytest.fixture(lambda: record_of, name="record")
+static = pytest.fixture(lambda: static_of, name="static")

@@ -22,35 +22,24 @@ def planned_case(**changed):
         "generated_code_bytes": None,
     }
     figures |= changed.pop("figures", {})
-    return Planned(
-        **{"framework": "jax", "flops_source": "compiled", "program": "sha256:1", **changed}, figures=figures
-    )
+    values = {"framework": "jax", "flops_source": "compiled", "program": "sha256:1", **changed}
+    return Planned(**values, figures=figures)
 
 
 def baseline(cases=None, **changed):
-    cases = {
-        TOPK: planned_case(custom_calls=("TopK",)),
-        SCATTER: planned_case(contract="exact", passed=True),
-    } | (cases or {})
-    values = {
-        "target": "host",
-        "versions": {"torch": "2.13.0", "jaxlib": "0.10.2"},
-        "processor": HERE,
-        "threads": 1,
-    }
-    return Baseline(**{**values, **changed}, cases=cases)
+    known = {TOPK: planned_case(custom_calls=("TopK",)), SCATTER: planned_case(contract="exact", passed=True)}
+    versions = {"torch": "2.13.0", "jaxlib": "0.10.2"}
+    values = {"target": "host", "versions": versions, "processor": HERE, "threads": 1}
+    return Baseline(**{**values, **changed}, cases=known | (cases or {}))
 
 
 def test_a_file_is_named_after_target_and_versions(tmp_path):
     versions = {"torch": "2.13.0+cpu", "jaxlib": "0.10.2", "libtpu": None, "numpy": "2.0"}
-    assert (
-        path_of(tmp_path, "host", versions) == tmp_path / "baselines/host-torch2.13.0+cpu-jaxlib0.10.2.json"
-    )
+    name = "baselines/host-torch2.13.0+cpu-jaxlib0.10.2.json"
+    assert path_of(tmp_path, "host", versions) == tmp_path / name
     versions = {"jaxlib": "0.10.2", "torch": "2.13.0", "libtpu": "0.0.51"}
-    assert (
-        path_of(tmp_path, "v5p:2x2x1", versions).name
-        == "v5p-2x2x1-torch2.13.0-jaxlib0.10.2-libtpu0.0.51.json"
-    )
+    name = "v5p-2x2x1-torch2.13.0-jaxlib0.10.2-libtpu0.0.51.json"
+    assert path_of(tmp_path, "v5p:2x2x1", versions).name == name
 
 
 def test_the_round_trip(tmp_path):
@@ -70,9 +59,8 @@ def test_a_case_is_a_line_and_a_change_of_it_a_change_of_that_line(tmp_path):
     assert '"flops": 65536, ' in before[-3]
     write(path, baseline({TOPK: planned_case(figures={"temp_bytes": 8 * MIB})}))
     after = path.read_text().splitlines()
-    assert [number for number, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [
-        len(before) - 3
-    ]
+    changed = [number for number, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+    assert changed == [len(before) - 3]
 
 
 def test_a_file_without_cases(tmp_path):
@@ -105,12 +93,7 @@ DAMAGE = [
     ('"passed": true', '"passed": "yes"', 8, "got `str` - at `$.passed`"),
     ('"custom_calls": []', '"custom_calls": [1]', 8, "got `int` - at `$.custom_calls"),
     ('{"framework"', '3, "x": {"framework"', 8, "is no case"),
-    (
-        '"topk/two_stage[buckets=64,keep=2]@kind=\\"a\\",seq=4096:fwd:cpu"',
-        f'"{SCATTER}"',
-        9,
-        "stands there twice",
-    ),
+    (json.dumps(TOPK), json.dumps(SCATTER), 9, "stands there twice"),
     ('"schema": 1', '"schema": 2', 2, "schema 2 is not 1"),
     ('"threads": 1,', "", 1, "threads"),
     ("{\n", "<<<<<<< ours\n{\n", 1, "not JSON"),
@@ -128,9 +111,8 @@ def test_damage_is_told_with_its_line(tmp_path, old, new, line, says):
         read(path)
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert says in str(caught.value)
-    assert str(caught.value).endswith(
-        "restore it from git, or remove it and write another: seqsweep gate --static --update"
-    )
+    remedy = "restore it from git, or remove it and write another: seqsweep gate --static --update"
+    assert str(caught.value).endswith(remedy)
 
 
 def test_what_is_no_object_or_no_text(tmp_path):
@@ -194,18 +176,13 @@ def test_processors_are_told_apart_by_their_features_only():
     ],
 )
 def test_an_update_says_what_it_changes(changed, says):
-    assert diff(baseline(), baseline({TOPK: planned_case(**{"custom_calls": ("TopK",), **changed})})) == [
-        f"{TOPK}: {says}"
-    ]
+    new = baseline({TOPK: planned_case(**{"custom_calls": ("TopK",), **changed})})
+    assert diff(baseline(), new) == [f"{TOPK}: {says}"]
 
 
 def test_an_update_says_what_joins_and_leaves_and_where_it_was_made():
     assert diff(baseline(), baseline()) == []
     assert diff(None, baseline()) == [f"{SCATTER}: joined", f"{TOPK}: joined"]
-    new = replace(
-        baseline(),
-        cases={SCATTER: baseline().cases[SCATTER]},
-        threads=2,
-        processor=ProcessorKey.of("Xeon", []),
-    )
+    cases = {SCATTER: baseline().cases[SCATTER]}
+    new = replace(baseline(), cases=cases, threads=2, processor=ProcessorKey.of("Xeon", []))
     assert diff(baseline(), new) == ["processor: EPYC -> Xeon", "threads: 1 -> 2", f"{TOPK}: left"]

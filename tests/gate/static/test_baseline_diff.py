@@ -36,13 +36,8 @@ def with_changes(side=NOW, **more):
 
 def verdict_on(candidate, in_file=NOW, accept=lambda case, figure: None, **more):
     versions = {"torch": "2.13.0", "jaxlib": "0.10.2"}
-    baseline = Baseline(
-        "host",
-        versions,
-        ProcessorKey.of("EPYC", ["avx2"]),
-        1,
-        {CASE: planned_of(in_file), "old": planned_of(NOW)},
-    )
+    cases = {CASE: planned_of(in_file), "old": planned_of(NOW)}
+    baseline = Baseline("host", versions, ProcessorKey.of("EPYC", ["avx2"]), 1, cases)
     found = compare_with_file(baseline, {CASE: candidate}, accept, **more)
     assert list(found) == [CASE]
     return found[CASE]
@@ -68,11 +63,8 @@ def test_a_better_case_asks_for_an_update():
 
 
 def test_another_program_or_an_accepted_change_asks_for_an_update():
-    assert verdict_on(with_changes(program="sha256:2")) == (
-        "unchanged",
-        "another program with the same figures",
-        (UPDATE,),
-    )
+    same = "another program with the same figures"
+    assert verdict_on(with_changes(program="sha256:2")) == ("unchanged", same, (UPDATE,))
     found = verdict_on(with_changes(temp_bytes=8 * MIB), accept=lambda case, figure: f"{case[:4]} {figure}")
     assert found.verdict == "unchanged"
     assert found.notes == ("accepted: temp 4.00 MiB -> 8.00 MiB (2.00×): mask temp_bytes", UPDATE)

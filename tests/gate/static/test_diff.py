@@ -26,6 +26,7 @@ CALL_LEFT = (
     "custom call TopK left: another program does its work; "
     "if it is meant, accept custom_calls in bench.yaml with the reason"
 )
+NO_FLOPS = "FLOPs cannot be compared any more"
 
 
 def with_changes(side=BASE, program="sha256:2", **more):
@@ -92,7 +93,7 @@ def test_what_is_unavailable_is_never_zero(absent):
     assert compare(BASE, lost, never) == (
         "unchanged",
         "nothing differs but what the notes say",
-        ("FLOPs cannot be compared any more: no compiler",),
+        (f"{NO_FLOPS}: no compiler",),
     )
     assert compare(lost, BASE, never) == ("unchanged", "another program with the same figures", ())
     assert compare(lost, with_changes(lost, program="sha256:3"), never).notes == ()
@@ -122,31 +123,23 @@ def test_a_custom_call_that_joins_or_leaves_is_a_regression():
     assert found == (
         "unchanged",
         "nothing differs but what the notes say",
-        (
-            f"accepted: {CALL_JOINED.partition(';')[0]}: it is meant",
-            "FLOPs cannot be compared any more: the custom call TopK …",
-        ),
+        (f"accepted: {CALL_JOINED.partition(';')[0]}: it is meant", f"{NO_FLOPS}: the custom call TopK …"),
     )
 
 
 def test_a_figure_is_accepted_alone_or_with_all():
     candidate = with_changes(temp_bytes=8 * MIB, flops=131072)
     temp, flops = "temp 4.00 MiB -> 8.00 MiB (2.00×)", "FLOPs 6.55e4 -> 1.31e5 (2.00×)"
-    assert compare(BASE, candidate, accept_only("temp_bytes")) == (
-        "regressed",
-        flops,
-        (f"accepted: {temp}: it is meant",),
-    )
+    found = compare(BASE, candidate, accept_only("temp_bytes"))
+    assert found == ("regressed", flops, (f"accepted: {temp}: it is meant",))
     assert compare(BASE, candidate, always) == (
         "unchanged",
         "nothing differs but what the notes say",
         (f"accepted: {flops}: it is meant", f"accepted: {temp}: it is meant"),
     )
     traded = with_changes(temp_bytes=8 * MIB, flops=32768)
-    assert compare(BASE, traded, accept_only("temp_bytes"))[:2] == (
-        "improved",
-        "FLOPs 6.55e4 -> 3.28e4 (0.500×)",
-    )
+    found = compare(BASE, traded, accept_only("temp_bytes"))
+    assert found[:2] == ("improved", "FLOPs 6.55e4 -> 3.28e4 (0.500×)")
 
 
 def recall(value, contract="recall"):
@@ -176,12 +169,10 @@ def test_what_is_said_of_it():
     found = compare(recall(0.971), recall(1.0), accept_only("contract"))
     assert found[:2] == ("unchanged", "same program")
     assert found.notes == ("accepted: approximates nothing any more: recall 0.971 -> 1: it is meant",)
-    assert compare(recall(0.971), recall(1.0, "exact"), never).notes == (
-        "the contract was recall and is exact: other mathematics",
-    )
-    assert compare(BASE, replace(BASE, passed=None), never).notes == (
-        "the candidate's contract was not judged",
-    )
+    other = compare(recall(0.971), recall(1.0, "exact"), never)
+    assert other.notes == ("the contract was recall and is exact: other mathematics",)
+    unjudged = compare(BASE, replace(BASE, passed=None), never)
+    assert unjudged.notes == ("the candidate's contract was not judged",)
 
 
 OK, WRONG = BASE, replace(BASE, status="incorrect", reason="9 elements differ", passed=False)
@@ -278,7 +269,6 @@ def test_what_is_exact_of_a_record(record, static):
 
 
 def test_what_is_exact_of_a_compilation_alone():
-    found = StaticFigures.of(
-        Static.none("fake tensors cannot trace it"), framework="torch", status="crashed", reason="x"
-    )
+    none = Static.none("fake tensors cannot trace it")
+    found = StaticFigures.of(none, framework="torch", status="crashed", reason="x")
     assert (found.contract, found.passed, found.contract_figures, found.state) == (None, None, {}, "crashed")

@@ -6,6 +6,7 @@ from harness.gate.static.growth import exponents, judge
 
 LENGTHS = (1024, 2048, 4096)
 GREW = "if it is meant, accept exponent in bench.yaml with the reason"
+STEEPER = f"temp grows as seq^2.00, the base's as seq^1.00; {GREW}"
 
 
 def case(seq, name="scatter"):
@@ -14,9 +15,8 @@ def case(seq, name="scatter"):
 
 def side(status="ok", **figures):
     source = "compiled" if figures.get("flops") else None
-    return StaticFigures(
-        figures, flops_source=figures.pop("flops_source", source), status=status, reason="x", framework="jax"
-    )
+    source = figures.pop("flops_source", source)
+    return StaticFigures(figures, flops_source=source, status=status, reason="x", framework="jax")
 
 
 def pairs(base, candidate, lengths=LENGTHS, figure="temp_bytes"):
@@ -31,11 +31,7 @@ def never(_case, _figure):
 def test_a_larger_power_is_a_regression_of_the_longest_case():
     found = exponents(pairs(lambda n: 4096 * n, lambda n: n * n), never)
     assert set(found) == {case(4096).id}
-    assert found[case(4096).id] == (
-        "regressed",
-        f"temp grows as seq^2.00, the base's as seq^1.00; {GREW}",
-        (),
-    )
+    assert found[case(4096).id] == ("regressed", STEEPER, ())
 
 
 @pytest.mark.parametrize(
@@ -90,25 +86,16 @@ def test_a_growth_is_accepted_by_its_own_key():
         pairs(lambda n: 4096 * n, lambda n: n * n),
         lambda one, figure: f"{one[:4]} {figure}" if figure == "exponent" else None,
     )
-    assert found[case(4096).id] == (
-        "unchanged",
-        "same figures",
-        ("accepted: temp grows as seq^2.00, the base's as seq^1.00: mask exponent",),
-    )
+    accepted = f"accepted: {STEEPER.partition(';')[0]}: mask exponent"
+    assert found[case(4096).id] == ("unchanged", "same figures", (accepted,))
 
 
 def test_all_cases_together():
     found = judge(pairs(lambda n: 4096 * n, lambda n: n * n), never)
     assert [finding.verdict for finding in found.values()] == ["improved", "improved", "regressed"]
-    assert found[case(4096).id] == (
-        "regressed",
-        f"temp grows as seq^2.00, the base's as seq^1.00; {GREW}",
-        ("same figures",),
-    )
+    assert found[case(4096).id] == ("regressed", STEEPER, ("same figures",))
     worse = judge(pairs(lambda n: 1024 * n, lambda n: n * n), never)[case(4096).id]
-    assert worse.reason == (
-        f"temp 4.00 MiB -> 16.0 MiB (4.00×); temp grows as seq^2.00, the base's as seq^1.00; {GREW}"
-    )
+    assert worse.reason == f"temp 4.00 MiB -> 16.0 MiB (4.00×); {STEEPER}"
 
 
 def test_what_is_accepted_is_asked_for_by_case():
@@ -123,4 +110,4 @@ def test_a_wrong_case_stays_wrong_and_has_the_growth_beside_it():
     found[case(4096)] = (base, StaticFigures(candidate.figures, compiles=1))
     wrong = judge(found, never)[case(4096).id]
     assert wrong.verdict == "invalid"
-    assert wrong.notes == (f"temp grows as seq^2.00, the base's as seq^1.00; {GREW}",)
+    assert wrong.notes == (STEEPER,)

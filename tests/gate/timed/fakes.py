@@ -85,9 +85,8 @@ class World:
         self.clock, self.asked = self.executor.clock, self.executor.asked
         self.turn = Lock()
         self.processes, self.process_verbs, self.process_acts, self.opened, self.opening = [], [], {}, [], {}
-        run = RunContext(
-            GateExecutor(self.executor), catalog(), PROVENANCE, Quiet(), folder, clock=self.clock
-        )
+        executor = GateExecutor(self.executor)
+        run = RunContext(executor, catalog(), PROVENANCE, Quiet(), folder, clock=self.clock)
         sides = {name: Side(name, says, catalog()) for name, says in ((CANDIDATE, "mine"), (BASE, "git:1a2"))}
         self.paired_cases = []
         for seq in seqs:
@@ -143,9 +142,8 @@ class World:
         self.lines += [(number, found.case) for found in rounds]
 
     def paired(self, name="scatter", seq=1024):
-        return next(
-            d for d in self.paired_cases if d.id.startswith(f"mask/{name}@") and d.candidate.case.seq == seq
-        )
+        paired = (one for one in self.paired_cases if one.candidate.case.seq == seq)
+        return next(one for one in paired if one.id.startswith(f"mask/{name}@"))
 
     def verbs(self, side, name="scatter"):
         return self.executor.verbs(f"{side}:{name}")

@@ -114,9 +114,7 @@ def test_judging_and_judging_again_happen_once_per_case(tmp_path):
 
 
 def test_cases_that_do_not_fit_together_have_processes_of_their_own(tmp_path):
-    world = World(
-        tmp_path, names=("scatter", "threshold", "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB)
-    )
+    world = World(tmp_path, names=(*BOTH, "plain"), settings=replace(SETTINGS, memory_bytes=5 * MIB))
     world.loop()
     assert world.opened == ["candidate", "base", "base", "candidate"] * 4
     for name, pairs in {"scatter": [1, 2, 3, 4], "threshold": [1, 2, 3, 4], "plain": [5, 6, 7, 8]}.items():

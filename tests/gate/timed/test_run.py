@@ -38,25 +38,20 @@ SLOW, SAME, FAST = [0.1, 0.101, 0.099, 0.1], [0.001, -0.001, 0.0, 0.002], [-0.1,
 WIDE = [0.3, -0.3, 0.3, -0.3]
 
 
+EVEN = (4, 6, 8, 10, 12)
+
+
 @pytest.mark.parametrize(
     ("most", "found"),
-    [
-        (4, (4,)),
-        (5, (4, 5)),
-        (6, (4, 6)),
-        (12, (4, 6, 8, 10, 12)),
-        (13, (4, 6, 8, 10, 12, 13)),
-        (24, tuple(range(4, 25, 2))),
-    ],
+    [(4, (4,)), (5, (4, 5)), (6, (4, 6)), (12, EVEN), (13, (*EVEN, 13)), (24, tuple(range(4, 25, 2)))],
 )
 def test_it_looks_at_four_and_then_at_every_second_and_the_last(most, found):
     assert looks(most) == found
 
 
-def ledger_of(*effects, advisory=False, steps=(4, 6, 8, 10, 12), name="scatter"):
-    sequential_test = SequentialTest(
-        {case(name).id: Margin(looks=steps)}, [case(name).id] if advisory else []
-    )
+def ledger_of(*effects, advisory=False, steps=EVEN, name="scatter"):
+    advised = [case(name).id] if advisory else []
+    sequential_test = SequentialTest({case(name).id: Margin(looks=steps)}, advised)
     for effect in effects:
         sequential_test.feed(case(name).id, effect)
     return sequential_test
@@ -92,17 +87,7 @@ def verdicts(said):
 
 @pytest.mark.parametrize(
     ("said", "lone"),
-    [
-        ("URU", [1]),
-        ("URIRU", [1, 3]),
-        ("RUU", []),
-        ("UUR", []),
-        ("URRU", []),
-        ("URN", []),
-        ("NRU", []),
-        ("R", []),
-        ("UUU", []),
-    ],
+    [("URU", [1]), ("URIRU", [1, 3]), *((said, []) for said in ("RUU", "UUR", "URRU", "URN", "NRU", "R"))],
 )
 def test_a_lone_length_is_called_so_and_stays_regressed(said, lone):
     order, cases = verdicts(said)
@@ -180,9 +165,8 @@ def test_the_same_program_is_unchanged_whatever_the_clock_says(writer):
     one = paired(program="sha256:a")
     found = compose(writer, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
     assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
-    assert found.notes == (
-        "advisory: by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)",
-    )
+    clock = "by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)"
+    assert found.notes == (f"advisory: {clock}",)
 
 
 def test_a_self_check_takes_the_clock_at_its_word(writer):
@@ -237,10 +221,8 @@ def test_a_long_tail_is_told_and_decides_nothing(writer):
     for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
         writer.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
     found = compose(writer, [paired()], ledger_of(*SAME), gate_plan())["mask/scatter"]
-    assert (found.verdict, found.notes) == (
-        UNCHANGED,
-        ("advisory: the slowest tenth of its calls takes 50 % longer",),
-    )
+    told = "advisory: the slowest tenth of its calls takes 50 % longer"
+    assert (found.verdict, found.notes) == (UNCHANGED, (told,))
 
 
 def test_pairs_are_kept_with_their_effects_and_read_again(writer):

@@ -2,16 +2,17 @@
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from harness.analysis.suite_results import SuiteResults
-from harness.core.case import Case, label
+from harness.core.case import label
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import Static
 from harness.report.charts.model import Chart
 from harness.report.format import short_label
+from tests.records import record_of, static_of, timing_of
 
-RUN = "20261120T113000Z-1a2b3c4"
 FINGERPRINT = "sha256:0123456789abcdef"
 SHARED = {"batch": 1, "dtype": "f32", "rows": 128, "topk": 2048}
 
@@ -27,16 +28,13 @@ def timing(median_s: float, spread: float = 0.05, rounds: int = 9, **changed: An
     steps = [(2 * i / max(rounds - 1, 1) - 1) * spread for i in range(rounds)]
     samples = tuple(median_s * (1 + step) for step in steps)
     low, high = (samples[1], samples[-2]) if rounds >= 6 else (None, None)
-    values = {"method": "wall", "cache": "rotated", "inner": 1, "stopped": "interval", **changed}
-    return Timing(samples, tuple(range(rounds)), samples[rounds // 2], low, high, **values)
+    return replace(timing_of(samples, **changed), median_s=samples[rounds // 2], low_s=low, high_s=high)
 
 
 def static(temp_bytes: int | None, **changed: Any) -> Static:
-    figures: dict[str, Any] = {"argument_bytes": 2**20, "output_bytes": 2**20, "temp_bytes": temp_bytes}
-    figures |= {"unavailable": dict.fromkeys(("peak_bytes", "alias_bytes", "flops", "bytes_accessed"), "-")}
-    if temp_bytes is None:
-        figures["unavailable"] = {**figures["unavailable"], "temp_bytes": "torch has no planner of memory"}
-    return Static(**{**figures, **changed})
+    missing = {"temp_bytes": "torch has no planner of memory"}
+    figures = {"argument_bytes": 2**20, "output_bytes": 2**20, "temp_bytes": temp_bytes, **changed}
+    return static_of(unavailable=missing, **figures)
 
 
 def record(
@@ -46,15 +44,10 @@ def record(
     *,
     status: str = "ok",
     temp: int | None = 2**20,
-    mode: str = "fwd",
-    semantics: str = "exact",
-    options: Mapping[str, Any] | None = None,
     workload: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> Record:
     """A record of `mask/name`, timed when `median_s` is given; else with the status's evidence."""
-    point = {**SHARED, **(workload or {}), "seq": seq}
-    case = Case.of(f"mask/{name}", options or {}, point, mode, "cpu")
     judged = status in {"ok", "incorrect"}
     values: dict[str, Any] = {
         "reason": None if status == "ok" else f"{status} because of {name}; take a shorter length",
@@ -64,11 +57,9 @@ def record(
         "fingerprint": FINGERPRINT,
         "started": "2026-11-20T11:30:00Z",
     }
-    return Record(
-        run=RUN, case=case.id, family="mask", implementation=f"mask/{name}", semantics=semantics,
-        options=options or {}, framework="jax", device="cpu", mode=mode, seq=seq, workload=point,
-        seed=0, status=status, **{**values, **changed},
-    )  # fmt: skip
+    return record_of(
+        name, seq, status=status, workload={**SHARED, **(workload or {})}, **{**values, **changed}
+    )
 
 
 def suite(*records: Record, baseline: str = "mask/broadcast", name: str = "mask") -> SuiteResults:

@@ -41,17 +41,14 @@ def test_every_status_has_its_words_and_its_reason(status):
 
 
 def test_a_suite_in_which_everything_failed_is_still_drawn():
-    failed = [
-        record(name, seq, status="oom", temp=2**40) for name in ("broadcast", "scatter") for seq in (K, 2 * K)
-    ]
+    cases = [(name, seq) for name in ("broadcast", "scatter") for seq in (K, 2 * K)]
+    failed = [record(*case, status="oom", temp=2**40) for case in cases]
     drawn = suite(*failed)
     svgs = draw_suite(drawn, INFO)
     assert "nothing was timed" in texts_of(svgs["latency"])
     assert "no speedup to show (see notes)" in texts_of(svgs["speedup"])
     for chart in charts_of(drawn).values():
-        assert outcomes_of(chart) == {
-            (n, "out of memory", s) for n in ("broadcast", "scatter") for s in (K, 2 * K)
-        }
+        assert outcomes_of(chart) == {(name, "out of memory", seq) for name, seq in cases}
 
 
 def test_an_oom_says_what_was_planned():

@@ -13,14 +13,11 @@ def series_of(chart, panel=0):
 
 
 def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
-    drawn = suite(
-        record("broadcast", K, 1e-3, temp=GIB), record("broadcast", 2 * K, status="oom", temp=264 * GIB)
-    )
+    failed = record("broadcast", 2 * K, status="oom", temp=264 * GIB)
+    drawn = suite(record("broadcast", K, 1e-3, temp=GIB), failed)
     points = series_of(memory(CaseGrid.of(drawn), INFO))["mask/broadcast", False]
-    assert [(point.seq, point.value, point.hollow) for point in points] == [
-        (K, GIB, False),
-        (2 * K, 264 * GIB, True),
-    ]
+    shown = [(point.seq, point.value, point.hollow) for point in points]
+    assert shown == [(K, GIB, False), (2 * K, 264 * GIB, True)]
     assert "• hollow: planned, though the case gave no timing" in texts_of(draw_suite(drawn, INFO)["memory"])
 
 

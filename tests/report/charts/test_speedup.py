@@ -63,10 +63,8 @@ def test_where_the_baseline_was_given_up_the_largest_measured_ratio_is_a_lower_b
     drawn = given_up("skipped")
     chart = speedup(CaseGrid.of(drawn))
     _, bound = chart.panels[0].series
-    assert [(p.seq, round(p.value, 3), p.hollow) for p in bound.points] == [
-        (16 * K, 16.384, False),
-        (64 * K, 16.384, True),
-    ]
+    shown = [(p.seq, round(p.value, 3), p.hollow) for p in bound.points]
+    assert shown == [(16 * K, 16.384, False), (64 * K, 16.384, True)]
     assert bound.bound
     assert any(note.startswith("hollow: a lower bound") for note in chart.notes)
     assert "scatter ≥ 16.4×" in texts_of(draw_suite(drawn, INFO)["speedup"])
@@ -117,9 +115,8 @@ def test_without_a_baseline_every_case_is_marked(baseline, said):
 
 
 def test_other_semantics_are_a_footnote_in_every_chart():
-    other = suite(
-        record("dense", K, 1e-3), record("nsa", K, 1e-3, semantics="nsa_mslk"), baseline="mask/dense"
-    )
+    records = record("dense", K, 1e-3), record("nsa", K, 1e-3, semantics="nsa_mslk")
+    other = suite(*records, baseline="mask/dense")
     for svg in draw_suite(other, INFO).values():
         assert any("nsa: semantics nsa_mslk, the baseline's is exact" in word for word in texts_of(svg))
 

@@ -12,6 +12,11 @@ def table_of(suite):
     return suite_table(panel)
 
 
+def summary_of(suite):
+    (panel,) = suite.panels.values()
+    return summary_table(panel)
+
+
 def column(table, title):
     position = [c.title for c in table.columns].index(title)
     return [row[position] for row in table.rows]
@@ -29,12 +34,8 @@ def notes(table, title, row):
 def test_rows_are_lengths_then_implementations_in_the_suites_order(run, suite):
     table = table_of(suite(list(reversed(run)), "mask/broadcast"))
     assert texts(table, "seq")[0::4] == ["4Ki", "16Ki", "64Ki", "128Ki"]
-    assert texts(table, "implementation")[:4] == [
-        "two_stage[buckets=4096,keep=2]",
-        "threshold_literal",
-        "scatter",
-        "broadcast",
-    ]
+    names = "two_stage[buckets=4096,keep=2] threshold_literal scatter broadcast"
+    assert texts(table, "implementation")[:4] == names.split()
     assert table.breaks == (4, 8, 12)
     assert table.title == "mask: batch=1 dtype=f32 rows=128 topk=2Ki, fwd on cpu"
 
@@ -64,15 +65,8 @@ def test_a_baseline_out_of_memory_erases_only_the_speedups(run, suite):
 
 def test_an_expected_failure_and_a_real_one_look_different(record, suite):
     failed = {"correctness": Correctness("exact", False, "whole"), "reason": "12 elements differ"}
-    table = table_of(
-        suite(
-            [
-                record("a", 4096, "incorrect", expected=True, **failed),
-                record("b", 4096, "incorrect", **failed),
-                record("c", 4096, expected=True),
-            ]
-        )
-    )
+    records = [record(name, 4096, "incorrect", expected=name == "a", **failed) for name in "ab"]
+    table = table_of(suite([*records, record("c", 4096, expected=True)]))
     assert texts(table, "status") == ["incorrect (expected)", "INCORRECT", "NOT INCORRECT"]
     assert notes(table, "status", 2) == ["registered as incorrect, yet it meets its contract"]
 
@@ -88,9 +82,8 @@ def test_too_few_rounds_are_a_footnote_said_once(record, suite, timing):
 
 def test_other_semantics_and_sampled_rows_are_footnotes(run, suite):
     table = table_of(suite(run))
-    assert notes(table, "speedup", 3) == [
-        "semantics recall, the baseline's is exact: another mathematics, not only another speed"
-    ]
+    (note,) = notes(table, "speedup", 3)
+    assert note == "semantics recall, the baseline's is exact: another mathematics, not only another speed"
     assert notes(table, "status", 3) == ["judged on sampled rows"]
     budget = "stopped by its budget of time or rounds before the interval was narrow"
     assert budget in notes(table, "time", 3)
@@ -106,9 +99,8 @@ def test_long_reasons_are_shortened_at_a_word(record, suite):
 def test_a_crash_names_the_file_that_has_its_traceback(record, suite):
     more = {"reason": "ValueError: no " * 30, "crash_file": "crashes/mask-a-4096-1a2b3c4d.txt"}
     table = table_of(suite([record("a", 4096, "crashed", **more)]))
-    assert notes(table, "status", 0)[1] == (
-        "traceback and output: crashes/mask-a-4096-1a2b3c4d.txt in the run's folder"
-    )
+    said = "traceback and output: crashes/mask-a-4096-1a2b3c4d.txt in the run's folder"
+    assert notes(table, "status", 0)[1] == said
 
 
 def test_replicates_are_one_row_with_an_interval_by_process(record, suite, timing):
@@ -142,8 +134,7 @@ def test_without_a_baseline_nothing_is_relative(run, suite):
 
 
 def test_the_summary_has_exponents_and_crossovers(run, suite):
-    found = suite(run)
-    table = summary_table(next(iter(found.panels.values())))
+    table = summary_of(suite(run))
     assert texts(table, "temp ∝ seq^") == ["1.00"] * 4
     assert texts(table, "time ∝ seq^") == ["1.30 [0.99, 1.61]", "1.00", "–", "1.00"]
     assert texts(table, "faster") == ["baseline", "from 16Ki (≈ 13.3Ki)", "–", "always"]
@@ -156,16 +147,14 @@ def test_never_is_said_in_the_cell(record, suite, timing):
         for seq in (4096, 8192)
         for name, seconds in (("broadcast", 1.0), ("scatter", 2.0))
     ]
-    found = suite(records)
-    table = summary_table(next(iter(found.panels.values())))
+    table = summary_of(suite(records))
     assert texts(table, "faster") == ["baseline", "never"]
     assert notes(table, "faster", 1) == ["none in range: not faster at any length"]
 
 
 def test_the_summary_has_mean_speedups_over_what_was_paired(run, suite):
     """scatter: 4 ms to 6, 25.7 to 24, 147 to 96; the cube root of their product is 1.03."""
-    found = suite(run)
-    table = summary_table(next(iter(found.panels.values())))
+    table = summary_of(suite(run))
     assert texts(table, "mean speedup") == ["", "1.0× (3 of 4)", "–", "2.1× (3 of 4)"]
     assert notes(table, "mean speedup", 2) == ["geometric mean needs ≥ 2 paired points; has 0"]
     assert table.columns[-1].caption == (
@@ -181,8 +170,7 @@ def test_a_mean_over_processes_has_its_interval(record, suite, timing):
         for replicate in range(4)
         for name, seconds in (("broadcast", 2.0), ("scatter", 1.0 + 0.001 * replicate))
     ]
-    found = suite(records)
-    table = summary_table(next(iter(found.panels.values())))
+    table = summary_of(suite(records))
     assert texts(table, "mean speedup")[1] == "1.997× [1.993, 2.001] (2 of 2)"
     assert table.columns[-1].caption.endswith("both were timed; [low, high]: 95 %, by process.")
 
@@ -195,18 +183,15 @@ def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
         for name, taken in seconds.items()
         if (name, seq) != ("threshold", 8192)
     ]
-    found = suite(records)
-    table = summary_table(next(iter(found.panels.values())))
+    table = summary_of(suite(records))
     assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
     assert notes(table, "mean speedup", 1) == []
-    assert notes(table, "mean speedup", 2) == [
-        "over 4Ki, 16Ki: rank it only with means over the same lengths"
-    ]
+    (note,) = notes(table, "mean speedup", 2)
+    assert note == "over 4Ki, 16Ki: rank it only with means over the same lengths"
 
 
 def test_without_a_baseline_there_is_no_mean(run, suite):
-    found = suite(run, None)
-    assert "mean speedup" not in [c.title for c in summary_table(next(iter(found.panels.values()))).columns]
+    assert "mean speedup" not in [c.title for c in summary_of(suite(run, None)).columns]
 
 
 def test_a_warning_stands_beside_the_time(record, suite, timing):
@@ -238,10 +223,8 @@ def test_every_panel_has_its_own_tables(record, suite):
 
 def test_bytes_accessed_grow_in_tables_without_times(record, suite, timing, static):
     def records(**more):
-        return [
-            record("broadcast", seq, static={"host": static(bytes_accessed=3.0 * seq)}, **more)
-            for seq in (4096, 8192)
-        ]
+        figures = [(seq, {"host": static(bytes_accessed=3.0 * seq)}) for seq in (4096, 8192)]
+        return [record("broadcast", seq, static=own, **more) for seq, own in figures]
 
     ((_, growth),) = suite_tables(suite(records()))
     assert texts(growth, "bytes ∝ seq^") == ["1.00"]

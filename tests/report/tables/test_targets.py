@@ -40,13 +40,8 @@ def page(info, records, width=140):
 
 def static_info(describe, records, targets, **more):
     described = describe(records, "mask/broadcast")
-    return {
-        **described,
-        "depth": "static",
-        "targets": targets,
-        "settings": {"memory_bytes": 18 * GIB},
-        **more,
-    }
+    settings = {"memory_bytes": 18 * GIB}
+    return {**described, "depth": "static", "targets": targets, "settings": settings, **more}
 
 
 def test_the_verdict_turns_round_between_targets(suite, mask):
@@ -61,9 +56,8 @@ def test_the_verdict_turns_round_between_targets(suite, mask):
 
 
 def test_agreement_is_not_marked(suite, record, plan_static):
-    figures = {
-        name: {t: plan_static(size) for t in LIMITS} for name, size in (("broadcast", 8), ("scatter", 4))
-    }
+    sizes = {"broadcast": 8, "scatter": 4}
+    figures = {name: {t: plan_static(size) for t in LIMITS} for name, size in sizes.items()}
     table = table_of(suite([record(name, 4096, static=own) for name, own in figures.items()]))
     assert texts(table, "temp/base", "tpu:v5e") == ["", "0.500×"]
     assert "⇄" not in print_text(table)
@@ -80,9 +74,8 @@ def test_flops_that_turn_are_marked_and_a_body_only_never_is(suite, record, stat
     ]
     table = table_of(suite(records))
     assert texts(table, "FLOPs", "tpu:v5e") == ["8", "⇄ 9", "9"]
-    assert notes(table, "FLOPs", 2, "host") == [
-        "body only: a loop's length is not known, so its body counts once"
-    ]
+    (note,) = notes(table, "FLOPs", 2, "host")
+    assert note == "body only: a loop's length is not known, so its body counts once"
 
 
 def test_above_the_columns_stand_the_target_and_its_memory(suite, mask):
@@ -156,11 +149,8 @@ def test_facts_are_told_of_the_targets_they_hold_on(suite, record, plan_static):
 
 def test_a_doubt_about_a_figure_is_a_footnote(suite, record, plan_static):
     doubt = "the device would run another program"
-    records = [
-        record(
-            "broadcast", 4096, static={t: plan_static(8, warnings=(doubt,)) for t in ("host", "cuda:h200")}
-        )
-    ]
+    figures = {t: plan_static(8, warnings=(doubt,)) for t in ("host", "cuda:h200")}
+    records = [record("broadcast", 4096, static=figures)]
     assert notes(table_of(suite(records)), "temp", 0, "cuda:h200") == [doubt]
 
 
@@ -178,9 +168,8 @@ def test_many_targets_mark_the_temporaries(suite, record, plan_static):
     names = ("host", "tpu:v5e", "tpu:v5p", "tpu:v6e", "cuda:h200")
     base = {name: plan_static(8) for name in names}
     mine = {name: plan_static(4 if name == "host" else 16) for name in names}
-    table = table_of(
-        suite([record("broadcast", 4096, static=base), record("scatter", 4096, static=mine)]), {}
-    )
+    records = [record("broadcast", 4096, static=base), record("scatter", 4096, static=mine)]
+    table = table_of(suite(records), {})
     assert [texts(table, "temp", name)[1] for name in names] == ["⇄ 4 B", *["⇄ 16 B"] * 4]
     assert texts(table, "temp/base", "host") == ["", "0.500×"]
 
@@ -192,9 +181,8 @@ def test_one_target_stands_in_the_title(suite, record, plan_static):
 
 
 def test_turns_share_a_line_where_the_same_is_to_be_said(suite, mask, record):
-    others = [
-        record("sorted", one.seq, static=one.static) for one in mask if one.implementation == "mask/scatter"
-    ]
+    scatters = [one for one in mask if one.implementation == "mask/scatter"]
+    others = [record("sorted", one.seq, static=one.static) for one in scatters]
     assert turning_lines(suite([*mask, *others])) == [
         "⇄ temp of scatter, sorted at 4Ki, 16Ki: less than broadcast's on host, more on tpu:v5e"
     ]

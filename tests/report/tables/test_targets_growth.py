@@ -30,10 +30,7 @@ def test_a_loops_body_has_no_exponent(suite, record, static):
 
 def test_an_exponent_that_one_target_lacks_says_why(suite, record, static):
     def figures(seq):
-        return {
-            "host": static(flops=1.0 * seq**2),
-            "tpu:v5e": static(flops=1.0 * seq, body_only=True),
-        }
+        return {"host": static(flops=1.0 * seq**2), "tpu:v5e": static(flops=1.0 * seq, body_only=True)}
 
     found = suite([record("broadcast", seq, static=figures(seq)) for seq in (4096, 8192, 16384)])
     table = growth_table(next(iter(found.panels.values())), Footnotes())

@@ -71,10 +71,7 @@ def test_scalars_keep_their_spelling(parse, written, text, value):
         ("a: 1\n<<: 5\n", "bench.yaml:2: << needs a mapping"),
         ("a: 1\nb: \x01\n", "bench.yaml:2: a control character"),
         ("[" * 20_000, "bench.yaml:1:"),
-        *(
-            ("a: 1\nb: " + "[" * depth + "]" * depth, "bench.yaml:2: lists are nested too deeply")
-            for depth in (400, 600, 5000)
-        ),
+        *(("a: 1\nb: " + "[" * n + "]" * n, "bench.yaml:2: lists are nested") for n in (400, 600, 5000)),
         (b"a: 1\nb: 2\nc: \xff\n", "bench.yaml:3: byte 0xff is not UTF-8"),
         ("", "bench.yaml:1: the file is empty"),
         ("# only words\n", "bench.yaml:1: the file is empty"),
