@@ -20,7 +20,7 @@ from harness.analysis.results import (
 )
 from harness.analysis.same_program import SameProgram, programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
-from harness.analysis.stats import Estimate
+from harness.analysis.stats import Estimate, time_of
 from harness.analysis.target_flips import TargetFlip, turnings
 from harness.analysis.throughput import Throughput, throughputs
 from harness.core.record import Record
@@ -29,13 +29,14 @@ from harness.core.static_figures import Static
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A case with its replicates, and its static figures and comparison on one target.
+    """A case with its replicates, its time, and its static figures and comparison on one target.
 
     `compared` is None for the baseline's own cases, `throughput` is by the work that it counts. `first` at
     the first case of a length in its panel.
     """
 
     records: CaseRecords
+    time: Estimate
     static: Static | None
     compared: Comparison | None
     throughput: Mapping[str, Throughput]
@@ -56,10 +57,6 @@ class CaseResult:
     @property
     def seq(self) -> int:
         return self.records[0].seq
-
-    @property
-    def time(self) -> Estimate:
-        return self.records.time
 
     @cached_property
     def record(self) -> Record:
@@ -92,8 +89,13 @@ class SuiteResults(SuiteRecords):
         return comparisons(self)
 
     @cached_property
+    def times(self) -> dict[str, Estimate]:
+        """The time of every case, by its id."""
+        return {case: time_of(records) for case, records in self.by_case.items()}
+
+    @cached_property
     def throughputs(self) -> list[Throughput]:
-        return throughputs(self)
+        return throughputs(self, self.times)
 
     @cached_property
     def scalings(self) -> list[Scaling]:
@@ -146,6 +148,7 @@ class SuiteResults(SuiteRecords):
         return [
             CaseResult(
                 records=records,
+                time=self.times[records[0].case],
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
                 throughput=rates[records[0].case],

@@ -47,13 +47,17 @@ class Throughput:
     no_peak: str | None
 
 
-def throughputs(suite: SuiteRecords) -> list[Throughput]:
-    """The throughputs of every case in the order of the suite's records, one for each of WORK."""
-    return [entry for records in suite.by_case.values() for entry in _of_case(suite, records)]
+def throughputs(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Throughput]:
+    """The throughputs of every case in the order of the suite's records, one for each of WORK.
+
+    `times` are the cases' by their ids.
+    """
+    return [
+        entry for case, records in suite.by_case.items() for entry in _of_case(suite, records, times[case])
+    ]
 
 
-def _of_case(suite: SuiteRecords, records: CaseRecords) -> Iterable[Throughput]:
-    time = records.time
+def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Iterable[Throughput]:
     record = representative(records)
     for work, unit in WORK.items():
         count = getattr(record.cost, work)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from harness.analysis import compare, results
+from harness.analysis import compare, suite_results
 from harness.analysis.power_law import fit
 from harness.report.run_report import print_run
 
@@ -71,7 +71,7 @@ def test_every_case_is_compared_and_timed_once(of_lengths, monkeypatch):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *arguments: calls.append(name) or original(*arguments))
 
-    counted(results, "time_of")
+    counted(suite_results, "time_of")
     counted(compare, "ratio")
     printed(info, records)
     assert calls.count("time_of") == len(records)

@@ -15,7 +15,7 @@ from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
 
 BOUND = (
-    "hollow: a lower bound where the baseline was given up, the largest speedup that was measured; "
+    "hollow: a lower bound where the baseline was given up, the largest speedup that has an interval; "
     "the baseline's time grows faster"
 )
 
@@ -91,15 +91,16 @@ def _points(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> 
 
 
 def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
-    """The lower bounds of each series, from its last measured point on."""
+    """The lower bounds of each series; a line leads to them from the last point, where they are its own."""
     known = [b for b in grid.suite.lower_bounds if b.panel == panel]
     lines: list[Series] = []
     for series in measured:
         bounds = [b for b in known if b.implementation == series.label]
         if bounds:
-            hollow = (Point(b.seq, b.speedup, hollow=True) for b in sorted(bounds, key=lambda b: b.seq))
-            start = replace(series.points[-1], low=None, high=None)
-            lines.append(Series(series.label, (start, *hollow), bound=True))
+            hollow = (Point(b.seq, b.speedup, b.low, b.high, hollow=True) for b in bounds)
+            last = series.points[-1]
+            start = [replace(last, low=None, high=None)] if last.seq == bounds[0].measured_at else []
+            lines.append(Series(series.label, (*start, *hollow), bound=True))
     return lines
 
 
