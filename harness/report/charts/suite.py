@@ -7,11 +7,13 @@ from typing import Any
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
+from harness.core.shown_text import clean_text
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
@@ -68,6 +70,8 @@ def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, by
 def _svg(chart: Chart, figure: Figure) -> bytes:
     """No date and no version in it: both would differ between two drawings of the same records."""
     FigureCanvasSVG(figure)
+    for text in figure.findobj(Text):
+        text.set_text(clean_text(text.get_text()))
     buffer = io.BytesIO()
     figure.savefig(
         buffer,
@@ -75,8 +79,8 @@ def _svg(chart: Chart, figure: Figure) -> bytes:
         metadata={
             "Date": None,
             "Creator": "seqsweep",
-            "Title": chart.title,
-            "Description": "\n".join(chart.notes),
+            "Title": clean_text(chart.title),
+            "Description": clean_text("\n".join(chart.notes)),
         },
     )
     return _shorten(buffer.getvalue())
