@@ -103,6 +103,14 @@ def test_charts_parse() -> None:
         assert "::error::x" in texts
 
 
+def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called() -> None:
+    info, records = nasty_run(NASTY)
+    info["suites"] = {f"../\0{NASTY}/a": info["suites"]["mask"]}
+    for name in draw_run(info, records):
+        assert "/" not in name
+        assert name.isprintable()
+
+
 def nasty_outcome() -> GateOutcome:
     case = CaseVerdict(
         f"fa\x1bm/{LONE}@seq=1:fwd:cpu", INCORRECT, LONE, notes=(LONE,), file=f"a{LONE}.py", line=1

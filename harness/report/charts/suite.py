@@ -13,7 +13,7 @@ from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
-from harness.core.shown_text import clean_text
+from harness.core.shown_text import clean_line, clean_text
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
@@ -58,9 +58,9 @@ def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[
 
 
 def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
-    """The charts of every suite of a run, by file name: `mask-latency.svg`."""
+    """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder."""
     return {
-        f"{suite.name}-{kind}.svg": data
+        f"{clean_line(suite.name).replace('/', '-')}-{kind}.svg": data
         for suite in results_of(info, records)
         if suite.records
         for kind, data in draw_suite(suite, info).items()
