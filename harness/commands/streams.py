@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from harness.core.errors import MachineError
+from harness.core.shown_text import clean_line, clean_text
 
 NOWHERE_TO_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
@@ -37,10 +38,15 @@ def prepare() -> None:
         raise MachineError("the current folder has been removed; change to another one") from None
 
 
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print lines on standard output, or beside it on standard error."""
+    typer.echo(clean_text(text), err=err)
+
+
 def print_error(text: str) -> None:
     """Print a sentence on standard error, if it takes one."""
     with suppress(OSError):
-        typer.echo(text, err=True)
+        print_line(clean_line(text), err=True)
 
 
 def output_failure(error: Exception) -> str | None:

@@ -6,6 +6,7 @@ import signal
 from typing import NamedTuple
 
 from harness.core.errors import speaks_of_oom
+from harness.core.shown_text import clean_line
 
 MORE_MEMORY = "raise --memory or shorten the sequence"
 
@@ -28,8 +29,8 @@ def explain(code: int | None, output: str, near: str | None, *, killed: bool = F
     `code` is its exit code, negative for a signal, None when unknown; `output` the end of its output;
     `near` how close to its limit it came; `killed` whether the kernel's OOM killer has just acted.
     """
-    lines = [line for line in output.strip().splitlines() if line.strip()]
-    quote = f': "{lines[-1].strip()[:200]}"' if lines else ""
+    lines = [line for line in map(clean_line, output.splitlines()) if line]
+    quote = f': "{lines[-1][:200]}"' if lines else ""
     if killed and code == -signal.SIGKILL:
         return ExitCause("oom", "the kernel killed it, for the machine was out of memory", "lower --memory")
     if near or speaks_of_oom(output):
