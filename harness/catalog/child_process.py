@@ -114,14 +114,11 @@ def answer(describe: Callable[[], Any]) -> None:
     """The child's part: print what `describe` returns, alone on stdout, and end this process."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what code prints while being imported is not the answer
-    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
-    # mappings (getrlimit(2)), and not the address space that libraries reserve.
-    memory = min(IMPORT_BYTES + (os.cpu_count() or 1) * THREAD_BYTES, usable_memory())
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:
+        _limit_memory()
         described = describe()
     except MemoryError:
-        limit = format_bytes(memory)
+        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
         print(f"\nimporting it takes more than {limit}; {MOVE_WORK}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
     except BaseException as error:  # SystemExit too: a plugin may hold anything
@@ -130,6 +127,13 @@ def answer(describe: Callable[[], Any]) -> None:
     json.dump(described, out)
     out.close()
     os._exit(0)  # a plugin's background threads must not hold the answer back
+
+
+def _limit_memory() -> None:
+    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
+    # mappings (getrlimit(2)), and not the address space that libraries reserve.
+    memory = min(IMPORT_BYTES + (os.cpu_count() or 1) * THREAD_BYTES, usable_memory())
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 def _sentence(error: BaseException) -> str:

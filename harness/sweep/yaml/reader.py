@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import yaml
@@ -19,9 +20,10 @@ _BOOL = "tag:yaml.org,2002:bool"
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {_NULL, _BOOL, _TEXT} | {
-    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value")
+    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value", "seq", "map")
 }
 LARGEST_BYTES = 16 << 20
+_BEYOND = re.compile(r"\\U(?!00(?:0[0-9a-fA-F]|10))[0-9a-fA-F]{8}")  # the last character is U+10FFFF
 
 
 def read(path: Path) -> Node:
@@ -38,6 +40,10 @@ def read(path: Path) -> Node:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{file}:{line}: a control character stands here; remove it") from None
+    except (ValueError, OverflowError):  # of chr(), which the scanner leaves as they are
+        beyond = _BEYOND.search(text)
+        line = text.count("\n", 0, beyond.start()) + 1 if beyond else 1
+        raise UsageError(f"{file}:{line}: no character has this number; the last is \\U0010FFFF") from None
     except RecursionError:
         line = _deepest_line(text)
         raise UsageError(f"{file}:{line}: lists are nested too deeply to read; write them flat") from None
@@ -109,18 +115,21 @@ class _Reader:
         return f"{self._file}:{node.start_mark.line + 1}"
 
     def _read_value(self, node: YamlNode) -> Node:
+        self._refuse_tag(node)
         if isinstance(node, MappingNode):
             return self._table(node)
         if isinstance(node, SequenceNode):
             return Listing(self._where(node), tuple(self.node(item) for item in node.value))
-        if not isinstance(node, ScalarNode) or node.tag not in _PLAIN:
-            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
         value: str | bool | None = node.value
         if node.tag == _NULL:
             value = None
         elif node.tag == _BOOL:
             value = node.value.lower() in {"yes", "true", "on"}
         return Scalar(self._where(node), node.value, value)
+
+    def _refuse_tag(self, node: YamlNode) -> None:
+        if node.tag not in _PLAIN:
+            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
 
     def _table(self, node: MappingNode) -> YamlMapping:
         inherited: dict[str, Entry] = {}
@@ -143,6 +152,7 @@ class _Reader:
 
     def _merge_anchors(self, value: YamlNode) -> dict[str, Entry]:
         """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
+        self._refuse_tag(value)
         entries: dict[str, Entry] = {}
         for part in value.value if isinstance(value, SequenceNode) else [value]:
             table = self.node(part)
