@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 BENCH, DATA, PLUGINS = HERE / "bench.yaml", HERE / "cheats.yaml", HERE / "cheats"
 HONEST = "honest"  # the plugin that holds no cheat
 OUTCOMES = ("caught", "told", "harmless", "missed")
-PENDING = (False, True, "by chance")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,6 @@ class Cheat:
     status: str = "ok"
     says: str = ""
     like: str = "sorts_whole_rows"
-    pending: bool | str = False
     spares: str = ""
     harms: str = ""
 
@@ -38,7 +36,6 @@ class Cheat:
         """ValueError where the data contradict themselves."""
         wrong = {
             f"unknown outcome {self.outcome}": self.outcome not in OUTCOMES,
-            f"unknown pending {self.pending}": self.pending not in PENDING,
             "what catches it is missing": self.outcome != "missed" and not self.by,
             "what it would take is missing": (self.outcome == "missed") != bool(self.takes),
             "caught, and ok": (self.outcome == "caught") != (self.status != "ok"),

@@ -104,12 +104,7 @@ def names() -> frozenset[str]:
 
 def unwell(ended: Ended) -> list[str]:
     """Honest implementations that are not ok, but for those beside a cheat that is known to harm them."""
-    harmed = [
-        record.workload
-        for cheat in cheats()
-        if cheat.harms or (cheat.spares and cheat.pending)
-        if (record := ended.of(cheat.name))
-    ]
+    harmed = [record.workload for cheat in cheats() if cheat.harms and (record := ended.of(cheat.name))]
     honest = [r for r in ended.records if r.implementation.rpartition("/")[2] not in names()]
     return [
         f"{record.case}: {record.status}, {record.reason}"
@@ -141,10 +136,11 @@ def main() -> int:
             honest += not unwell(ended)
         print(f"{number} of {times}", file=sys.stderr, flush=True)
     for cheat in run_cheats():
-        kind = f"{cheat.outcome} (pending)" if cheat.pending else cheat.outcome
-        print(f"{cheat.name:30} {kind:18} {as_said[cheat.name]:3}/{times}  {last.get(cheat.name, '')}")
-    print(f"{'all honest ones ok':49} {honest:3}/{times}")
-    wrong = [cheat for cheat in run_cheats() if not cheat.pending and as_said[cheat.name] < times]
+        print(
+            f"{cheat.name:30} {cheat.outcome:10} {as_said[cheat.name]:3}/{times}  {last.get(cheat.name, '')}"
+        )
+    print(f"{'all honest ones ok':41} {honest:3}/{times}")
+    wrong = [cheat for cheat in run_cheats() if as_said[cheat.name] < times]
     return 1 if wrong or honest < times else 0
 
 

@@ -39,11 +39,6 @@ SECTIONS = {
         "These come through as `ok`, with figures that are not theirs or with a gain that nobody else has.",
         "what it would take",
     ),
-    "pending": (
-        "Not caught yet",
-        "What is to catch them is known, and not all of it is there; their tests are expected to fail.",
-        "what is to catch it",
-    ),
     "caught": (
         "Caught",
         "Their cases end without a time, as `incorrect` or `crashed`, with a sentence that says why.",
@@ -56,15 +51,11 @@ SECTIONS = {
 
 def page() -> str:
     everything = cheats()
-    parts = {section: [c for c in everything if section_of(c) == section] for section in SECTIONS}
+    parts = {section: [c for c in everything if c.outcome == section] for section in SECTIONS}
     counts = ", ".join(f"{len(part)} {SECTIONS[name][0].lower()}" for name, part in parts.items() if part)
     text = [INTRODUCTION.format(count=len(everything), counts=counts)]
     text += [_section(section, part) for section, part in parts.items() if part]
     return "\n".join([*text, _sources(everything)])
-
-
-def section_of(cheat: Cheat) -> str:
-    return "pending" if cheat.pending else cheat.outcome
 
 
 def _section(section: str, part: Sequence[Cheat]) -> str:
