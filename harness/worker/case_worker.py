@@ -180,9 +180,13 @@ class CaseWorker:
         return {"result": self._hand_over(result), "changed": self._changed_input(inputs)}
 
     def do_finish(self) -> dict[str, Any]:
-        """The threads (by name) and processes (by name and id) that the implementation left running."""
+        """What the implementation leaves: running threads and processes, and shared memory."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
-        return {"threads": sorted(threads), "processes": leaks.processes()}
+        return {
+            "threads": sorted(threads),
+            "processes": leaks.processes(),
+            "shared_memory": leaks.shared_memory(),
+        }
 
     def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)
