@@ -103,10 +103,11 @@ class SampleAnswer:
 
 @dataclass(frozen=True)
 class FinishAnswer:
-    """Of `finish`: what the implementation left running."""
+    """Of `finish`: what the implementation leaves."""
 
-    threads: tuple[str, ...]
-    processes: tuple[str, ...] = ()
+    threads: tuple[str, ...]  # names of those that run
+    processes: tuple[str, ...] = ()  # those that live, as `name (id)`
+    shared_memory: tuple[str, ...] = ()  # files that outlive them, with their sizes
 
 
 @dataclass(frozen=True)

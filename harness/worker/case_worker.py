@@ -192,9 +192,13 @@ class CaseWorker:
         self.calls[-1] = self.prepared.bind(self.inputs[-1], self._cotangent(cotangent))
 
     def do_finish(self) -> dict[str, Any]:
-        """The threads (by name) and processes (by name and id) that the implementation left running."""
+        """What the implementation leaves: running threads and processes, and shared memory."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
-        return {"threads": sorted(threads), "processes": leaks.processes()}
+        return {
+            "threads": sorted(threads),
+            "processes": leaks.processes(),
+            "shared_memory": leaks.shared_memory(),
+        }
 
     def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)

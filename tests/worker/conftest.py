@@ -116,7 +116,7 @@ class Group:
             if not last["correctness"]["passed"]:
                 return "incorrect", last["reason"]
             left = worker.ask("finish", seconds)
-            return "ok", ", ".join([*left["threads"], *left["processes"]])
+            return "ok", ", ".join([*left["threads"], *left["processes"], *left["shared_memory"]])
         except Unsupported as refusal:
             return "unsupported", str(refusal)
         except Ended as end:

@@ -12,6 +12,14 @@ HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "me
 SHORT = dict.fromkeys(("hangs", "grips", "stops_itself", "announces_compilations"), 0.5)
 
 
+@pytest.fixture(autouse=True)
+def no_shared_memory(topk):
+    """Nothing that a plugin leaves there stays."""
+    yield
+    for path in Path("/dev/shm").glob(f"seqsweep-{topk.lab.mark}-*"):
+        path.unlink(missing_ok=True)
+
+
 def outcomes(path):
     """(name, framework, status, part of the sentence) of each implementation that a plugin declares."""
     module = load(str(path))

@@ -128,12 +128,15 @@ def _check_clock(context: GroupContext, state: CaseState) -> None:
 
 
 def leave(context: GroupContext, state: CaseState) -> None:
-    """End a measured case: warn of what it left running, and settle it as ok."""
+    """End a measured case: warn of what it left, and settle it as ok."""
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
     names = [*answer.get("threads", ()), *answer.get("processes", ())]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
+    state.warnings += [
+        f"it left {file}; unlink it before returning" for file in answer.get("shared_memory", ())
+    ]
     state.settle("ok")
     median = format_seconds(statistics.median(state.samples))
     context.run.listener.case_state(state.id, f"ok {median}")

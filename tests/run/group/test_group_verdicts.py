@@ -276,10 +276,10 @@ def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path: P
 
 
 def test_what_a_case_leaves_running_is_a_warning(tmp_path: Path) -> None:
-    executor = FakeExecutor(
-        {"scatter": Act(verbs={"finish": {"threads": ["leaky"], "processes": ["sleep (7)"]}})}
-    )
+    left = {"threads": ["leaky"], "processes": ["sleep (7)"], "shared_memory": ["1.00 GiB of it (x)"]}
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": left})})
     assert timing(measure(executor, tmp_path)["scatter"]).warnings == (
         'it left "leaky" running; end it before returning',
         'it left "sleep (7)" running; end it before returning',
+        "it left 1.00 GiB of it (x); unlink it before returning",
     )

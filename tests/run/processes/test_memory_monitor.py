@@ -223,6 +223,16 @@ def test_shared_pages_are_counted_near_the_limit_only_and_at_most_a_tenth_of_the
     assert memory.counted == [1, 2, 1, 2]
 
 
+def test_nobody_is_blamed_by_an_old_count(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 101.0, 102.0, 103.0])
+    monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
+    watched = watching(memory, 1)
+    memory.private, memory.repeated = {1: 10 * GIB}, {1: 5 * GIB}
+    assert watched.look(1) is None
+    memory.private, memory.repeated = {1: 90 * GIB}, {1: 85 * GIB}  # more children, all in one second
+    assert watched.look(1) is None
+
+
 FATHER = """
 import os, sys, time
 block = bytearray(os.urandom(1 << 20)) * 32
