@@ -113,11 +113,9 @@ def test_processes_that_differ_between_lengths_leave_no_interval(record, suite):
 
 
 def test_means_over_fewer_lengths_than_others_say_so(record, suite):
-    records = [
-        *sweep(record, [2.0, 2.0, 2.0]),
-        *sweep(record, [3.0, None, 3.0], name="y", base=False),
-        *sweep(record, [3.0, None, None], name="z", base=False),
-    ]
+    records = sweep(record, [2.0, 2.0, 2.0])
+    for name, second in (("y", 3.0), ("z", None)):
+        records += sweep(record, [3.0, None, second], name=name, base=False)
     notes = {found.implementation: found.notes for found in SuiteResults.of(suite(records)).means}
     note = "over 1Ki, 4Ki: rank it only with means over the same lengths"
     assert notes == {"mask/x": (), "mask/y": (note,), "mask/z": ()}

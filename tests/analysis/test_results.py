@@ -35,12 +35,8 @@ def test_records_that_no_suite_names_are_kept(record):
 
 
 def test_a_panel_is_everything_but_the_length(record, suite):
-    found = [
-        record("base", 4096),
-        record("base", 8192),
-        record("base", 4096, workload={"batch": 2}),
-        record("base", 4096, mode="bwd"),
-    ]
+    more = ({"workload": {"batch": 2}}, {"mode": "bwd"})
+    found = [record("base", 4096), record("base", 8192), *(record("base", 4096, **one) for one in more)]
     assert panel_of(found[0]) == "batch=1,dtype=f32:fwd:cpu"
     panels = ("batch=1,dtype=f32:fwd", "batch=2,dtype=f32:fwd", "batch=1,dtype=f32:bwd")
     assert list(suite(found).by_panel) == [f"{panel}:cpu" for panel in panels]

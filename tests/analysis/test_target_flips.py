@@ -33,11 +33,8 @@ def test_a_mask_of_rows_as_many_as_keys_saves_here_and_costs_there(record, suite
     [(98, "less"), (99, "same"), (100, "same"), (101, "same"), (102, "more"), (0, "less")],
 )
 def test_within_one_percent_is_the_same(record, suite, static, mine, verdict):
-    records = pair(
-        record,
-        {HOST: static(temp_bytes=100), "tpu:v5p": static(temp_bytes=100)},
-        {HOST: static(temp_bytes=100), "tpu:v5p": static(temp_bytes=mine)},
-    )
+    same = {HOST: static(temp_bytes=100), "tpu:v5p": static(temp_bytes=100)}
+    records = pair(record, same, {**same, "tpu:v5p": static(temp_bytes=mine)})
     found = of(turnings(suite(records)))
     assert "tpu:v5p" in getattr(found, verdict)
     assert not found.turns
@@ -51,17 +48,10 @@ def test_a_baseline_that_needs_nothing_still_gives_a_verdict(record, suite, stat
 
 
 def test_what_cannot_be_compared_has_a_reason_and_no_verdict(record, suite, static):
-    base = {
-        HOST: static(flops=8.0),
-        "tpu:v5e": static(flops=8.0),
-        "tpu:v5p": static(unavailable={"flops": "no cost"}),
-        "cuda:h200": static(flops=8.0),
-    }
-    mine = {
-        HOST: static(flops=8.0, flops_source="matmul_only"),
-        "tpu:v5e": static(flops=4.0, body_only=True),
-        "tpu:v5p": static(flops=8.0),
-    }
+    base = {HOST: static(flops=8.0), "tpu:v5e": static(flops=8.0), "cuda:h200": static(flops=8.0)}
+    base["tpu:v5p"] = static(unavailable={"flops": "no cost"})
+    mine = {HOST: static(flops=8.0, flops_source="matmul_only"), "tpu:v5p": static(flops=8.0)}
+    mine["tpu:v5e"] = static(flops=4.0, body_only=True)
     found = of(turnings(suite(pair(record, base, mine))), "flops")
     assert (found.less, found.same, found.more, found.turns) == ((), (), (), False)
     assert found.unavailable == {

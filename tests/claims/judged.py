@@ -46,20 +46,16 @@ ROWS = Table(
     ((65536, 3.7), (131072, "OOM"), (1000, None), (10**6, 26581.04)),
     (("64Ki", "3.70"), ("128Ki", "OOM"), ("1000", "null"), ("1_000_000", "26581.04")),
 )
+TEMP = figure(
+    "temp", unit="B", published="2Gi", found='temp_bytes("a", "tpu:v5p")', within=0.05, why="rounded"
+)
 MEMORY = Verdict(
     claim("memory", shape={"rows": 1024, "seq": 131072}, given=("rows", "seq"), targets=(TARGET,)),
     REPRODUCED,
     "Temp: 2 GiB is published, and found.",
     (
         Reading(
-            figure(
-                "temp",
-                unit="B",
-                published="2Gi",
-                found='temp_bytes("a", "tpu:v5p")',
-                within=0.05,
-                why="rounded",
-            ),
+            TEMP,
             published=FigureValue(2**31),
             found=FigureValue(2**31 + 2**20),
             agrees=True,

@@ -303,11 +303,8 @@ def test_a_column_that_is_no_number_is_refused():
 
 
 def test_what_is_compiled_within_a_column_counts_as_compiled():
-    own = {
-        need: told
-        for n in (1024, 4096, 8192, 16384)
-        for need, told in compiled("tpu:v5p", case(seq=n), temp_bytes=n // 2).items()
-    }
+    targets = [compiled("tpu:v5p", case(seq=n), temp_bytes=n // 2) for n in (1024, 4096, 8192, 16384)]
+    own = {need: told for one in targets for need, told in one.items()}
     text = """growth('temp_bytes("mask/a", "tpu:v5p", seq=n)', 8Ki)"""
     assert value(text, compiled=own) == (2, ("the published table", "compiled for tpu:v5p"), ("tpu:v5p",))
     assert rests_on(text, compiled=own) == (True, True)

@@ -122,11 +122,8 @@ def unfounded(claims: Iterable[Claim], folder: Path = KEPT) -> list[str]:
     for claim in claims:
         citations = (*claim.sources, *(claim.table.sources if claim.table else ()))
         told = [(f"{claim.name}, says", numbers(claim.says))]
-        told += [
-            (f"{claim.name}, {figure.name}, follows", literals(figure.follows.text))
-            for figure in claim.figures
-            if figure.follows is not None
-        ]
+        follows = [figure for figure in claim.figures if figure.follows is not None]
+        told += [(f"{claim.name}, {one.name}, follows", literals(one.follows.text)) for one in follows]
         for what, spelt in told:
             for literal in spelt:
                 one = Quote(what, literal, citations)

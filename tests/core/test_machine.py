@@ -14,24 +14,14 @@ def group(root, membership, line, *limits):
 
 
 def test_control_group_v2_takes_the_tightest_limit_upward(tmp_path):
-    limit = group(
-        tmp_path / "sys",
-        tmp_path / "self",
-        "0::/user/run\n",
-        ("user/run/memory.max", "max\n"),
-        ("user/memory.max", "3000\n"),
-        ("memory.max", "9000\n"),
-    )
+    limits = {"user/run/memory.max": "max\n", "user/memory.max": "3000\n", "memory.max": "9000\n"}
+    limit = group(tmp_path / "sys", tmp_path / "self", "0::/user/run\n", *limits.items())
     assert limit == 3000
 
 
 def test_control_group_v1(tmp_path):
-    limit = group(
-        tmp_path / "sys",
-        tmp_path / "self",
-        "5:cpu,cpuacct:/x\n4:memory:/job\n",
-        ("memory/job/memory.limit_in_bytes", "4096\n"),
-    )
+    limits = ("memory/job/memory.limit_in_bytes", "4096\n")
+    limit = group(tmp_path / "sys", tmp_path / "self", "5:cpu,cpuacct:/x\n4:memory:/job\n", limits)
     assert limit == 4096
 
 

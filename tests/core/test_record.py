@@ -153,13 +153,8 @@ def test_a_missing_figure_has_its_reason():
 
 
 def test_a_plan_is_arguments_outputs_and_temporaries_without_aliases():
-    static = Static(
-        argument_bytes=100,
-        output_bytes=30,
-        temp_bytes=7,
-        alias_bytes=20,
-        unavailable=dict.fromkeys(STATIC_FIGURES[4:], "not asked"),
-    )
+    absent = dict.fromkeys(STATIC_FIGURES[4:], "not asked")
+    static = Static(argument_bytes=100, output_bytes=30, temp_bytes=7, alias_bytes=20, unavailable=absent)
     assert static.planned_bytes == 117
 
 

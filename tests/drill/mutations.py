@@ -44,6 +44,7 @@ TURNED = {
 }
 CACHES = ("cache", "lru_cache", "cached_property")
 LONGEST_S = 900
+FAST = "not full and not long"
 LEFT_BEHIND = (".git", ".venv", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache", "runs")
 
 
@@ -260,7 +261,7 @@ def tests_of(fault: Fault) -> list[str]:
 def failure(root: Path, arguments: list[str]) -> str | None:
     """The first test that fails in the tree below `root`; None where all of them pass."""
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-p", "no:cacheprovider", "-x", "-q", "-n", "logical", "--maxprocesses", "8", "-m", "not full"]
+    options = ["-p", "no:cacheprovider", "-x", "-q", "-n", "logical", "--maxprocesses", "8", "-m", FAST]
     command = [sys.executable, "-m", "pytest", *options, *arguments]
     process = subprocess.Popen(
         command,

@@ -69,11 +69,8 @@ def mslk_by_hand(w, inputs, *, sparse_compressed=False):
         for j, own in score.items():
             groups.setdefault(j // w.compressed_block, []).append(own)
         read = sorted(groups, key=lambda g: -np.mean(groups[g]))[: w.compressed_selected]
-        shown = [
-            j
-            for j in blocks
-            if j * w.block <= t and (j // w.compressed_block in read or not sparse_compressed)
-        ]
+        open_ = [j for j in blocks if j * w.block <= t]
+        shown = [j for j in open_ if j // w.compressed_block in read or not sparse_compressed]
         chosen = [p for p in range(t + 1) if p // w.block in best]
         window = range(max(0, t - w.window + 1), t + 1)
         for gate, keys, values, at in zip(

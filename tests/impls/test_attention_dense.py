@@ -28,12 +28,8 @@ VARIANTS = {
     "one-chunk": Option(dense_chunked, chunk=4096),
 }
 WORKLOADS = [
-    of(),
-    of(dtype="f64", kv_heads=4),
-    of(dtype="bf16"),
-    of(batch=2, causal=False, seq=64),
-    of(varlen=True, kv_heads=1),
-    of(varlen=True, causal=False),
+    *(of(), of(dtype="f64", kv_heads=4), of(dtype="bf16"), of(batch=2, causal=False, seq=64)),
+    *(of(varlen=True, kv_heads=1), of(varlen=True, causal=False)),
 ]
 
 

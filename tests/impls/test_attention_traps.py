@@ -79,11 +79,11 @@ def test_upstream_refuses_blocks_without_common_edges():
 
 
 # T4, T5, T6: each of upstream's three differences alone fails the formula's contract
-@pytest.mark.parametrize(
-    ("w", "gates"),
-    [(of(DOUBLED, selected=3), (0, 1, 0)), (SMALL, (0, 1, 0)), (SMALL, (0, 0, 1))],
-    ids=["duplicates", "superset", "window"],
-)
+GATES = {"duplicates": (of(DOUBLED, selected=3), (0, 1, 0)), "superset": (SMALL, (0, 1, 0))}
+GATES["window"] = (SMALL, (0, 0, 1))
+
+
+@pytest.mark.parametrize(("w", "gates"), GATES.values(), ids=GATES)
 def test_upstreams_differences_are_seen(w, gates):
     inputs = drawn(w, gates)
     result = run(nsa_mslk_upstream(w), inputs)

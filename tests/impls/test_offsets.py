@@ -119,12 +119,8 @@ def test_reference_in_several_blocks():
     w = OffsetsWorkload(seq=2500, max_segments=1, kind="sliding", window=1)
     row = np.ones((1, 2500), np.int32)
     positions = np.arange(2500, dtype=np.int32)[None]
-    inputs = {
-        "segment_ids_q": row,
-        "segment_ids_kv": row,
-        "positions_q": positions,
-        "positions_kv": positions + 5,
-    }
+    places = {"positions_q": positions, "positions_kv": positions + 5}
+    inputs = {"segment_ids_q": row, "segment_ids_kv": row, **places}
     assert [part[0].tolist() for part in reference(w, inputs)] == [[2495], [2495], [5, -1], [0, -1]]
 
 

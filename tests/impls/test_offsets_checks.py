@@ -208,11 +208,8 @@ def test_a_wrong_answer_may_be_alike_in_a_batch_and_alone():
 
 
 def test_a_gap_is_counted_with_its_figures():
-    assert verdict("intra_segment_padding", PLAIN, right).figures == {
-        "starts_q": 3,
-        "starts_kv": 3,
-        "segments": 2,
-    }
+    figures = verdict("intra_segment_padding", PLAIN, right).figures
+    assert figures == {"starts_q": 3, "starts_kv": 3, "segments": 2}
     assert verdict("intra_segment_padding", PLAIN, changed(one_start)).figures["starts_q"] == 2
 
 

@@ -15,13 +15,8 @@ from tests.impls.test_topk_checks import CHECKS, trial
 
 W = TopkWorkload(rows=8, seq=4096, topk=64)
 NARROW = TopkWorkload(rows=32, seq=16384, topk=512, distribution="narrow")
-CASES = [
-    (approx, {}),
-    (approx_unaggregated, {}),
-    (approx_override, {"shards": 4}),
-    (two_stage, {"buckets": 512, "keep": 2}),
-    (two_stage, {"buckets": 2048, "keep": 1}),
-]
+OTHERS = ((approx, {}), (approx_unaggregated, {}), (approx_override, {"shards": 4}))
+CASES = [*OTHERS, *((two_stage, {"buckets": n, "keep": keep}) for n, keep in ((512, 2), (2048, 1)))]
 
 
 def compiled(variant, w, **options):

@@ -55,11 +55,8 @@ def test_plans_are_those_of_the_binding():
         pytest.skip("this jaxlib offers its planner no more")
     random = np.random.default_rng(0)
     for _ in range(3000):
-        seq = int(
-            random.choice(
-                [2 ** random.integers(5, 21), random.integers(2, 3000), random.integers(2, 1 << 21)]
-            )
-        )
+        sizes = [2 ** random.integers(5, 21), random.integers(2, 3000), random.integers(2, 1 << 21)]
+        seq = int(random.choice(sizes))
         topk = int(random.choice([1, min(64, seq), min(2048, seq), random.integers(1, seq + 1)]))
         recall = float(random.choice([0.5, 0.9, 0.95, 0.99, 1.0, random.uniform(0.01, 1)]))
         rank, shards = int(random.integers(1, 4)), int(random.choice([1, 8, random.integers(1, 64)]))

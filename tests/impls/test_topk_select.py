@@ -132,12 +132,7 @@ def test_what_the_operator_returns_unaggregated(seq, topk, whole, size):
     import jax
     from jax import lax
 
-    operator = partial(
-        lax.approx_max_k,
-        k=topk,
-        recall_target=0.95,
-        reduction_input_size_override=whole,
-        aggregate_to_topk=False,
-    )
+    sized = {"reduction_input_size_override": whole, "aggregate_to_topk": False}
+    operator = partial(lax.approx_max_k, k=topk, recall_target=0.95, **sized)
     values, _ = jax.eval_shape(operator, jax.ShapeDtypeStruct((2, seq), np.float32))
     assert values.shape == (2, size)

@@ -114,14 +114,11 @@ def run_marks(function, inputs):
 
 def flat(tree):
     """(name, shape, short dtype name) of every array of a family's shapes or inputs."""
-    return sorted(
-        (
-            ".".join(map(str, path)),
-            tuple(part.shape),
-            part.dtype if isinstance(part.dtype, str) else short_name(part.dtype),
-        )
-        for path, part in walk(tree)
-    )
+
+    def kind(part):
+        return part.dtype if isinstance(part.dtype, str) else short_name(part.dtype)
+
+    return sorted((".".join(map(str, path)), tuple(part.shape), kind(part)) for path, part in walk(tree))
 
 
 def operators(implementation, family, w):

@@ -92,13 +92,8 @@ def test_another_mathematics_does_not_win_unmarked(panel):
 
 
 def test_what_did_not_run_has_the_flag_that_mends_it(panel):
-    only = panel(
-        {
-            "broadcast": {1024: 2.0, 4096: "oom"},
-            "scatter": {1024: 1.0, 4096: "skipped"},
-            "threshold": {1024: "timeout", 4096: "unsupported"},
-        }
-    )
+    lost = {"scatter": {1024: 1.0, 4096: "skipped"}, "threshold": {1024: "timeout", 4096: "unsupported"}}
+    only = panel({"broadcast": {1024: 2.0, 4096: "oom"}, **lost})
     sentences = answer(only)
     assert sentences[0].startswith("Fastest at 1Ki (nothing was timed at 4Ki): scatter, ")
     assert sentences[-1] == (

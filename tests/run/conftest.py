@@ -61,15 +61,8 @@ class Conductor:
         self.monkeypatch.setattr(session, "FingerprintProbe", Probe)
         self.monkeypatch.setattr(lock, "lock_path", lock_path)
         self.heard = Heard()
-        request = Request(
-            schedule or plans.schedule(),
-            catalog or plans.catalog(),
-            self.results,
-            ["seqsweep", "run"],
-            depth,
-            "0.1.0",
-            resume,
-        )
+        asked = schedule or plans.schedule(), catalog or plans.catalog()
+        request = Request(*asked, self.results, ["seqsweep", "run"], depth, "0.1.0", resume)
         return session.conduct(request, self.heard)
 
     def lines(self) -> list[bytes]:

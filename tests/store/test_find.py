@@ -19,15 +19,10 @@ def test_runs_are_listed_by_time(results):
     assert [run.id for run in all_runs(results)] == list(IDS)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("latest", IDS[2]),
-        (IDS[0], IDS[0]),
-        ("20261121", IDS[2]),
-        ("20261120T113000Z-b", IDS[1]),
-    ],
-)
+FOUND = {"latest": IDS[2], IDS[0]: IDS[0], "20261121": IDS[2], "20261120T113000Z-b": IDS[1]}
+
+
+@pytest.mark.parametrize(("name", "expected"), FOUND.items())
 def test_names_of_a_run(results, name, expected):
     assert find(results, name).id == expected
 

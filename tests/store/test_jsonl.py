@@ -58,12 +58,8 @@ def statics(draw):
 def records(draw):
     timing = draw(st.none() | timings())
     passed = timing is not None or draw(st.booleans())
-    correctness = Correctness(
-        draw(names),
-        passed,
-        draw(st.sampled_from(COVERAGES)),
-        draw(st.dictionaries(names, values, max_size=3)),
-    )
+    figures = draw(st.dictionaries(names, values, max_size=3))
+    correctness = Correctness(draw(names), passed, draw(st.sampled_from(COVERAGES)), figures)
     return Record(
         run=draw(names),
         case=draw(names),

@@ -135,19 +135,12 @@ def test_cases_that_cannot_run_are_skips_and_stay_in_their_suite(bench, catalog)
     reasons = {
         f"{skip.case.label}:{skip.case.mode}:{skip.case.device}": skip.reason for skip in schedule.skips
     }
-    assert set(reasons) == {
-        "mask/scatter:bwd:cpu",
-        "mask/rowwise:bwd:cpu",
-        "mask/rowwise:fwd:cuda",
-        "mask/scatter:bwd:cuda",
-        "mask/rowwise:bwd:cuda",
-    }
+    on_cuda = {"mask/rowwise:fwd:cuda", "mask/scatter:bwd:cuda", "mask/rowwise:bwd:cuda"}
+    assert set(reasons) == {"mask/scatter:bwd:cpu", "mask/rowwise:bwd:cpu"} | on_cuda
     assert reasons["mask/scatter:bwd:cpu"] == "family mask has no bwd; use --mode with one of: fwd"
     assert reasons["mask/rowwise:fwd:cuda"] == "numpy does not run on cuda; use --device with one of: cpu"
-    assert [[case.label for case in group.cases] for group in schedule.groups] == [
-        ["mask/scatter", "mask/rowwise"],
-        ["mask/scatter"],
-    ]
+    (both, one) = ([case.label for case in group.cases] for group in schedule.groups)
+    assert (both, one) == (["mask/scatter", "mask/rowwise"], ["mask/scatter"])
 
 
 def test_an_option_without_default_must_be_given(bench, catalog):

@@ -12,15 +12,8 @@ from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.run.processes.worker_process import Processes
 
-WORKLOAD = {
-    "batch": 1,
-    "rows": 4,
-    "seq": 256,
-    "topk": 8,
-    "recall": 0.95,
-    "distribution": "iid",
-    "dtype": "f32",
-}
+WORKLOAD = {"batch": 1, "rows": 4, "seq": 256, "topk": 8, "recall": 0.95, "distribution": "iid"}
+WORKLOAD["dtype"] = "f32"
 
 
 def wait_for(pid, *, parked):

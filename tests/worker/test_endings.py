@@ -120,15 +120,9 @@ class TestServer:
             scratch.mkdir()
             mine, theirs = protocol.pair()
             with theirs:
+                module = ("-m", "harness.worker.fork_server", framework)
                 process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-m",
-                        "harness.worker.fork_server",
-                        framework,
-                        str(theirs.fileno()),
-                        str(scratch),
-                    ],
+                    [sys.executable, *module, str(theirs.fileno()), str(scratch)],
                     env={**os.environ, "PYTHONPATH": str(HERE.parents[1]), **environment},
                     pass_fds=[theirs.fileno()],
                 )

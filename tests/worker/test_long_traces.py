@@ -152,15 +152,9 @@ def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, name):
     seq = 1 << 20
     w = ATTENTION.workload(seq=seq, **SMALL)
     workload = {axis: getattr(w, axis) for axis in w.__dataclass_fields__}
-    worker = lab.spawn(
-        "case",
-        "torch",
-        f"attention/{name}",
-        f"impls.attention.{name}",
-        tmp_path,
-        workload=workload,
-        memory_bytes=1024 * MIB,
-    )
+    module = f"impls.attention.{name}"
+    limits = {"workload": workload, "memory_bytes": 1024 * MIB}
+    worker = lab.spawn("case", "torch", f"attention/{name}", module, tmp_path, **limits)
     try:
         static = worker.ask("prepare", 120, trace_s=50.0)["static"]
     finally:

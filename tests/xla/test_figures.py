@@ -30,10 +30,8 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert static.bytes_accessed == static.argument_bytes + static.output_bytes
     assert static.planned_bytes == static.argument_bytes + static.output_bytes
     assert static.generated_code_bytes == 0  # what XLA gives for every program on the cpu
-    assert static.unavailable == {
-        "peak_bytes": "XLA's figure for this backend leaves temporaries out",
-        "optimal_s": "the compiler gives none",
-    }
+    left_out = "XLA's figure for this backend leaves temporaries out"
+    assert static.unavailable == {"peak_bytes": left_out, "optimal_s": "the compiler gives none"}
     assert (static.collectives, static.body_only) == ((), False)
 
 

@@ -28,12 +28,8 @@ def text(number, value):
 
 def instruction(own, opcode, operands=(), *more):
     name = f"{opcode}.{own}".encode()
-    parts = [
-        text(1, name),
-        text(2, opcode.encode()),
-        text(3, b"shape of " + name),
-        MessageField(35, VARINT, varint(own)),
-    ]
+    opcode_, shape = text(2, opcode.encode()), text(3, b"shape of " + name)
+    parts = [text(1, name), opcode_, shape, MessageField(35, VARINT, varint(own))]
     return [*parts, *more, *([packed_field(36, operands)] if operands else [])]
 
 

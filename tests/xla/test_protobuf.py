@@ -29,11 +29,8 @@ def test_a_message_by_hand():
         MessageField(2, BYTES, b"ab"),
         MessageField(3, FIXED32, b"\0\0\x80\x3f"),
     ]
-    fields = [
-        MessageField(99, FIXED64, b"12345678"),
-        packed_field(36, [1, 300]),
-        MessageField(36, BYTES, b""),
-    ]
+    fields = [MessageField(99, FIXED64, b"12345678"), packed_field(36, [1, 300])]
+    fields.append(MessageField(36, BYTES, b""))
     assert message(encode(fields)) == fields
     assert fields[1].numbers == [1, 300]
 

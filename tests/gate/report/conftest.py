@@ -71,14 +71,9 @@ LEFT_OUT = {
 
 
 def outcome_of(cases: Sequence[CaseVerdict] | None = None, **more: Any) -> GateOutcome:
-    values = {
-        "kind": TIME,
-        "base": BASE,
-        "slowdown": {"mask": 0.05, "topk": 0.05},
-        "left_out": LEFT_OUT if cases is None else {},
-        "wall_s": 61.5,
-        **more,
-    }
+    left_out = LEFT_OUT if cases is None else {}
+    slowdown = {"mask": 0.05, "topk": 0.05}
+    values = {"kind": TIME, "base": BASE, "slowdown": slowdown, "left_out": left_out, "wall_s": 61.5, **more}
     return GateOutcome(cases=every_verdict() if cases is None else tuple(cases), **values)
 
 

@@ -19,18 +19,10 @@ from harness.gate.outcome import (
 from harness.gate.report import wording
 from harness.gate.report.table import gate_tables
 
+SHARES = {5.1: "+5.1 %", -9.54: "−9.5 %", 0.04: "0.0 %", -0.04: "0.0 %", 150: "+150 %", 99.97: "+100 %"}
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (5.1, "+5.1 %"),
-        (-9.54, "−9.5 %"),
-        (0.04, "0.0 %"),
-        (-0.04, "0.0 %"),
-        (150, "+150 %"),
-        (99.97, "+100 %"),
-    ],
-)
+
+@pytest.mark.parametrize(("share", "text"), SHARES.items())
 def test_percent(share, text):
     assert wording.percent(math.log1p(share / 100)) == text
 

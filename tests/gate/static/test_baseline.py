@@ -13,15 +13,8 @@ SCATTER, TOPK = "mask/scatter@seq=4096:fwd:cpu", 'topk/two_stage[buckets=64,keep
 
 
 def planned_case(**changed):
-    figures = {
-        "flops": 65536.0,
-        "bytes_accessed": 1.5e20,
-        "temp_bytes": 4 * MIB,
-        "argument_bytes": 8,
-        "output_bytes": 0,
-        "generated_code_bytes": None,
-    }
-    figures |= changed.pop("figures", {})
+    figures = {"flops": 65536.0, "bytes_accessed": 1.5e20, "temp_bytes": 4 * MIB, "argument_bytes": 8}
+    figures |= {"output_bytes": 0, "generated_code_bytes": None, **changed.pop("figures", {})}
     values = {"framework": "jax", "flops_source": "compiled", "program": "sha256:1", **changed}
     return Planned(**values, figures=figures)
 

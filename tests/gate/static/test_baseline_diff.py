@@ -11,15 +11,9 @@ ELSEWHERE = (
     "the file was written on another processor (EPYC): "
     "of jax, arguments, outputs and the contract are compared"
 )
+FIGURES = {"flops": 65536.0, "bytes_accessed": 3 * MIB, "temp_bytes": 4 * MIB, "argument_bytes": 2 * MIB}
 NOW = StaticFigures(
-    {
-        "flops": 65536.0,
-        "bytes_accessed": 3 * MIB,
-        "temp_bytes": 4 * MIB,
-        "argument_bytes": 2 * MIB,
-        "output_bytes": MIB,
-        "generated_code_bytes": None,
-    },
+    {**FIGURES, "output_bytes": MIB, "generated_code_bytes": None},
     unavailable={"generated_code_bytes": "not given"},
     program="sha256:1",
     flops_source="compiled",

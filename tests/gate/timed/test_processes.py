@@ -61,11 +61,8 @@ def test_a_turn_holds_asks_and_drops_its_own_case():
     turn = HeldCase(process_of(worker), "7", job(), 1.0)
     assert turn.ask("check", 2.0, cotangent=None) == {"seconds": 1.0}
     turn.close()
-    assert worker.asked == [
-        ("hold", {"case": "7", "job": job().to_json()}),
-        ("turn", {"case": "7", "asks": "check", "cotangent": None}),
-        ("drop", {"case": "7"}),
-    ]
+    turn = ("turn", {"case": "7", "asks": "check", "cotangent": None})
+    assert worker.asked == [("hold", {"case": "7", "job": job().to_json()}), turn, ("drop", {"case": "7"})]
     assert not worker.closed  # the process holds others
 
 

@@ -201,13 +201,8 @@ def test_what_was_not_timed_has_its_own_word(writer):
     wrong, left = paired("scatter"), paired("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
-    asked = gate_plan(
-        "scatter",
-        "threshold",
-        "plain",
-        new={case("plain").id: "mask/plain is not registered in the base"},
-        vanished=("mask/gone@seq=1:fwd:cpu",),
-    )
+    added = {case("plain").id: "mask/plain is not registered in the base"}
+    asked = gate_plan("scatter", "threshold", "plain", new=added, vanished=("mask/gone@seq=1:fwd:cpu",))
     found = compose(writer, [wrong, left], SequentialTest({}), asked)
     assert {name: (one.verdict, one.reason.split(",")[0]) for name, one in found.items()} == {
         "mask/scatter": (INCORRECT, "3 elements differ"),

@@ -142,11 +142,8 @@ def test_the_summary_has_exponents_and_crossovers(run, suite):
 
 
 def test_never_is_said_in_the_cell(record, suite, timing):
-    records = [
-        record(name, seq, timing=timing([seconds] * 6))
-        for seq in (4096, 8192)
-        for name, seconds in (("broadcast", 1.0), ("scatter", 2.0))
-    ]
+    rivals = [(seq, *rival) for seq in (4096, 8192) for rival in (("broadcast", 1.0), ("scatter", 2.0))]
+    records = [record(name, seq, timing=timing([seconds] * 6)) for seq, name, seconds in rivals]
     table = summary_of(suite(records))
     assert texts(table, "faster") == ["baseline", "never"]
     assert notes(table, "faster", 1) == ["none in range: not faster at any length"]
@@ -177,12 +174,10 @@ def test_a_mean_over_processes_has_its_interval(record, suite, timing):
 
 def test_means_over_different_lengths_carry_a_warning(record, suite, timing):
     seconds = {"broadcast": 2.0, "scatter": 1.0, "threshold": 0.5}
-    records = [
-        record(name, seq, timing=timing([taken] * 6))
-        for seq in (4096, 8192, 16384)
-        for name, taken in seconds.items()
-        if (name, seq) != ("threshold", 8192)
+    left = [
+        (seq, name) for seq in (4096, 8192, 16384) for name in seconds if (name, seq) != ("threshold", 8192)
     ]
+    records = [record(name, seq, timing=timing([seconds[name]] * 6)) for seq, name in left]
     table = summary_of(suite(records))
     assert texts(table, "mean speedup") == ["", "2.0× (3 of 3)", "4.0× (2 of 3)"]
     assert notes(table, "mean speedup", 1) == []

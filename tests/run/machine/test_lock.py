@@ -31,13 +31,8 @@ def where(tmp_path: Path) -> Path:
 
 
 def holder(where: Path) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(where)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(where)], cwd=ROOT, **pipes)
     assert process.stdout
     assert process.stdout.readline() == "held\n"
     return process

@@ -21,11 +21,8 @@ def parse(tmp_path, monkeypatch):
 def test_every_key_and_value_has_its_line(parse):
     root = parse("a: 1\nb:\n  - x\n  - y\nc: {d: 4}\n")
     assert isinstance(root, YamlMapping)
-    assert {name: entry.where for name, entry in root.entries.items()} == {
-        "a": "bench.yaml:1",
-        "b": "bench.yaml:2",
-        "c": "bench.yaml:5",
-    }
+    places = {name: entry.where for name, entry in root.entries.items()}
+    assert places == {"a": "bench.yaml:1", "b": "bench.yaml:2", "c": "bench.yaml:5"}
     listing = root.entries["b"].node
     assert isinstance(listing, Listing)
     assert [item.where for item in listing.items] == ["bench.yaml:3", "bench.yaml:4"]
