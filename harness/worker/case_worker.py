@@ -144,9 +144,9 @@ class CaseWorker:
         return self.framework.get(result)
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
-        """Put every set on the device and bind a call to each; samples rotate over them."""
+        """Put every set but the first on the device and bind a call to each; samples rotate over them."""
         for index in range(sets):
-            inputs = self._place_inputs(f"set{index}")
+            inputs = self._place_inputs(f"set{index + 1}")
             self.inputs.append(inputs)
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             self.calls.append(self.prepared.bind(inputs, seed))

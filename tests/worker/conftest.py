@@ -70,7 +70,7 @@ class Group:
         self.backward = changes.get("mode", "fwd") != "fwd"
         self.reference = lab.spawn("reference", framework, implementation, module, self.folder, **changes)
         try:
-            self.reference.ask("inputs", 60, sets=2)
+            self.reference.ask("inputs", 60, sets=3)
             self.coverage = self.reference.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
         except Unsupported:
             self.reference.close()

@@ -71,7 +71,7 @@ X = np.arange(8, dtype=np.float32)
 def folder(tmp_path):
     """A group's arrays, as a reference would leave them, and the plugin."""
     (tmp_path / "points.py").write_text(PLUGIN)
-    for index in range(2):
+    for index in range(3):
         array_files.write(tmp_path / f"set{index}", {"x": X + index})
         array_files.write(tmp_path / f"cotangent{index}", (np.ones_like(X),))
     array_files.write(tmp_path / "cotangent-double", (np.ones_like(X),))
