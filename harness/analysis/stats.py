@@ -9,8 +9,8 @@ are never pooled: that would claim far more certainty than there is.
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from harness.analysis.timing_warnings import doubts
 from harness.core.median_interval import median, median_interval, samples_needed
@@ -24,8 +24,7 @@ ROUNDS = "rounds"
 BY_PROCESS = "processes"
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A value with its interval; what is missing is None and `reason` says why.
 
     `unit` is the sampling unit that `samples` counts: `rounds`, `processes`, or nothing.
