@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-WHOLE_SECONDS = 5.0  # references expected to take longer are computed on chosen rows only
+WHOLE_SECONDS = 2.0  # references expected to take longer are computed on chosen rows only
 FRESH_SECONDS = 0.5  # the same for inputs drawn while a group is being timed: many cases pay for them
 FEW, MORE = 8, 64
 
