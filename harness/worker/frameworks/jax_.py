@@ -30,6 +30,7 @@ def preload(*, tracing: bool) -> None:  # noqa: ARG001 - lowering is always aske
 
 class Jax:
     device: Any = None
+    array_type: type = jax.Array  # of arrays that hold numbers; known once there is a device
     compiled: int | None = None  # programs; None before the first start
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - affinity binds XLA
@@ -46,6 +47,7 @@ class Jax:
                 f"pip install {package} on a machine that has one"
             ) from None
         jax.config.update("jax_default_device", self.device)
+        self.array_type = type(jax.device_put(0, self.device))
 
     def _count_compilation(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
         if event == COMPILED:
@@ -119,7 +121,7 @@ class Jax:
         return self.put(source)
 
     def get(self, tree: Any) -> Any:
-        array_files.expect_arrays(tree, (type(jnp.zeros(())),), "jax arrays")
+        array_files.expect_arrays(tree, (self.array_type,), "jax arrays")
         return array_files.map_leaves(tree, jax.device_get)
 
     def sync(self, result: Any) -> None:
