@@ -9,7 +9,7 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 
-.PHONY: help sweep chart test test-all test-long drill lint gate claims types format wheel clean
+.PHONY: help sweep chart test test-all test-long drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -32,6 +32,9 @@ test-long: $(READY)  ## run those that take long and protect little more
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)
+
+drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count: a quarter of an hour
+	@$(BIN)/python -m tests.honesty.drill --times 20 $(ARGS)
 
 lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 LONG = (
     "impls/test_conformance.py",
     "cli/gate/test_gate_timed.py",
+    "honesty/test_cheats.py",
     "cli/test_run.py",
     "cli/test_mistakes.py",
     "cli/test_checks.py",

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from harness.analysis.results import (
     BODY_ONLY,
     HOST,
+    CaseRecords,
     SuiteRecords,
     body_only,
-    group_of,
-    label_of,
-    panel_of,
     representative,
     static_of,
 )
@@ -72,15 +70,13 @@ class Comparison:
 def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
     """The comparison of every case but the baseline's, in the order of the suite's records."""
     return [
-        _compare(suite, records, suite.baselines.get(group_of(records[0]), ()), target)
+        _compare(suite, records, suite.baselines.get(records.group, ()), target)
         for records in suite.by_case.values()
-        if label_of(records[0]) != suite.baseline
+        if records.label != suite.baseline
     ]
 
 
-def _compare(
-    suite: SuiteRecords, records: tuple[Record, ...], base: tuple[Record, ...], target: str
-) -> Comparison:
+def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
     speedup = _speedup(suite, records, base)
     timed = speedup.value is not None and suite.layers is not None
     per_step = saving(records, base, suite.layers or 0) if timed else Estimate(None)
@@ -105,8 +101,8 @@ def _compare(
         flops_ratio=figures["flops"],
         unavailable=unavailable,
         notes=(*_notes(records, base, target, speedup), *speedup.warnings) if base else (),
-        implementation=label_of(records[0]),
-        panel=panel_of(records[0]),
+        implementation=records.label,
+        panel=records.panel,
         seq=records[0].seq,
         per_step_s=per_step.value,
         per_step_low_s=per_step.low,

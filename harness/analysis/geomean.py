@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import CaseRecords, SuiteRecords, group_of
+from harness.analysis.results import CaseRecords, SuiteRecords
 from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_half_width, too_few
 from harness.core.record import Timing
 from harness.core.units import format_count
@@ -89,7 +89,7 @@ def _mean(
         reason = f"geometric mean needs ≥ {PAIRED} paired points; has {len(paired)}"
         return replace(blank, reason=reason)
     sides = [
-        (suite.by_case[comparison.case], suite.baselines[group_of(suite.by_case[comparison.case][0])])
+        (suite.by_case[comparison.case], suite.baselines[suite.by_case[comparison.case].group])
         for comparison, _ in paired
     ]
     half, reason = _half_width(sides)

@@ -1,21 +1,26 @@
 """What a speedup is at least where the baseline would have taken too long to be timed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.analysis.compare import Comparison
-from harness.analysis.results import SuiteRecords, group_of
+from harness.analysis.results import SuiteRecords
 from harness.analysis.scaling import Scaling
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """The largest speedup that was measured, at a shorter length `measured_at`, stands for one at `seq`."""
+    """The largest speedup that was measured, at a shorter length `measured_at`, stands for one at `seq`.
+
+    `low` and `high` are its interval at 95 %, by whose lower end it is the largest.
+    """
 
     panel: str
     implementation: str
     seq: int
     speedup: float
+    low: float
+    high: float
     measured_at: int
 
 
@@ -25,29 +30,43 @@ def lower_bounds(
     """A bound for each timed case whose baseline was given up, where the lead is known to grow.
 
     It is where the baseline's time grows faster: the interval of its exponent lies above the other's. The
-    bound is measured, not extrapolated; that both go on to grow as before is the assumption behind it.
+    bound is measured, not extrapolated, and a speedup without an interval is none; that both go on to grow
+    as before is the assumption behind it.
     """
     too_long = _groups_without_time(suite)
     exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}
-    group_by_case = {record.case: group_of(record) for record in suite.records if record.timing}
-    bounds: list[LowerBound] = []
+    series: dict[tuple[str, str], list[Comparison]] = {}
     for compared in comparisons:
-        base = exponents.get((compared.panel, suite.baseline))
-        own = exponents.get((compared.panel, compared.implementation))
-        if group_by_case.get(compared.case) not in too_long or base is None or own is None:
+        series.setdefault((compared.panel, compared.implementation), []).append(compared)
+    bounds: list[LowerBound] = []
+    for (panel, label), cases in series.items():
+        base, own = exponents.get((panel, suite.baseline)), exponents.get((panel, label))
+        if base is None or own is None or base.low is None or own.high is None or base.low <= own.high:
             continue
-        shorter = [
-            (other.speedup, other.seq)
-            for other in comparisons
-            if (other.panel, other.implementation) == (compared.panel, compared.implementation)
-            and other.speedup is not None
-            and not other.same_program
-            and other.seq < compared.seq
-        ]
-        if shorter and base.low is not None and own.high is not None and base.low > own.high:
-            most, at = max(shorter)
-            bounds.append(LowerBound(compared.panel, compared.implementation, compared.seq, most, at))
+        largest: LowerBound | None = None
+        for compared in sorted(cases, key=lambda compared: compared.seq):
+            records = suite.by_case[compared.case]
+            if largest and records.group in too_long and any(record.timing for record in records):
+                bounds.append(replace(largest, seq=compared.seq))
+            measured = _measured(compared)
+            if measured and (largest is None or measured.low > largest.low):
+                largest = measured
     return bounds
+
+
+def _measured(compared: Comparison) -> LowerBound | None:
+    """A comparison as the bound of itself; None where it has no interval, or nothing to compare."""
+    if compared.speedup is None or compared.low is None or compared.high is None or compared.same_program:
+        return None
+    return LowerBound(
+        compared.panel,
+        compared.implementation,
+        compared.seq,
+        compared.speedup,
+        compared.low,
+        compared.high,
+        compared.seq,
+    )
 
 
 def _groups_without_time(suite: SuiteRecords) -> set[str]:

@@ -11,10 +11,24 @@ from harness.core.static_figures import Static
 from harness.core.workload import canonical
 
 HOST = "host"
-CaseRecords = tuple[Record, ...]  # the replicates of one case, in order
-
 COUNTED = ("flops", "bytes_accessed")  # figures that multiply a loop's body by its trip count
 BODY_ONLY = "body only: a loop's length is not known, so its body counts once"
+
+
+class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once is kept in its dict
+    """The replicates of one case, in order; what is asked of them again and again is computed once."""
+
+    @cached_property
+    def label(self) -> str:
+        return label_of(self[0])
+
+    @cached_property
+    def group(self) -> str:
+        return group_of(self[0])
+
+    @cached_property
+    def panel(self) -> str:
+        return panel_of(self[0])
 
 
 @dataclass(frozen=True)
@@ -43,16 +57,22 @@ class SuiteRecords:
     @cached_property
     def baselines(self) -> "dict[str, CaseRecords]":
         """Group → the records of the baseline's case there."""
-        bases = (records for records in self.by_case.values() if label_of(records[0]) == self.baseline)
-        return {group_of(records[0]): records for records in bases}
+        return {records.group: records for records in self.by_label.get(self.baseline, ())}
+
+    @cached_property
+    def by_label(self) -> "dict[str, list[CaseRecords]]":
+        """Label → its cases, in the order of the records."""
+        labels: dict[str, list[CaseRecords]] = {}
+        for records in self.by_case.values():
+            labels.setdefault(records.label, []).append(records)
+        return labels
 
     @cached_property
     def by_panel(self) -> "dict[str, dict[str, list[CaseRecords]]]":
         """Panel → label → its cases, shortest first; panels in the order that the records have them."""
         panels: dict[str, dict[str, list[CaseRecords]]] = {}
         for records in self.by_case.values():
-            series = panels.setdefault(panel_of(records[0]), {})
-            series.setdefault(label_of(records[0]), []).append(records)
+            panels.setdefault(records.panel, {}).setdefault(records.label, []).append(records)
         for series in panels.values():
             for cases in series.values():
                 cases.sort(key=lambda records: records[0].seq)
@@ -84,7 +104,10 @@ def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(record.case, []).append(record)
-    return {case: tuple(sorted(replicates, key=lambda r: r.replicate)) for case, replicates in groups.items()}
+    return {
+        case: CaseRecords(sorted(replicates, key=lambda record: record.replicate))
+        for case, replicates in groups.items()
+    }
 
 
 def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRecords]:
@@ -146,7 +169,10 @@ def targets(suite: SuiteRecords) -> list[str]:
 
 def representative(records: Sequence[Record]) -> Record:
     """The replicate that stands for its case: the first that was timed, else the first."""
-    return next((record for record in records if record.timing is not None), records[0])
+    for record in records:
+        if record.timing is not None:
+            return record
+    return records[0]
 
 
 def static_of(records: Sequence[Record], target: str = HOST) -> Static | None:

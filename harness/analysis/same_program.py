@@ -54,10 +54,7 @@ def programs(suite: SuiteRecords) -> list[SameProgram]:
     """
     labels = sorted(suite.implementations, key=lambda label: label == suite.baseline)
     order = {label: place for place, label in enumerate(labels)}
-    cases = sorted(
-        suite.by_case.values(),
-        key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
-    )
+    cases = sorted(suite.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order))))
     alike: list[SameProgram] = []
     for target in targets(suite):
         groups: dict[tuple[int, str], list[Record]] = {}

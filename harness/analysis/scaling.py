@@ -96,7 +96,7 @@ def _fitted_figure(
     """The fit of a static figure, excluding the lengths at which a loop's body is counted once."""
     figures = {seq: static_of(records, target) for seq, records in lengths.items()}
     partial = [seq for seq, figure in sorted(figures.items()) if figure and body_only(figure, metric)]
-    known = {seq: figure for seq, figure in figures.items() if figure and seq not in partial}
+    known = {seq: figure for seq, figure in figures.items() if figure and not body_only(figure, metric)}
     # One counter takes every operation, another only matrix products: across the two there is a jump.
     if metric in COUNTED and len({f.flops_source for f in known.values() if getattr(f, metric)}) > 1:
         return _fit_power_law(blank, {}, "counted differently at different lengths")

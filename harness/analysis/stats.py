@@ -9,8 +9,8 @@ are never pooled: that would claim far more certainty than there is.
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from harness.analysis.timing_warnings import doubts
 from harness.core.median_interval import median, median_interval, samples_needed
@@ -24,8 +24,7 @@ ROUNDS = "rounds"
 BY_PROCESS = "processes"
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A value with its interval; what is missing is None and `reason` says why.
 
     `unit` is the sampling unit that `samples` counts: `rounds`, `processes`, or nothing.
@@ -74,8 +73,7 @@ def time_of(records: Sequence[Record]) -> Estimate:
         rounds = len(set(only.round))
         reason = too_few(rounds, ROUNDS) if only.low_s is None or only.high_s is None else None
         return Estimate(only.median_s, only.low_s, only.high_s, rounds, ROUNDS, reason, warnings)
-    estimate = _over_processes([math.log(timing.median_s) for timing in timings])
-    return replace(_exp(estimate), warnings=warnings)
+    return _exp(_over_processes([math.log(timing.median_s) for timing in timings], warnings))
 
 
 def seconds_of(records: Sequence[Record]) -> float | None:
@@ -117,8 +115,8 @@ def _compare_medians(
         return Estimate(None, reason="no round has both")
     warnings = _warnings([timing for pair in pairs for timing in pair])
     if len(effects) == 1:
-        return replace(_over_rounds(effects[0]), warnings=warnings)
-    return replace(_over_processes([statistics.median(effect) for effect in effects]), warnings=warnings)
+        return _over_rounds(effects[0], warnings)
+    return _over_processes([statistics.median(effect) for effect in effects], warnings)
 
 
 def round_log_ratios(of: Timing, to: Timing) -> list[float]:
@@ -147,24 +145,24 @@ def too_few(has: int, unit: str) -> str:
     return f"needs ≥ {needed} {unit}; has {has}"
 
 
-def _over_rounds(logs: Sequence[float]) -> Estimate:
+def _over_rounds(logs: Sequence[float], warnings: tuple[str, ...]) -> Estimate:
     middle, low, high = median_interval(logs, LEVEL)
     reason = too_few(len(logs), ROUNDS) if low is None else None
-    return Estimate(middle, low, high, len(logs), ROUNDS, reason)
+    return Estimate(middle, low, high, len(logs), ROUNDS, reason, warnings)
 
 
-def _over_processes(effects: Sequence[float]) -> Estimate:
+def _over_processes(effects: Sequence[float], warnings: tuple[str, ...]) -> Estimate:
     count = len(effects)
     mean = statistics.fmean(effects)
     if count < PROCESSES:
-        return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS))
+        return Estimate(mean, None, None, count, BY_PROCESS, too_few(count, BY_PROCESS), warnings)
     half = t_half_width(statistics.stdev(effects), count)
-    return Estimate(mean, mean - half, mean + half, count, BY_PROCESS)
+    return Estimate(mean, mean - half, mean + half, count, BY_PROCESS, None, warnings)
 
 
 def _exp(log: Estimate) -> Estimate:
     value, low, high = (None if x is None else math.exp(x) for x in (log.value, log.low, log.high))
-    return replace(log, value=value, low=low, high=high)
+    return Estimate(value, low, high, log.samples, log.unit, log.reason, log.warnings)
 
 
 def _warnings(timings: Sequence[Timing]) -> tuple[str, ...]:

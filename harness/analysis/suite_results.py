@@ -1,6 +1,6 @@
 """A suite's results: its records with everything that tables, JSON and charts compute from them, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,10 @@ from harness.analysis.geomean import Mean, means
 from harness.analysis.lower_bound import LowerBound, lower_bounds
 from harness.analysis.results import (
     HOST,
+    CaseRecords,
     SuiteRecords,
     by_suite,
     label_of,
-    panel_of,
     representative,
     static_of,
     targets,
@@ -35,7 +35,7 @@ class CaseResult:
     the first case of a length in its panel.
     """
 
-    records: tuple[Record, ...]
+    records: CaseRecords
     time: Estimate
     static: Static | None
     compared: Comparison | None
@@ -48,21 +48,21 @@ class CaseResult:
 
     @property
     def label(self) -> str:
-        return label_of(self.records[0])
+        return self.records.label
 
     @property
     def panel(self) -> str:
-        return panel_of(self.records[0])
+        return self.records.panel
 
     @property
     def seq(self) -> int:
         return self.records[0].seq
 
-    @property
+    @cached_property
     def record(self) -> Record:
         return representative(self.records)
 
-    @property
+    @cached_property
     def failed(self) -> Record | None:
         """The first replicate that is not ok, so that a failure shows beside a time."""
         return next((record for record in self.records if record.status != "ok"), None)
@@ -89,8 +89,13 @@ class SuiteResults(SuiteRecords):
         return comparisons(self)
 
     @cached_property
+    def times(self) -> dict[str, Estimate]:
+        """The time of every case, by its id."""
+        return {case: time_of(records) for case, records in self.by_case.items()}
+
+    @cached_property
     def throughputs(self) -> list[Throughput]:
-        return throughputs(self)
+        return throughputs(self, self.times)
 
     @cached_property
     def scalings(self) -> list[Scaling]:
@@ -138,13 +143,12 @@ class SuiteResults(SuiteRecords):
             rates.setdefault(rate.case, {})[rate.work] = rate
         order = {label: place for place, label in enumerate(self.implementations)}
         groups = sorted(
-            self.by_case.values(),
-            key=lambda records: (records[0].seq, order.get(label_of(records[0]), len(order))),
+            self.by_case.values(), key=lambda case: (case[0].seq, order.get(case.label, len(order)))
         )
         return [
             CaseResult(
                 records=records,
-                time=time_of(records),
+                time=self.times[records[0].case],
                 static=static_of(records, target),
                 compared=compared.get(records[0].case),
                 throughput=rates[records[0].case],
@@ -156,19 +160,19 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def panels(self) -> "dict[str, SuiteResults]":
         """The results of each panel alone, in the order that the records have them."""
-        panel_by_case = {
-            records[0].case: panel
-            for panel, series in self.by_panel.items()
-            for cases in series.values()
-            for records in cases
-        }
         members: dict[str, list[Record]] = {panel: [] for panel in self.by_panel}
         for record in self.records:
-            members[panel_by_case[record.case]].append(record)
-        return {
-            panel: replace(self, records=tuple(sorted(records, key=lambda r: (r.seq, r.replicate))))
-            for panel, records in members.items()
-        }
+            members[self.by_case[record.case].panel].append(record)
+        return {panel: self._narrow(records) for panel, records in members.items()}
+
+    def _narrow(self, records: Iterable[Record]) -> "SuiteResults":
+        """The results of all records of some cases, shortest first."""
+        ordered = sorted(records, key=lambda record: (record.seq, record.replicate))
+        narrowed = replace(self, records=tuple(ordered))
+        # In place of grouping them anew: so what a case has computed serves the suite and its panel.
+        cases = dict.fromkeys(record.case for record in ordered)
+        vars(narrowed)["by_case"] = {case: self.by_case[case] for case in cases}
+        return narrowed
 
 
 def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteResults]:

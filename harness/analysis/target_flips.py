@@ -1,12 +1,11 @@
 """Targets that disagree: a case needs less than the baseline on one target and more on another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from harness.analysis.compare import incomparable
-from harness.analysis.results import SuiteRecords, group_of, label_of, panel_of, static_of, targets
+from harness.analysis.results import CaseRecords, SuiteRecords, static_of, targets
 from harness.analysis.scaling import FIGURES
-from harness.core.record import Record
 
 SAME = 0.01  # of the baseline's figure
 
@@ -40,14 +39,13 @@ def turnings(suite: SuiteRecords) -> list[TargetFlip]:
     return [
         _flip(suite.name, records, base, figure, compiled)
         for records in suite.by_case.values()
-        if label_of(records[0]) != suite.baseline
-        and (base := suite.baselines.get(group_of(records[0]))) is not None
+        if records.label != suite.baseline and (base := suite.baselines.get(records.group)) is not None
         for figure in FIGURES
     ]
 
 
 def _flip(
-    suite: str, records: Sequence[Record], base: Sequence[Record], figure: str, compiled: Iterable[str]
+    suite: str, records: CaseRecords, base: CaseRecords, figure: str, compiled: Iterable[str]
 ) -> TargetFlip:
     verdicts: dict[str, list[str]] = {"less": [], "same": [], "more": []}
     unavailable: dict[str, str] = {}
@@ -61,8 +59,8 @@ def _flip(
     return TargetFlip(
         suite=suite,
         case=records[0].case,
-        implementation=label_of(records[0]),
-        panel=panel_of(records[0]),
+        implementation=records.label,
+        panel=records.panel,
         seq=records[0].seq,
         figure=figure,
         less=tuple(verdicts["less"]),

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.results import SuiteRecords, by_case, label_of, panel_of, representative
-from harness.analysis.stats import Estimate, time_of
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import Accelerator, accelerator_called
 from harness.core.record import Record
 
@@ -47,13 +47,17 @@ class Throughput:
     no_peak: str | None
 
 
-def throughputs(suite: SuiteRecords) -> list[Throughput]:
-    """The throughputs of every case in the order of the suite's records, one for each of WORK."""
-    return [entry for records in by_case(suite.records).values() for entry in _of_case(suite, records)]
+def throughputs(suite: SuiteRecords, times: Mapping[str, Estimate]) -> list[Throughput]:
+    """The throughputs of every case in the order of the suite's records, one for each of WORK.
+
+    `times` are the cases' by their ids.
+    """
+    return [
+        entry for case, records in suite.by_case.items() for entry in _of_case(suite, records, times[case])
+    ]
 
 
-def _of_case(suite: SuiteRecords, records: tuple[Record, ...]) -> Iterable[Throughput]:
-    time = time_of(records)
+def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Iterable[Throughput]:
     record = representative(records)
     for work, unit in WORK.items():
         count = getattr(record.cost, work)
@@ -63,8 +67,8 @@ def _of_case(suite: SuiteRecords, records: tuple[Record, ...]) -> Iterable[Throu
         yield Throughput(
             suite=suite.name,
             case=record.case,
-            implementation=label_of(record),
-            panel=panel_of(record),
+            implementation=records.label,
+            panel=records.panel,
             seq=record.seq,
             work=work,
             unit=unit,

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -27,11 +28,11 @@ def _drift(timing: Timing) -> str | None:
     if len(rounds) < DRIFT_ROUNDS:
         return None
     third = len(rounds) // 3
-    after, before = rounds[third], rounds[-third]
-    parts: tuple[list[float], ...] = ([], [], [])
-    for sample, number in zip(timing.samples_s, timing.round, strict=True):
-        parts[(number >= after) + (number >= before)].append(sample)
-    levels = [median(part) for part in parts]
+    numbers, samples = timing.round, timing.samples_s
+    if list(numbers) != sorted(numbers):  # a run takes them in order; a record from elsewhere may not
+        numbers, samples = zip(*sorted(zip(numbers, samples, strict=True)), strict=True)
+    after, before = bisect_left(numbers, rounds[third]), bisect_left(numbers, rounds[-third])
+    levels = [median(part) for part in (samples[:after], samples[after:before], samples[before:])]
     moved = math.log(levels[2] / levels[0])
     steady = levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]
     if not steady or abs(moved) < math.log1p(DRIFT):
@@ -46,9 +47,15 @@ def _two_levels(samples: Sequence[float]) -> str | None:
 
     A gap counts only where it is wider than twice the spread (interquartile range) on either side.
     """
-    logs = sorted(map(math.log, samples))
     # Either side of the gap needs two readings at least: quartiles of one are undefined.
-    least = max(2, math.ceil(LEVEL_SHARE * len(logs)))
+    least = max(2, math.ceil(LEVEL_SHARE * len(samples)))
+    ordered = sorted(samples)
+    # No gap is wider than all together: this settles most timings without a logarithm of each reading.
+    if len(ordered) < 2 * least:
+        return None
+    if math.log(ordered[-least]) - math.log(ordered[least - 1]) < math.log1p(LEVELS):
+        return None
+    logs = [math.log(sample) for sample in ordered]
     gaps = [above - below for below, above in pairwise(logs)][least - 1 : len(logs) - least]
     gap = max(gaps, default=0.0)
     if gap < math.log1p(LEVELS):

@@ -72,7 +72,10 @@ class Target:
 @cache
 def accelerators() -> Mapping[str, Accelerator]:
     """Every accelerator that has a data file, by name."""
-    devices = (Accelerator(**tomllib.loads(path.read_text())) for path in sorted(FILES.glob("*.toml")))
+    devices = (
+        Accelerator(**tomllib.loads(path.read_text(encoding="utf-8")))
+        for path in sorted(FILES.glob("*.toml"))
+    )
     return {device.name: device for device in devices}
 
 

@@ -56,14 +56,24 @@ def walk(tree: Any, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], A
 
     Dicts are walked in the order of their sorted names, so that trees built apart agree.
     """
-    if isinstance(tree, Mapping):
-        for name in sorted(tree):
-            yield from walk(tree[name], *path, str(name))
+    if isinstance(tree, dict):
+        for name, branch in sorted(entries(tree), key=lambda entry: entry[0]):
+            yield from walk(branch, *path, str(name))
     elif isinstance(tree, (tuple, list)):
-        for index, branch in enumerate(tree):
+        for index, branch in enumerate(elements(tree)):
             yield from walk(branch, *path, index)
     else:
         yield path, tree
+
+
+def entries(branch: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The entries that a dict holds, also where its class would show others when it is walked."""
+    return iter(dict.items(branch))
+
+
+def elements(branch: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
+    """The elements that a tuple or list holds, also where its class would compute them when it is walked."""
+    return list.__iter__(branch) if isinstance(branch, list) else tuple.__iter__(branch)
 
 
 def nbytes(tree: Any) -> int:

@@ -20,12 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import SeqsweepError
+from harness.core.machine import usable_memory
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
 from harness.core.units import format_bytes
 
+MOVE_WORK = "move work from the module's top into the builders"
 REFUSED = 65  # the child's exit status when its last line is the error
 PRINTED_BYTES = 1 << 24  # the most that code may print while being imported
 POLL_SECONDS = 0.05
+IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
+THREAD_BYTES = 1 << 24  # of stack for each core: numpy's and torch's pools start when they are imported
 
 
 class Unreadable(Exception):  # noqa: N818 - callers turn it into an error of their own
@@ -96,26 +100,27 @@ def _wait(child: subprocess.Popen[bytes], seconds: float, printed: int) -> int:
             return child.wait(POLL_SECONDS)
         if os.fstat(printed).st_size > PRINTED_BYTES:
             raise Unreadable(f"importing it prints more than {format_bytes(PRINTED_BYTES)}")
-    raise Unreadable(f"it took more than {seconds:g} s; move work from the module's top into the builders")
+    raise Unreadable(f"it took more than {seconds:g} s; {MOVE_WORK}")
 
 
 def _why(status: int, lines: list[str]) -> str:
     if status == REFUSED and lines:
         return lines[-1]
     how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-    return f"importing it ended the process ({how}); move work from the module's top into the builders"
+    return f"importing it ended the process ({how}); {MOVE_WORK}"
 
 
 def answer(describe: Callable[[], Any]) -> None:
     """The child's part: print what `describe` returns, alone on stdout, and end this process."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what code prints while being imported is not the answer
-    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
-    # mappings (getrlimit(2)), and not the address space that libraries reserve.
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:
+        _limit_memory()
         described = describe()
+    except MemoryError:
+        limit = format_bytes(resource.getrlimit(resource.RLIMIT_DATA)[0])
+        print(f"\nimporting it takes more than {limit}; {MOVE_WORK}", file=sys.stderr, flush=True)
+        os._exit(REFUSED)
     except BaseException as error:  # SystemExit too: a plugin may hold anything
         print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
@@ -124,11 +129,18 @@ def answer(describe: Callable[[], Any]) -> None:
     os._exit(0)  # a plugin's background threads must not hold the answer back
 
 
+def _limit_memory() -> None:
+    # RLIMIT_DATA, not RLIMIT_AS: since Linux 4.7 it covers private writable
+    # mappings (getrlimit(2)), and not the address space that libraries reserve.
+    memory = min(IMPORT_BYTES + (os.cpu_count() or 1) * THREAD_BYTES, usable_memory())
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
 def _sentence(error: BaseException) -> str:
     if isinstance(error, SeqsweepError):
         return f"{_place_outside(error)}{error}"
     if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}: {error.msg}"
+        return f"{error.filename}:{error.lineno}: {error.msg}" if error.filename else error.msg
     places = traceback.extract_tb(error.__traceback__)
     place = f"{places[-1].filename}:{places[-1].lineno}: " if places else ""
     return " ".join(f"{place}{type(error).__name__}: {error}".split())

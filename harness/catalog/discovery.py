@@ -31,6 +31,7 @@ from harness.catalog.loading import (
     line_of,
     load,
     module_of,
+    require_source,
 )
 from harness.catalog.own_semantics import OwnSemantics
 from harness.catalog.source_hash import source_hash
@@ -186,6 +187,7 @@ def plugin(
     """
     if source.endswith(".py") and not Path(source).is_file():
         raise UsageError(f"plugin {source}: no such file")
+    require_source(source)
     try:
         answer = child_process.ask(
             ["harness.catalog.discovery", source], seconds, path=path, interpreter=interpreter

@@ -18,13 +18,24 @@ from harness.catalog.implementation import Implementation
 from harness.core.errors import UsageError
 
 
+def require_source(source: str) -> None:
+    """UsageError unless `source` may name a plugin: `a/file.py`, or `a.module`."""
+    if not source.endswith(".py") and not all(part.isidentifier() for part in source.split(".")):
+        raise UsageError(f"plugin {source} is neither a file whose name ends in .py nor a module's name")
+
+
 def load(source: str) -> ModuleType:
     """Import `pkg.module`, or a file when `source` ends in `.py`.
 
     A file is a module of its own; its folder joins the import path, so that it may have siblings.
     """
     if not source.endswith(".py"):
-        return importlib.import_module(source)
+        try:
+            return importlib.import_module(source)
+        except ModuleNotFoundError as error:
+            if not f"{source}.".startswith(f"{error.name}."):
+                raise  # it is there, and lacks another one
+            raise UsageError(f"No module named '{error.name}'; a file's name ends in .py") from None
     path = Path(source).resolve()
     name = f"seqsweep_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
@@ -60,7 +71,7 @@ def duplicate_functions(module: ModuleType) -> list[str]:
     path = getattr(module, "__file__", None)
     if not path or not path.endswith(".py"):
         return []
-    body = ast.parse(Path(path).read_text()).body
+    body = ast.parse(Path(path).read_bytes()).body
     names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     return [name for name, count in Counter(names).items() if count > 1]
 

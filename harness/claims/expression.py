@@ -130,6 +130,8 @@ def parse(text: str) -> Expression:
 def _count(size: str) -> str:
     """`64Ki` → `65536`; `1.3Mi`, an amount of memory rather than a count, → `1363148.8`."""
     number = float(size[:-2].replace("_", "")) * parse_count(f"1{size[-2:]}")
+    if math.isinf(number):
+        raise ValueError("a number grows too large to be a figure")
     return str(int(number)) if number == int(number) else repr(number)
 
 

@@ -38,6 +38,7 @@ from harness.claims.wording import (
     published_text,
     tolerance_text,
 )
+from harness.core.shown_text import clean_text
 from harness.core.units import format_count
 from harness.core.workload import canonical
 
@@ -47,6 +48,7 @@ ABSENT = "–"
 HEADLINES = 10  # sentences at the head of the page
 OBJECTION = "Wrong? Open an issue with the source, and the verdict changes."
 COLUMNS = ("figure", "published", "follows from it", "found here", "tolerance", "found by")
+TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would hand on as HTML
 GLOSSARY: Mapping[str, str] = {
     "published": "the number as the document prints it",
     "follows from it": "arithmetic on published numbers, written out",
@@ -74,7 +76,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     sections = _context_head() if context else [*_head(shown, versions), *_findings(shown), *_words(shown)]
     for family in families:
         sections += _family(family, [verdict for verdict in shown if verdict.claim.family == family])
-    return "\n".join(sections)
+    return TAG.sub("&lt;", clean_text("\n".join(sections)))
 
 
 def _head(verdicts: Sequence[Verdict], versions: Mapping[str, str]) -> list[str]:

@@ -81,7 +81,7 @@ def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) ->
         out = console()
         print_claims(out, outcome.verdicts)
         for line in (*outcome.notes, *outcome.problems):
-            out.print(line, soft_wrap=True, markup=False)
+            out.print(line, soft_wrap=True)
     return outcome.code(check=check)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Sequence
 
 import typer
 from typer.exceptions import TyperException
 
+from harness.commands import streams
+from harness.commands.streams import print_error
 from harness.core.errors import MachineError, SeqsweepError, UsageError
 
 NOTHING, INCORRECT, STOPPED = 3, 4, 130
@@ -16,20 +19,29 @@ NOTHING, INCORRECT, STOPPED = 3, 4, 130
 def call_app(app: typer.Typer, words: Sequence[str]) -> int:
     """Run the command that the words name; its exit code."""
     try:
+        streams.prepare()
         code = app(words, prog_name="seqsweep", standalone_mode=False)
+        sys.stdout.flush()
     except SeqsweepError as error:
-        typer.echo(f"seqsweep: {error}", err=True)
+        print_error(f"seqsweep: {error}")
         code = error.exit_code
     except TyperException as error:
         problem = getattr(error, "format_message", error.__str__)().rstrip(".")
-        typer.echo(f"seqsweep: {problem}; see seqsweep COMMAND --help", err=True)
+        print_error(f"seqsweep: {problem}; see seqsweep COMMAND --help")
         code = UsageError.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("seqsweep: stopped", err=True)
+        print_error("seqsweep: stopped")
         code = STOPPED
     except SystemExit as end:  # typer's: 0 after completion; 1 for a closed pipe, but 1 means regressed
         code = MachineError.exit_code if end.code else 0
-    except Exception:  # a fault of this program, or of where it prints to; Python's own code is 1, too
-        traceback.print_exc()
+    except BrokenPipeError:  # its reader has seen enough
         code = MachineError.exit_code
+        streams.discard_output()
+    except Exception as error:
+        code = MachineError.exit_code
+        if why := streams.output_failure(error):
+            print_error(f"seqsweep: standard output cannot be written ({why})")
+            streams.discard_output()
+        else:  # a fault of this program; Python's own code is 1, too
+            traceback.print_exc()
     return code or 0

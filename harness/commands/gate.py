@@ -9,11 +9,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-import typer
-from rich.console import Console
-
 from harness.commands.exit_codes import STOPPED
 from harness.commands.output import console, print_json
+from harness.commands.streams import print_line
 from harness.core.errors import SeqsweepError, SideError, UsageError
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
@@ -21,6 +19,7 @@ from harness.gate.plan import plan_of, plan_of_candidate, schedule_of, single_ma
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.store import newest
+from harness.report.console import TextConsole
 from harness.sweep.project import Project
 
 Evidence = Mapping[str, Any]
@@ -67,7 +66,7 @@ def print_gate_plan(project: Project, options: GateOptions, *, json: bool) -> in
     if json:
         print_json(data)
     else:
-        typer.echo("\n".join(plan_lines(data)))
+        print_line("\n".join(plan_lines(data)))
     return 0
 
 
@@ -128,10 +127,10 @@ def update_baseline(project: Project, options: GateOptions, progress: GateProgre
     if json:
         print_json({"file": path, "changes": changes, "left_out": left_out})
     else:
-        typer.echo("\n".join(changes or ["nothing changed"]))
+        print_line("\n".join(changes or ["nothing changed"]))
         for line in left_out:
-            typer.echo(f"not written: {line}")
-        typer.echo(f"written: {path}")
+            print_line(f"not written: {line}")
+        print_line(f"written: {path}")
     return 0
 
 
@@ -149,4 +148,4 @@ def measure_noise(project: Project, *, json: bool) -> None:
 
 
 def new_progress() -> GateProgress:
-    return GateProgress(0, Console(stderr=True, highlight=False))
+    return GateProgress(0, TextConsole(stderr=True))

@@ -38,8 +38,8 @@ def split_assignments(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]
     """The values of each FIELD=VALUE,…; a field given twice has the values of both."""
     values: dict[str, tuple[str, ...]] = {}
     for text in texts or ():
-        name, equals, words = text.partition("=")
-        if not equals or not name.strip():
+        name, _, words = text.partition("=")
+        if not name.strip() or not split_list(words):
             raise UsageError(f"--set: write FIELD=VALUE, not {text}")
         values[name.strip()] = (*values.get(name.strip(), ()), *split_list(words))
     return values

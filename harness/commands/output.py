@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from harness.commands.streams import print_line
+from harness.core.shown_text import escape_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,10 +29,10 @@ PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
 
 
 def console() -> Console:
-    from rich.console import Console
+    from harness.report.console import TextConsole
 
     plain = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(highlight=False, width=PLAIN_COLUMNS if plain else None)
+    return TextConsole(width=PLAIN_COLUMNS if plain else None)
 
 
 def print_json(data: Mapping[str, Any]) -> None:
@@ -39,19 +40,23 @@ def print_json(data: Mapping[str, Any]) -> None:
 
     from harness.core.plain_data import plain_number
 
-    sys.stdout.buffer.write(msgspec.json.encode(data, enc_hook=plain_number) + b"\n")
+    text = msgspec.json.encode(data, enc_hook=plain_number).decode()
+    sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
 def print_note(text: str) -> None:
     """Print a line on standard error, beside the output proper."""
-    typer.echo(text, err=True)
+    print_line(text, err=True)
 
 
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
+    from harness.store.runs import problems_of
+
     outcome, folder = done.outcome, done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
-    _print_records(info, outcome.records, outcome.overhead, (), columns, json=json, notes=notes)
+    problems = problems_of(info)
+    _print_records(info, outcome.records, outcome.overhead, problems, columns, json=json, notes=notes)
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
@@ -76,7 +81,7 @@ def _print_records(
         from harness.report.run_json import run_data
 
         for problem in problems:
-            typer.echo(problem, err=True)
+            print_line(problem, err=True)
         print_json(run_data(info, records, overhead))
     else:
         from harness.report import run_report
@@ -100,11 +105,10 @@ def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
 
 def progress_of(schedule: Schedule) -> Progress:
     """The progress of a schedule's groups, on standard error."""
-    from rich.console import Console
-
+    from harness.report.console import TextConsole
     from harness.report.progress import Progress
 
-    return Progress(len(schedule.groups) * schedule.replicates, Console(stderr=True, highlight=False))
+    return Progress(len(schedule.groups) * schedule.replicates, TextConsole(stderr=True))
 
 
 def print_catalog(catalog: Catalog, *, json: bool) -> None:
@@ -147,4 +151,4 @@ def print_paths(paths: Sequence[Path], *, json: bool) -> None:
         print_json({"charts": [str(path) for path in paths]})
     else:
         for path in paths:
-            typer.echo(path)
+            print_line(str(path))

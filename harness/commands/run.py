@@ -10,10 +10,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import typer
-
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
+from harness.commands.streams import print_line
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
 
@@ -106,19 +105,19 @@ def _end_stopped(done: Done) -> int:
     """Say where the records of a stopped run are; only a run that measures can be resumed."""
     again = shlex.join(word for word in typed_command() if word != "--resume")
     if done.folder.info["depth"] == "run":
-        typer.echo(f"stopped; what was measured is in {done.folder.path}", err=True)
-        typer.echo(f"resume with: {again} --resume", err=True)
+        print_line(f"stopped; what was measured is in {done.folder.path}", err=True)
+        print_line(f"resume with: {again} --resume", err=True)
     else:
-        typer.echo(f"stopped; what was judged is in {done.folder.path}", err=True)
-        typer.echo(f"check all of it again with: {again}", err=True)
+        print_line(f"stopped; what was judged is in {done.folder.path}", err=True)
+        print_line(f"check all of it again with: {again}", err=True)
     return STOPPED
 
 
 def end_compilation(done: Done, *, strict: bool) -> int:
     """The exit code of a run that compiled alone."""
     if done.outcome.interrupted:
-        typer.echo(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
-        typer.echo(f"go on with: {shlex.join(typed_command())}", err=True)
+        print_line(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
+        print_line(f"go on with: {shlex.join(typed_command())}", err=True)
         return STOPPED
     records = done.outcome.records
     known = any(static.has_figures for record in records for static in record.static.values())
@@ -136,12 +135,12 @@ def _code_of(records: Sequence[Record], verb: str, known: bool, *, strict: bool)
     failed = Counter(record.status for record in records if not record.expected)
     listed = ", ".join(f"{count} {status}" for status, count in failed.items() if status != "ok")
     if not known:
-        typer.echo(
+        print_line(
             f"nothing was {verb}: {listed or 'no case was asked for'}; the reasons stand above", err=True
         )
         return NOTHING
     if strict and any(failed[status] for status in FAILURES):
-        typer.echo(f"--strict: {listed}; the reasons stand above", err=True)
+        print_line(f"--strict: {listed}; the reasons stand above", err=True)
         return NOTHING
     return 0
 

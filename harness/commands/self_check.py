@@ -161,6 +161,7 @@ def _loop(case: Case, catalog: Catalog, threads: int, seed: int) -> float:
             env={**child_process.environment(), "JAX_PLATFORMS": "cpu"},
             capture_output=True,
             text=True,
+            encoding="utf-8",
             timeout=TIMEOUT_SECONDS,
             check=True,
         )

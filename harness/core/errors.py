@@ -32,6 +32,10 @@ class SideError(SeqsweepError):
     exit_code = 4
 
 
+class ScratchFull(Exception):  # noqa: N818 - a statement by a worker about its machine, not an error of it
+    """Raised by a worker where its folder takes no more arrays: no fault of the case that it works on."""
+
+
 class Unsupported(Exception):  # noqa: N818 - a statement by an implementation, not an error of it
     """Raised by an implementation or a workload that cannot take a point; names what is refused."""
 

@@ -5,6 +5,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core.errors import MachineError
+
 
 @dataclass(frozen=True, slots=True)
 class Processor:
@@ -23,9 +25,12 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
     return Processor(values.get("model name") or platform.processor(), tuple(sorted(features.split())))
 
 
-def usable_memory() -> int:
-    """Bytes of RAM, or of the control group's limit where that is lower."""
-    total = int(_read_text(Path("/proc/meminfo")).split("MemTotal:")[1].split()[0]) * 1024
+def usable_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
+    """Bytes of RAM, or of the control group's limit where that is lower. MachineError without /proc."""
+    _, _, size = _read_text(meminfo).partition("MemTotal:")
+    if not size:
+        raise MachineError(f"{meminfo} cannot be read, and no process is watched without it; mount /proc")
+    total = int(size.split()[0]) * 1024
     limit = control_group_limit()
     return total if limit is None else min(total, limit)
 

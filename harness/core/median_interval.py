@@ -5,7 +5,6 @@ distribution alone, whatever the shape of the timings.
 """
 
 import math
-import statistics
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -44,7 +43,7 @@ def median_interval(
     """(median, low, high); the bounds are None with too few samples for the level."""
     ordered = sorted(samples)
     ranks = median_ranks(len(ordered), level)
-    middle = statistics.median(ordered)
+    middle = median(ordered)
     if ranks is None:
         return middle, None, None
     return middle, ordered[ranks[0]], ordered[ranks[1]]

@@ -1,9 +1,8 @@
 """What the runner and its processes say to each other: one JSON object per packet.
 
 The runner and the measuring processes share no code above this layer. Requests are `{"do": …}`;
-an answer is `{"ok": …}`, `{"unsupported": reason}`, `{"misplaced": reason}` (code from elsewhere than
-the side of a gate it belongs to) or `{"failed": {"kind", "reason"}}`. Before its answer a worker may say
-`{"compiling": true}`, and `false` when that has ended: a compiler's time has a limit of its own.
+what comes back is one of the fields of :class:`harness.core.answer_forms.Reply`. Before it a worker may
+say `{"compiling": true}`, and `false` when that has ended: a compiler's time has a limit of its own.
 """
 
 from __future__ import annotations
@@ -79,6 +78,6 @@ def receive(end: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
             fds.frombytes(payload[: len(payload) - len(payload) % fds.itemsize])
     try:
         message = json.loads(data) if data else None
-    except ValueError:  # an implementation wrote into a descriptor that is not its own
+    except (ValueError, RecursionError):  # an implementation wrote into a descriptor that is not its own
         message = None
     return (message if isinstance(message, dict) else None), list(fds)

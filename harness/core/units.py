@@ -16,34 +16,55 @@ def _scaled(text: object, number: float, factor: float) -> float:
     return number * factor
 
 
-def _split_number(text: object, example: str) -> tuple[float, str]:
+def _split(text: object, example: str) -> tuple[str, str]:
+    """(digits, unit) of a quantity."""
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
         raise ValueError(f'"{text}" is not a quantity; write it like {example}')
-    return _scaled(text, float(match[1].replace("_", "")), 1.0), match[2]
+    return match[1].replace("_", ""), match[2]
+
+
+def _split_number(text: object, example: str) -> tuple[float, str]:
+    digits, unit = _split(text, example)
+    return _scaled(text, float(digits), 1.0), unit
+
+
+def _multiple(text: object, digits: str, factor: int) -> tuple[int, bool]:
+    """(the whole part of digits × factor, whether that is all of it), exact however many digits there are."""
+    scaled = _scaled(text, float(digits), factor)
+    mantissa, _, exponent = digits.lower().partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    product = int(whole + fraction) * factor
+    if not scaled:  # or its exponent may be anything
+        return 0, not product
+    power = int(exponent or 0) - len(fraction)
+    if power >= 0:
+        return product * 10**power, True
+    count, rest = divmod(product, 10**-power)
+    return count, not rest
 
 
 def parse_count(text: object) -> int:
     """A whole number, with an optional binary prefix: `131072`, `131_072`, `128Ki`."""
-    number, prefix = _split_number(text, "4096 or 128Ki")
+    digits, prefix = _split(text, "4096 or 128Ki")
     if prefix in _DECIMAL:
         binary = str(text).strip().removesuffix(prefix).strip() + f"{prefix.upper()}i"
         raise ValueError(f'"{text}" may mean either: write {binary} for {parse_count(binary)}, or the number')
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{prefix}" in "{text}"; use none, Ki, Mi or Gi')
-    count = _scaled(text, number, _BINARY[prefix])
-    if count != int(count):
+    count, exact = _multiple(text, digits, _BINARY[prefix])
+    if not exact:
         raise ValueError(f'"{text}" is not a whole number')
-    return int(count)
+    return count
 
 
 def parse_bytes(text: object) -> int:
     """An amount of memory in bytes: `18GiB`, `512MiB`, or plain bytes."""
-    number, unit = _split_number(text, "18GiB")
+    digits, unit = _split(text, "18GiB")
     prefix = unit.removesuffix("B")
     if prefix not in _BINARY:
         raise ValueError(f'unknown unit "{unit}" in "{text}"; use B, KiB, MiB, GiB or TiB')
-    return int(_scaled(text, number, _BINARY[prefix]))
+    return _multiple(text, digits, _BINARY[prefix])[0]
 
 
 def parse_seconds(text: object) -> float:

@@ -15,6 +15,7 @@ import msgspec
 
 from harness.core.errors import UsageError
 from harness.core.plain_data import plain_number
+from harness.core.regular_file import read_regular
 from harness.store import json_file
 from harness.store.atomic import refused, replace, write_all
 
@@ -81,7 +82,7 @@ class GateFolder:
         """All whole lines. A torn one is a pair that did not end: it is measured again."""
         path = self.path / PAIRS
         pairs: list[dict[str, Any]] = []
-        for line in path.read_bytes().splitlines() if path.exists() else ():
+        for line in read_regular(path).splitlines() if path.exists() else ():
             try:
                 pairs.append(msgspec.json.decode(line))
             except msgspec.DecodeError:

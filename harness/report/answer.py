@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from harness.analysis.compare import Comparison
 from harness.analysis.results import HOST
 from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import near
@@ -95,15 +96,21 @@ def _winners(rows: Sequence[CaseResult]) -> Winners | None:
 
 
 def _is_about_the_same(row: CaseResult, best: CaseResult) -> bool:
-    fallback = any(
-        case.compared and case.compared.same_program and other.label == case.compared.baseline
-        for case, other in ((row, best), (best, row))
-    )
+    compared = _compared(row, best) or _compared(best, row)
+    if compared is not None and compared.same_program:
+        return True
     kind = same_kind(row.records, best.records, target=HOST)
-    times = ratio(row.records, best.records)
+    # Turned round, an interval contains 1 as well: what is compared already need not be so again.
+    known = compared if compared is not None and compared.speedup is not None else None
+    times = known or ratio(row.records, best.records)
     if times.low is None or times.high is None:
-        return fallback or kind is not None
-    return fallback or kind == PROGRAM or times.low <= 1 <= times.high
+        return kind is not None
+    return kind == PROGRAM or times.low <= 1 <= times.high
+
+
+def _compared(row: CaseResult, base: CaseResult) -> Comparison | None:
+    """The comparison of a case with the baseline, where the other is the baseline's."""
+    return row.compared if row.compared and row.compared.baseline == base.label else None
 
 
 def _fastest(panel: SuiteResults) -> str:

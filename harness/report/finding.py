@@ -25,8 +25,7 @@ class PanelFinding:
     is given: `faster_from` (slower before), `faster_until` (faster at every length up to it, and no longer
     beyond), or `same_until` (about the same at every length up to it). `everywhere`: the verdict holds at
     every length, of two or more. `semantics` is what its result means where that is another mathematics
-    than the baseline's. `absent` are the longer lengths at which it was timed and the baseline was not,
-    each with the baseline's status.
+    than the baseline's.
     """
 
     compared: Comparison
@@ -36,7 +35,6 @@ class PanelFinding:
     same_until: int | None = None
     everywhere: bool = False
     semantics: str | None = None
-    absent: tuple[tuple[int, str], ...] = ()
 
     @property
     def implementation(self) -> str:
@@ -101,7 +99,8 @@ class PanelFinding:
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     """The finding of one implementation; None where it was timed nowhere beside the baseline."""
-    distrusted = {r.case for r in panel.records if r.status == "incorrect" or r.unexpected}
+    cases = panel.by_label.get(label, [])
+    distrusted = {r.case for records in cases for r in records if r.status == "incorrect" or r.unexpected}
     timed = [
         c
         for c in panel.comparisons
@@ -110,19 +109,14 @@ def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
     if not timed:
         return None
     series = sorted(timed, key=lambda compared: compared.seq)
-    records = [record for record in panel.records if record.as_case.label == label]
-    statuses = {r.seq: r.status for r in panel.records if r.as_case.label == panel.baseline}
-    beyond = sorted(
-        (r.seq, statuses[r.seq]) for r in records if r.timing and r.seq > series[-1].seq and r.seq in statuses
-    )
     meant = baseline_semantics(panel)
-    other = records[0].semantics
-    return _describe(series, None if other == meant else other, tuple(dict.fromkeys(beyond)))
+    other = cases[0][0].semantics
+    return _describe(series, None if other == meant else other)
 
 
 def baseline_semantics(panel: SuiteResults) -> str | None:
     """What the baseline's result means; None where the panel has no record of it."""
-    return next((r.semantics for r in panel.records if r.as_case.label == panel.baseline), None)
+    return next((records[0].semantics for records in panel.by_label.get(panel.baseline, ())), None)
 
 
 def panel_finding(panel: SuiteResults) -> PanelFinding | None:
@@ -163,9 +157,7 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
     return f"{claim} in {where}: {spread}{aside}"
 
 
-def _describe(
-    series: Sequence[Comparison], semantics: str | None, absent: tuple[tuple[int, str], ...]
-) -> PanelFinding:
+def _describe(series: Sequence[Comparison], semantics: str | None) -> PanelFinding:
     """The finding of one implementation's comparisons, shortest length first."""
     last = series[-1].side
     run = list(takewhile(lambda c: c.side == last, reversed(series)))[::-1]
@@ -173,7 +165,7 @@ def _describe(
     apart = next((c for c in reversed(before) if c.side), None)
     certain = last == 0 or any(c.low is not None for c in run)
     verdict = {1: FASTER, -1: SLOWER, 0: SAME}[last] if certain else UNCLEAR
-    blank = PanelFinding(series[-1], verdict, semantics=semantics, absent=absent)
+    blank = PanelFinding(series[-1], verdict, semantics=semantics)
     if verdict == UNCLEAR:
         return blank
     if not before:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.core.errors import MachineError
 from harness.core.units import format_bytes
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import held_by
@@ -120,7 +121,10 @@ def _gpu(gpu: Mapping[str, Any]) -> Finding:
 
 
 def _lock(device: str) -> Finding:
-    holder = held_by(device)
+    try:
+        holder = held_by(device)
+    except MachineError as error:
+        return Finding("lock", "problem", str(error), "remove it, or set TMPDIR")
     if holder:
         return Finding("lock", "problem", f"device {device} is held by {holder}", "wait for it, or end it")
     return Finding("lock", "ok", f"device {device} is free")

@@ -44,13 +44,10 @@ def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
     return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
 
 
-def take_up(
-    request: Request, fingerprints: Sequence[Mapping[str, Any]], listener: Listener
-) -> tuple[RunFolder, list[Record]]:
-    """The newest run of the same suites, repaired, and its records. UsageError names a difference.
+def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]]) -> RunFolder:
+    """The newest run of the same suites, unchanged. UsageError where there is none, or names a difference.
 
-    `fingerprints` are this machine's, one for each way the schedule uses it. A run that cannot be
-    continued is left unchanged.
+    `fingerprints` are this machine's, one for each way the schedule uses it.
     """
     wanted = suites(request.schedule)
     folder = _newest(request, wanted)
@@ -61,18 +58,23 @@ def take_up(
     )
     if difference:
         raise _resume_error(f"run {folder.id} cannot be continued: {difference}")
+    return folder
+
+
+def take_up(folder: RunFolder, schedule: Schedule, listener: Listener) -> list[Record]:
+    """Repair a run that this process writes from now on; the records that stay."""
     for problem in folder.repair():
         listener.message(problem)
-    again = unfinished_keys(request.schedule, folder.read().records)
+    again = unfinished_keys(schedule, folder.read().records)
     folder.withdraw(again)
     done = list(folder.read().records)
-    groups = len(remaining_groups(request.schedule, done))
+    groups = len(remaining_groups(schedule, done))
     if groups:
         to_go = f"{groups} group{'s' if groups > 1 else ''} to go"
         listener.message(f"continuing run {folder.id}: {len(done)} cases are there, {to_go}")
     else:
         listener.message(f"run {folder.id} is complete: nothing is left to measure")
-    return folder, done
+    return done
 
 
 def _resume_error(why: str) -> UsageError:

@@ -47,7 +47,7 @@ def run(
     """Measure all that is not `done`. `known_s` are wall seconds of cases in earlier runs, for estimates.
 
     At most the running group is lost: after Ctrl-C everything written stays, and the samples that the
-    running group has so far are written too.
+    running group has so far are written too. So they are before a MachineError, which ends the run.
     """
     start = context.clock()
     records_kept = list(done)
@@ -76,6 +76,8 @@ def run(
         interrupted = True
         sink.append(stop.records)
         records_kept += stop.records
+        if stop.cause is not None:
+            raise stop.cause from None
     except KeyboardInterrupt:
         interrupted = True
     return RunOutcome(tuple(records_kept), interrupted, overhead(context, context.clock() - start))

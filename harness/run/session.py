@@ -18,10 +18,11 @@ from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.resume import Request, suites, take_up
+from harness.run.resume import Request, run_to_continue, suites, take_up
 from harness.run.runner import RunOutcome, remaining_groups, run
 from harness.store.find import all_runs
-from harness.store.runs import RunFolder, new_run_id
+from harness.store.run_id import new_run_id
+from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group
 
 __all__ = ["Done", "Request", "conduct", "known_seconds"]
@@ -43,6 +44,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             tell = listener.message if request.wait else None
             for name in devices:
                 stack.enter_context(device_lock(name, " ".join(request.command), wait=tell))
+        writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
         executor = Processes(_frameworks(request), device)
         stack.callback(executor.close)
         stack.enter_context(terminable())
@@ -55,9 +57,12 @@ def conduct(request: Request, listener: Listener) -> Done:
         done: Sequence[Record] = ()
         if request.resume:
             ways = [facts["fingerprint"], *(fingerprint_of(group) for group in schedule.groups)]
-            folder, done = take_up(request, ways, listener)
+            folder = run_to_continue(request, ways)
         else:
             folder = new_folder(request)
+        writer.enter_context(folder.writing(" ".join(request.command), listener.message))
+        if request.resume:
+            done = take_up(folder, schedule, listener)
         provenance = Provenance(
             run=folder.id,
             fingerprint=folder.write_fingerprint(facts["fingerprint"]),
@@ -113,7 +118,8 @@ def _frameworks(request: Request) -> list[str]:
 def new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
     schedule = request.schedule
-    run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}")
+    present = [folder.id for folder in all_runs(request.results)]
+    run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}", present)
     info = {
         "schema": 1,
         "run": run_id,

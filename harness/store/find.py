@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
+from harness.store.run_id import is_run_id
 from harness.store.runs import RunFolder, is_run
 
 LATEST = "latest"
@@ -12,11 +13,12 @@ _SHOWN = 5
 
 
 def all_runs(results: Path) -> list[RunFolder]:
-    """The runs under `results`/runs, oldest first: ids begin with their time."""
+    """The runs under `results`/runs, oldest first: ids sort by time; folders that were renamed come first."""
     folder = results / "runs"
     if not folder.is_dir():
         return []
-    return [RunFolder(path) for path in sorted(folder.iterdir()) if is_run(path)]
+    paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
+    return [RunFolder(path) for path in paths if is_run(path)]
 
 
 def _run_at(name: str) -> Path | None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.core.plain_data import plain_number
+from harness.core.regular_file import read_regular
 
 
 def to_text(data: Any) -> bytes:
@@ -18,6 +19,6 @@ def to_text(data: Any) -> bytes:
 def read(path: Path) -> Any:
     """The value that a file holds. OSError where it cannot be read, ValueError where it is not JSON."""
     try:
-        return msgspec.json.decode(path.read_bytes())
+        return msgspec.json.decode(read_regular(path))
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"not JSON ({error})") from None

@@ -1,19 +1,17 @@
 """A run's folder: run.json, records.jsonl, and the fingerprints and environments records point to.
 
-Records are only ever appended, a group at a time. What a crash leaves of a group is still readable;
-`repair` sets it aside before a run goes on.
+Records are only ever appended, a group at a time, by one process. What a crash leaves of a group is still
+readable; `repair` sets it aside before a run goes on.
 """
 
 from __future__ import annotations
 
 import gc
 import hashlib
-import os
 import zlib
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +19,20 @@ import msgspec
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
+from harness.core.file_lock import FileLock
 from harness.core.record import Record
+from harness.core.regular_file import open_regular
 from harness.store import json_file
-from harness.store.atomic import refused, replace, write_all, write_files
+from harness.store.append_file import AppendFile
+from harness.store.atomic import refused, replace, write_files
 from harness.store.jsonl import Line, encode, lines, split_whole
 
 INFO = "run.json"
 RECORDS = "records.jsonl"
 DAMAGED = "records.damaged.jsonl"
 WITHDRAWN = "records.withdrawn.jsonl"
+FOREIGN = "records.foreign.jsonl"
+LOCK = "run.lock"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
@@ -45,15 +48,14 @@ class Stored:
     problems: tuple[str, ...]
 
 
-def new_run_id(now: datetime, salt: str) -> str:
-    """`20261120T113000Z-1a2b3c4`: ids sort by time; the salt keeps two of one second apart."""
-    utc = now.astimezone(UTC)
-    digest = hashlib.sha256(f"{utc.isoformat()}{salt}".encode()).hexdigest()
-    return f"{utc:%Y%m%dT%H%M%SZ}-{digest[:7]}"
-
-
 def is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in (INFO, RECORDS))
+
+
+def problems_of(info: Mapping[str, Any]) -> list[str]:
+    """The sentences in run.json about what its writer noticed."""
+    noted = info.get("problems")
+    return [str(problem) for problem in noted] if isinstance(noted, list) else []
 
 
 @contextmanager
@@ -77,6 +79,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = AppendFile(path / RECORDS)
+        self._tell: Callable[[str], None] = lambda _: None
 
     @property
     def id(self) -> str:
@@ -116,27 +120,71 @@ class RunFolder:
 
     def append(self, records: Sequence[Record]) -> None:
         """Add the records of one group in one flushed write; when it fails the file is as before."""
-        path = self.path / RECORDS
         data = b"".join(
             encode(record, (index, len(records))) for index, record in enumerate(records, start=1)
         )
+        self._leave_out_foreign()
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file.append(data)
         except OSError as error:
-            raise refused(path, error) from None
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                raise MachineError(f"{path} ends in a torn line; go on with run --resume, which mends it")
+            raise refused(self._file.path, error) from None
+
+    @contextmanager
+    def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
+        """Be the only writer of this folder for as long as the block. MachineError names another one.
+
+        records.jsonl is taken as it is at the beginning. What others write there meanwhile is left out, and
+        told to `tell` and to run.json in a sentence. Who only reads needs no lock, and never waits.
+        """
+        with self._hold(command, tell):
+            self._tell = tell
+            self._file.trust()
             try:
-                write_all(descriptor, data)
-            except BaseException:  # also Ctrl-C between two partial writes
-                os.ftruncate(descriptor, size)
-                raise
+                yield
+            finally:
+                self._leave_out_foreign()
+                if not self._file.is_intact():
+                    self._note(
+                        f"{RECORDS}: lines of this run were changed by something else; quote none of it"
+                    )
+
+    @contextmanager
+    def _hold(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
+        """Hold the folder's lock: a file of its own, for records.jsonl and run.json are replaced at times."""
+        path = self.path / LOCK
+        try:
+            lock = FileLock(path)
         except OSError as error:
             raise refused(path, error) from None
-        finally:
-            os.close(descriptor)
+        with closing(lock):
+            try:
+                taken = lock.take(command)
+            except OSError as error:  # a file system without locks
+                taken = True
+                tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of this run")
+            if not taken:
+                raise MachineError(
+                    f"run {self.id} is being written by {lock.holder()}; wait for it, or end it"
+                )
+            yield
+
+    def _leave_out_foreign(self) -> None:
+        """Move what others have written behind the own last line to a file of its own."""
+        try:
+            foreign = self._file.foreign()
+            if not foreign:
+                return
+            self._set_aside(FOREIGN, foreign)
+            self._file.drop_foreign()
+        except OSError as error:
+            raise refused(self._file.path, error) from None
+        self._note(
+            f"{RECORDS}: {len(foreign)} bytes that this run did not write are left out; they are in {FOREIGN}"
+        )
+
+    def _note(self, problem: str) -> None:
+        self.update_info(problems=[*problems_of(self.info), problem])
+        self._tell(problem)
 
     def write_fingerprint(self, facts: Mapping[str, Any]) -> str:
         """Keep what must be equal for two timings to be compared; returns its `sha256:…`."""
@@ -183,10 +231,12 @@ class RunFolder:
     def readable_info(self, problems: list[str]) -> dict[str, Any]:
         """run.json; empty where it cannot be read, which is added to `problems`."""
         try:
-            return self.info
+            info = self.info
         except UsageError as error:
             problems.append(str(error))
             return {}
+        problems += problems_of(info)
+        return info
 
     def records(self, problems: list[str]) -> Iterator[Record]:
         """The readable records one by one; what could not be read is added to `problems` on the way."""
@@ -209,12 +259,13 @@ class RunFolder:
         never compared across two sessions.
         """
         whole, rest = split_whole(self._lines())
-        path = self.path / RECORDS
-        mended = b"".join(line.data + b"\n" for line in whole)
+        path, mended = self._file.path, _joined(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
+            self._file.trust()
             return ()
-        self._set_aside(DAMAGED, rest)
-        replace(path, mended)
+        if rest:
+            self._set_aside(DAMAGED, _joined(rest))
+        self._rewrite(mended)
         return tuple(
             f"{RECORDS}:{line.number}: {line.problem or 'its group is incomplete'}; "
             f"moved to {DAMAGED}, and measured again"
@@ -232,24 +283,31 @@ class RunFolder:
             goes = line.record is not None and line.record.key[:2] in keys
             (out if goes else kept).append(line)
         if out:
-            self._set_aside(WITHDRAWN, out)
-            replace(self.path / RECORDS, b"".join(line.data + b"\n" for line in kept))
+            self._set_aside(WITHDRAWN, _joined(out))
+            self._rewrite(_joined(kept))
 
-    def _set_aside(self, name: str, out: Sequence[Line]) -> None:
-        if out:
-            aside = self.path / name
-            before = aside.read_bytes() if aside.exists() else b""
-            replace(aside, before + b"".join(line.data + b"\n" for line in out))
+    def _rewrite(self, data: bytes) -> None:
+        replace(self._file.path, data)
+        self._file.trust()
+
+    def _set_aside(self, name: str, out: bytes) -> None:
+        """Add to the file of this name, whole or not at all."""
+        aside = self.path / name
+        replace(aside, (aside.read_bytes() if aside.exists() else b"") + out)
 
     def _lines(self) -> Iterator[Line]:
-        path = self.path / RECORDS
+        path = self._file.path
         if not path.exists():
             return
         try:
-            with path.open("rb", buffering=BUFFER_BYTES) as file:
+            with open_regular(path, BUFFER_BYTES) as file:
                 yield from lines(file)
         except OSError as error:
             raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
+
+
+def _joined(out: Iterable[Line]) -> bytes:
+    return b"".join(line.data + b"\n" for line in out)
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.catalog.loading import require_source
 from harness.core.errors import UsageError, nearest
 from harness.core.paths import PACKAGE
 from harness.core.units import parse_count
@@ -183,6 +184,10 @@ def _plugins(root: YamlMapping, path: Path) -> tuple[str, ...]:
     plugins: list[str] = []
     for item in scalars(root.entries["plugins"].node, "plugins"):
         if not item.text.endswith(".py"):
+            try:
+                require_source(item.text)
+            except UsageError as error:
+                raise UsageError(f"{item.where}: {error}") from None
             plugins.append(item.text)
             continue
         file = Path(os.path.abspath(path.parent / item.text))  # noqa: PTH100 - a link may lead elsewhere one day

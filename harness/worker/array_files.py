@@ -6,25 +6,30 @@ per leaf. Reading maps the files, so that processes share one copy.
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable, Collection, Mapping
+import shutil
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from harness.catalog.arrays import walk
+from harness.catalog.arrays import elements, entries, nbytes, walk
+from harness.core.errors import ScratchFull
+from harness.core.units import format_bytes
 
 PARTS = 1000  # a result of more arrays is no result: each becomes a file
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the last one: a limit of the shell's, `ulimit -f`
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     """The same tree with every leaf changed; dicts, tuples and lists are branches."""
-    if isinstance(tree, Mapping):
-        return {name: map_leaves(branch, change) for name, branch in tree.items()}
+    if isinstance(tree, dict):
+        return {name: map_leaves(branch, change) for name, branch in entries(tree)}
     if isinstance(tree, (tuple, list)):
-        return tuple(map_leaves(branch, change) for branch in tree)
+        return tuple(map_leaves(branch, change) for branch in elements(tree))
     return change(tree)
 
 
@@ -33,10 +38,14 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for _, leaf in walk(tree)]
 
 
-def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
-    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for."""
+def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses: bool = False) -> None:
+    """TypeError naming the first leaf that is none of `kinds`; `wanted` says what is asked for.
+
+    A subclass of them counts where `subclasses` lets it: it may compute when it is looked at, not when
+    it was asked to.
+    """
     for count, (path, leaf) in enumerate(walk(tree)):
-        if not isinstance(leaf, kinds):
+        if not (isinstance(leaf, kinds) if subclasses else type(leaf) in kinds):
             came = "None" if leaf is None else type(leaf).__name__
             place = "".join(f'["{part}"]' if isinstance(part, str) else f"[{part}]" for part in path)
             where = f" in {place} of its result" if place else ""
@@ -46,7 +55,25 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str) -> None:
 
 
 def write(folder: Path, tree: Any) -> None:
-    """Raises TypeError for a leaf whose dtype has no raw form, such as object or text."""
+    """Write a tree of arrays to a folder of its own.
+
+    Raises TypeError for a leaf whose dtype has no raw form, such as object or text; ScratchFull where there
+    is no space for all of it, and then nothing of it stays.
+    """
+    try:
+        _write(folder, tree)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        free = shutil.disk_usage(folder.parent).free
+        raise ScratchFull(
+            f"{folder.parent} (below TMPDIR) cannot take {format_bytes(nbytes(tree))} of arrays "
+            f"({error.strerror}; {format_bytes(free)} are free)"
+        ) from None
+
+
+def _write(folder: Path, tree: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
 
@@ -58,12 +85,13 @@ def write(folder: Path, tree: Any) -> None:
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         name = f"{count}.raw"
         count += 1
-        array.tofile(folder / name)
+        # ndarray.tofile ends a short write with an OSError that has no errno (numpy 2.5).
+        (folder / name).write_bytes(array.reshape(-1).view(np.uint8).data)
         # The leaf's own shape: ascontiguousarray gives an array without axes one of length 1.
         return {"file": name, "dtype": array.dtype.name, "shape": list(np.shape(leaf))}
 
     form = _describe(tree, store)
-    (folder / "tree.json").write_text(json.dumps(form))
+    (folder / "tree.json").write_text(json.dumps(form), encoding="utf-8")
 
 
 def read(
@@ -73,17 +101,17 @@ def read(
 
     `only` names the entries wanted of a dict.
     """
-    form = json.loads((folder / "tree.json").read_text())
+    form = json.loads((folder / "tree.json").read_text(encoding="utf-8"))
     if only is not None:
         form = {"dict": {name: form["dict"][name] for name in only}}
     return _restore(form, folder, change)
 
 
 def _describe(tree: Any, store: Callable[[Any], Any]) -> Any:
-    if isinstance(tree, Mapping):
-        return {"dict": {str(name): _describe(branch, store) for name, branch in tree.items()}}
+    if isinstance(tree, dict):
+        return {"dict": {str(name): _describe(branch, store) for name, branch in entries(tree)}}
     if isinstance(tree, (tuple, list)):
-        return {"tuple": [_describe(branch, store) for branch in tree]}
+        return {"tuple": [_describe(branch, store) for branch in elements(tree)]}
     return {"leaf": store(tree)}
 
 

@@ -1,17 +1,19 @@
-"""The process of one case: build, compile, run once for the contract, then read the clock."""
+"""The process of one case: build, compile, run once for the contract, then read the clock.
+
+Its results and the inputs that it was called with go to the reference worker, which alone compares: what runs
+here may have replaced anything in this process.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from harness.catalog import loading
 from harness.catalog.arrays import nbytes
@@ -25,11 +27,10 @@ from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
 
 SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
-COMPARED_BYTES = 1 << 24
 
 
 class CaseWorker:
-    """Answers `prepare`, `check`, `ready`, `sample`, `recheck` and `finish`, in that order."""
+    """Answers `prepare`, `check`, `ready`, `sample` and `finish`, in that order."""
 
     def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
         self.job, self.tell_compiling = job, tell_compiling
@@ -39,7 +40,7 @@ class CaseWorker:
         self.calls: list[Callable[[], Any]] = []
         self.inputs: list[Any] = []
         self.others: dict[Any, tuple[tuple[str, ...], Prepared]] = {}
-        self.turn = self.results = 0
+        self.turn = 0
         self.case = job.case
         self.wide = dict(job.case.workload).get("dtype") == "f64"
 
@@ -93,23 +94,22 @@ class CaseWorker:
         came_from(module, job.within)
         return module
 
-    def do_check(self, cotangent: str | None) -> dict[str, Any]:
-        """Call it once on the first set; the result goes to a folder, for the reference worker to verify."""
+    def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
+        """Call it once on the first set, and hand the result over under the name `result`."""
         inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
         rise = self.framework.rise()
-        seconds, result = self._time_call(call)
+        seconds, answer = self._time_call(call)
         high_water, compiled = rise(), self.framework.compilations()
         until = perf_counter() + SHORT_SECONDS / 10
         while seconds < SHORT_SECONDS and perf_counter() < until:
             seconds = min(seconds, self._time_call(call)[0])
+        self._hand_over(answer, inputs, result)
         return {
             "seconds": seconds,
             "high_water_bytes": high_water,
             "recompiled": self.framework.compilations() - compiled,
-            "result": self._hand_over(result),
-            "changed": self._changed_input(inputs),
         }
 
     def do_examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
@@ -144,9 +144,9 @@ class CaseWorker:
         return self.framework.get(result)
 
     def do_ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
-        """Put every set on the device and bind a call to each; samples rotate over them."""
+        """Put every set but the first on the device and bind a call to each; samples rotate over them."""
         for index in range(sets):
-            inputs = self._place_inputs(f"set{index}")
+            inputs = self._place_inputs(f"set{index + 1}")
             self.inputs.append(inputs)
             seed = self._cotangent(f"cotangent{index}" if cotangents else None)
             self.calls.append(self.prepared.bind(inputs, seed))
@@ -157,32 +157,48 @@ class CaseWorker:
         gc.disable()
         return {"method": method, "cache": cache}
 
-    def do_sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
-        """`readings` readings of `inner` calls each, after one untimed call when `warm`."""
+    def do_sample(
+        self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """`readings` readings of `inner` calls each, after one untimed call when `warm`.
+
+        With `fresh` they are all of the last set, whose storage first gets the values that `inputs` (and
+        `cotangent`) name; the last result is handed over under the name `result`, after an untimed call on
+        other inputs when `warm`: it must not lie where later calls put theirs. The call sees what it always
+        sees: this function, this clock, no collector.
+        """
         start = perf_counter()
+        if fresh is not None:
+            self._refill(fresh["inputs"], fresh["cotangent"])
         gc.collect()  # reference cycles of earlier calls must not pile up
-        if warm:
-            self.framework.sync(self._next_call()())
+        calls, others = (self.calls, self.calls) if fresh is None else (self.calls[-1:], self.calls[:-1])
+        if warm and others:
+            self.framework.sync(self._next_call(others)())
         compiled = self.framework.compilations()
-        samples = [self.read(self._next_call(), inner) / inner for _ in range(readings)]
+        kept: list[Any] = []
+        keep = None if fresh is None else kept.append
+        samples = [self.read(self._next_call(calls), inner, keep) / inner for _ in range(readings)]
         compiled = self.framework.compilations() - compiled
+        if fresh is not None:
+            if warm and others:
+                self.framework.sync(self._next_call(others)())
+            self._hand_over(kept.pop(), self.inputs[-1], fresh["result"])
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
-    def do_recheck(self, cotangent: str | None) -> dict[str, Any]:
-        """Call it on the last set's own storage, refilled with the first set's values.
-
-        An implementation that remembers earlier answers, or has changed its inputs, fails here.
-        """
-        inputs = self.framework.refill(
-            self.inputs[-1], array_files.read(self.folder / "set0", only=self.names)
-        )
-        _, result = self._time_call(self.prepared.bind(inputs, self._cotangent(cotangent)))
-        return {"result": self._hand_over(result), "changed": self._changed_input(inputs)}
+    def _refill(self, inputs: str, cotangent: str | None) -> None:
+        """Give the last set other values, in its own storage where arrays are mutable."""
+        values = array_files.read(self.folder / inputs, only=self.names)
+        self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
+        self.calls[-1] = self.prepared.bind(self.inputs[-1], self._cotangent(cotangent))
 
     def do_finish(self) -> dict[str, Any]:
-        """The threads (by name) and processes (by name and id) that the implementation left running."""
+        """What the implementation leaves: running threads and processes, and shared memory."""
         threads = [name for ident, name in leaks.threads().items() if ident not in self.threads]
-        return {"threads": sorted(threads), "processes": leaks.processes()}
+        return {
+            "threads": sorted(threads),
+            "processes": leaks.processes(),
+            "shared_memory": leaks.shared_memory(),
+        }
 
     def _place_inputs(self, name: str) -> Any:
         return array_files.read(self.folder / name, self.framework.put, only=self.names)
@@ -190,9 +206,9 @@ class CaseWorker:
     def _cotangent(self, name: str | None) -> Any:
         return array_files.read(self.folder / name, self.framework.put) if name else None
 
-    def _next_call(self) -> Callable[[], Any]:
+    def _next_call(self, calls: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
         self.turn += 1
-        return self.calls[self.turn % len(self.calls)]
+        return calls[self.turn % len(calls)]
 
     def _time_call(self, call: Callable[[], Any]) -> tuple[float, Any]:
         start = perf_counter()
@@ -200,8 +216,8 @@ class CaseWorker:
         self.framework.sync(result)
         return perf_counter() - start, result
 
-    def _hand_over(self, result: Any) -> str:
-        """Write a result for the reference worker; the name of its folder."""
+    def _hand_over(self, result: Any, inputs: Any, name: str) -> None:
+        """Write a result, and the inputs as the call has left them, for the reference worker."""
         with resource_limits.uncapped_memory():
             arrays = self.framework.get(result)
             size = nbytes(arrays)
@@ -209,35 +225,12 @@ class CaseWorker:
                 raise MemoryError(
                     f"it returned {format_bytes(size)}; the limit is {format_bytes(self.job.memory_bytes)}"
                 )
-            self.results += 1
-            name = f"result-{os.getpid()}-{self.results}"
+            mine = {each: self.framework.get(inputs[each]) for each in self.names}
             try:
-                array_files.write(self.folder / name, arrays)
+                array_files.write(self.folder / name, {"result": arrays, "inputs": mine})
             except BaseException:  # the answer says what was wrong; half a result must not stay behind
                 shutil.rmtree(self.folder / name, ignore_errors=True)
                 raise
-        return name
-
-    def _changed_input(self, inputs: Any) -> str | None:
-        """The name of an input whose values are no longer the first set's."""
-        with resource_limits.uncapped_memory():
-            stored = array_files.read(self.folder / "set0", only=self.names)
-            for name in self.names:
-                mine = array_files.leaves(self.framework.get(inputs[name]))
-                for leaf, original in zip(mine, array_files.leaves(stored[name]), strict=True):
-                    if not same_bytes(leaf, original.astype(leaf.dtype, copy=False)):
-                        return name
-        return None
-
-
-def same_bytes(left: Any, right: Any) -> bool:
-    """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
-    if left.shape != right.shape:
-        return False
-    # As bytes, since a NaN must equal itself and −0 must not equal 0.
-    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
-    pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
-    return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
 
 
 def came_from(module: ModuleType, within: str | None) -> None:

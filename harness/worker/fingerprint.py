@@ -101,7 +101,9 @@ def git() -> dict[str, Any] | None:
     """Commit and cleanliness of the repository around the current folder."""
 
     def ask(*words: str) -> str:
-        run = subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True)
+        run = subprocess.run(
+            ["git", *words], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
+        )
         return run.stdout.strip()
 
     try:

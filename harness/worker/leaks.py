@@ -1,12 +1,19 @@
-"""Threads and processes that an implementation left running."""
+"""Threads and processes that an implementation left running, and shared memory that outlives it."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from concurrent.futures import thread
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
+
+from harness.core.units import format_bytes
+
+SHARED = "/dev/shm/"  # noqa: S108 - where POSIX keeps shared memory (shm_overview(7))
+LEAST_BYTES = 1 << 20  # smaller files are the libraries' own
 
 # The innermost frame of an idle worker: taking from the queue is C code, and a task has frames of its own.
 WAITING = thread._worker.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
@@ -38,3 +45,21 @@ def processes() -> list[str]:
         except psutil.NoSuchProcess:
             continue  # it ended meanwhile
     return sorted(names)
+
+
+def shared_memory() -> list[str]:
+    """Files in memory that this process or one below it maps, as `1.00 GiB of shared memory (path)`.
+
+    They stay when all of these have ended. What is mapped no more cannot be told from other programs' files.
+    """
+    mapped: set[str] = set()
+    for process in (own := psutil.Process(), *own.children(recursive=True)):
+        with suppress(OSError):  # it ended meanwhile
+            lines = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+            mapped |= {SHARED + line.partition(SHARED)[2] for line in lines if SHARED in line}
+    files: list[str] = []
+    for path in sorted(mapped):
+        with suppress(OSError):  # unlinked already: it goes with its last process
+            if (size := Path(path).stat().st_size) >= LEAST_BYTES:
+                files.append(f"{format_bytes(size)} of shared memory ({path})")
+    return files

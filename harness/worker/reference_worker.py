@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -26,20 +27,27 @@ from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
-from harness.worker.row_sampling import rows_to_judge
-from harness.worker.verify import Expected, draw, judge
+from harness.worker.row_sampling import FRESH_SECONDS, WHOLE_SECONDS, RowCost, measure_cost, rows_to_judge
+from harness.worker.verify import Expected, changed_input, draw, judge
 
-ROWS, COTANGENTS = 1_000_000, 2_000_000  # random streams beside those of the sets of inputs
+FIRST = "set0"  # the inputs of the first call, on which contracts are judged
+ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beside those of the inputs' sets
+
+Seed = Callable[[], np.random.Generator]
 
 
 class ReferenceWorker:
-    """Answers `inputs`, `reference` and `judge`."""
+    """Answers `inputs`, `reference`, `fresh`, `judge` and `restore`."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.folder = Path(job.folder)
         self.framework = frameworks.get(job.framework)
-        self.expected: dict[str, Expected] = {}
+        self.expected: dict[tuple[str, str], Expected] = {}  # by semantics and inputs
+        self.costs: dict[str, RowCost | None] = {}  # by semantics
+        self.inputs: dict[str, Mapping[str, Any]] = {}
+        self.checksums: dict[str, list[int]] = {}
+        self.seeds: dict[str, Seed] = {}  # from which inputs are drawn
 
     def _random(self, index: int) -> np.random.Generator:
         """The same numbers for every process, run and machine that has this seed and group."""
@@ -48,7 +56,7 @@ class ReferenceWorker:
     def do_inputs(self, sets: int) -> dict[str, Any]:
         """Draw `sets` sets of inputs; the first is the one that contracts are judged on.
 
-        With 0 none is drawn: another reference worker of the group has done so.
+        With 0 none is written: another reference worker of the group has done so.
         """
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
@@ -56,65 +64,124 @@ class ReferenceWorker:
         declared = family(module, self.job.case.implementation)
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
-        shapes = self.family.shapes(self.workload)
-        for index in range(sets):
-            drawn = self.family.inputs(self.workload, self._random(index))
-            if describe_arrays(drawn) != shapes:
-                raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
-            array_files.write(self.folder / f"set{index}", drawn)
-        self.inputs = array_files.read(self.folder / "set0")
-        return {"bytes": nbytes(self.inputs)}
+        for index in range(max(1, sets)):
+            name = f"set{index}"
+            self._draw(name, partial(self._random, index), write=index < sets)
+        return {"bytes": nbytes(self.inputs[FIRST])}
+
+    def _draw(self, name: str, seed: Seed, *, write: bool) -> None:
+        """Draw inputs, and write them into a new folder, or take those that another process has written.
+
+        What is compared and summed is what was drawn: the files lie where every case can write.
+        """
+        drawn = self.family.inputs(self.workload, seed())
+        if describe_arrays(drawn) != self.family.shapes(self.workload):
+            raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
+        self.seeds[name] = seed
+        self.checksums[name] = _checksums(drawn)
+        if write:
+            # A new file: a process that has the old one mapped would fall over a shorter one.
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            array_files.write(self.folder / name, drawn)
+        self.inputs[name] = array_files.read(self.folder / name)
 
     def do_reference(self, semantics: str, sets: int) -> dict[str, Any]:
         """Compute the reference on the first set, whole or on rows, and the cotangents of a backward."""
-        meaning = self.family.semantics[semantics]
-        reference = Reference(meaning, self.framework, self.workload, self.inputs)
         start = perf_counter()
+        reference = self._reference(semantics, FIRST)
         count = self.family.rows(self.workload) if self.family.rows else None
-        rows = self._rows(reference, count)
-        expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
-        require_rows(expected)
-        if self.job.case.mode != "fwd":
-            seeds = self._cotangents(semantics, expected, sets)
-            expected = replace(expected, gradients=reference.gradients(rows, seeds))
-        self.expected[semantics] = expected
-        coverage = "whole" if rows is None else "rows"
-        return {"coverage": coverage, "seconds": perf_counter() - start}
-
-    def _rows(self, reference: Reference, count: int | None) -> Any:
-        if count is None:
-            return None
 
         def seconds(rows: Any) -> float:
-            start = perf_counter()
+            begun = perf_counter()
             reference.result(rows)
-            return perf_counter() - start
+            return perf_counter() - begun
 
+        seed = partial(self._random, ROWS)
+        tile = self.family.tile(self.workload)
+        self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
+        expected = self._expect(semantics, reference, WHOLE_SECONDS, seed)
+        if self.job.case.mode != "fwd":
+            for index in range(sets):
+                drawn = draw(expected, self._dtype(), self._random(COTANGENTS + index))
+                array_files.write(self.folder / f"cotangent{index}", drawn)
+            expected = self._with_gradients(
+                reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
+            )
+        self.expected[semantics, FIRST] = expected
+        coverage = "whole" if expected.rows is None else "rows"
+        return {"coverage": coverage, "seconds": perf_counter() - start}
+
+    def do_fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
+        """Draw inputs that no case has seen, from a `seed` that none could know, and their references.
+
+        They are called `name`, and the contract's cotangent `name`-SEMANTICS. Another reference worker of the
+        group may have written them.
+        """
+
+        def stream(number: int) -> np.random.Generator:
+            return np.random.default_rng([seed, number])
+
+        self._draw(name, partial(stream, FRESH), write=write)
+        for meaning in semantics:
+            reference = self._reference(meaning, name)
+            expected = self._expect(meaning, reference, FRESH_SECONDS, partial(stream, ROWS))
+            if self.job.case.mode != "fwd":
+                expected = self._with_gradients(reference, expected, f"{name}-{meaning}", stream(COTANGENTS))
+            self.expected[meaning, name] = expected
+        return {}
+
+    def _reference(self, semantics: str, inputs: str) -> Reference:
+        return Reference(self.family.semantics[semantics], self.framework, self.workload, self.inputs[inputs])
+
+    def _expect(self, semantics: str, reference: Reference, whole_s: float, seed: Seed) -> Expected:
+        """The reference's answer, whole where that takes at most `whole_s`, else on some rows."""
+        count = self.family.rows(self.workload) if self.family.rows else None
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         tile = self.family.tile(self.workload)
-        return rows_to_judge(count, tile, seconds, passes, lambda: self._random(ROWS))
+        rows = rows_to_judge(count or 0, tile, self.costs[semantics], passes, whole_s, seed)
+        expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
+        require_rows(expected)
+        return expected
 
-    def _cotangents(self, semantics: str, expected: Expected, sets: int) -> tuple[Any, ...]:
-        """Write a cotangent per set, and the contract's; the rows of the contract's, in f64."""
-        floating = (
-            leaf.dtype for leaf in array_files.leaves(self.inputs) if short_name(leaf.dtype) in FLOATING
-        )
-        dtype = next(floating, np.dtype(np.float32))
-        drawn = [draw(expected, dtype, self._random(COTANGENTS + index)) for index in range(sets)]
-        for index, seeds in enumerate(drawn):
-            array_files.write(self.folder / f"cotangent{index}", seeds)
-        whole, rows = expected.cotangent(drawn[0])
-        array_files.write(self.folder / f"cotangent-{semantics}", whole)
-        return rows
+    def _dtype(self) -> Any:
+        """The dtype of cotangents: that of the first floating input."""
+        dtypes = (leaf.dtype for leaf in array_files.leaves(self.inputs[FIRST]))
+        floating = (dtype for dtype in dtypes if short_name(dtype) in FLOATING)
+        return next(floating, np.dtype(np.float32))
 
-    def do_judge(self, semantics: str, result: str) -> dict[str, Any]:
-        """Judge a case's result by its contract; the result's folder is removed."""
-        meaning, expected = self.family.semantics[semantics], self.expected[semantics]
+    def _with_gradients(
+        self, reference: Reference, expected: Expected, name: str, random: np.random.Generator
+    ) -> Expected:
+        """With the gradients under a drawn cotangent, which is written under `name`."""
+        whole, rows = expected.cotangent(draw(expected, self._dtype(), random))
+        array_files.write(self.folder / name, whole)
+        return replace(expected, gradients=reference.gradients(expected.rows, rows))
+
+    def do_restore(self) -> dict[str, Any]:
+        """Write the inputs again that are no longer what was drawn; their names."""
+        names = [name for name in self.inputs if not self._intact(name)]
+        for name in names:
+            self._draw(name, self.seeds[name], write=True)
+        return {"names": names}
+
+    def _intact(self, name: str) -> bool:
+        try:
+            return _checksums(array_files.read(self.folder / name)) == self.checksums[name]
+        except (OSError, ValueError, KeyError, TypeError):  # not even its form is left
+            return False
+
+    def do_judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
+        """Judge a case's result on `inputs` by its contract; the result's folder is removed.
+
+        `changed` is the name of an input that has other values after the call than before it.
+        """
+        meaning, expected = self.family.semantics[semantics], self.expected[semantics, inputs]
+        given, mode = self.inputs[inputs], self.job.case.mode
         folder = self.folder / result
         try:
-            verdict = judge(
-                meaning, expected, array_files.read(folder), self.job.case.mode, self.workload, self.inputs
-            )
+            handed = array_files.read(folder)
+            verdict = judge(meaning, expected, handed["result"], mode, self.workload, given)
+            changed = changed_input(given, handed["inputs"])
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         contract = meaning.contract if self.job.case.mode == "fwd" else meaning.gradient or meaning.contract
@@ -126,7 +193,16 @@ class ReferenceWorker:
                 "figures": {name: plain(value) for name, value in verdict.figures.items()},
             },
             "reason": verdict.reason,
+            "changed": changed,
         }
+
+
+def _checksums(inputs: Any) -> list[int]:
+    """A checksum of the bytes of every array."""
+    return [
+        zlib.crc32(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8).data)
+        for leaf in array_files.leaves(inputs)
+    ]
 
 
 def family(module: ModuleType, implementation: str) -> Family:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import protocol
-from harness.core.errors import SideError, Unsupported
+from harness.core.errors import ScratchFull, SideError, Unsupported
 from harness.core.paths import PACKAGE
 from harness.worker import resource_limits
 from harness.worker.case_worker import CaseWorker
@@ -67,6 +67,8 @@ def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"unsupported": resource_limits.message_of(refusal)}
     except SideError as error:
         return {"misplaced": resource_limits.message_of(error)}
+    except ScratchFull as error:
+        return {"scratch_full": resource_limits.message_of(error)}
     except BaseException as error:
         # After a MemoryError there may be no room for the sentence about it.
         with resource_limits.uncapped_memory():

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import speaks_of_oom
+from harness.core.shown_text import clean_line
 
 OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
@@ -102,7 +103,6 @@ def message_of(error: BaseException) -> str:
     An object that shows nothing but its address is named by its class.
     """
     try:
-        line = OBJECT.sub(r"\1", " ".join(str(error).split()))
-        return line[:300].encode(errors="replace").decode()
+        return OBJECT.sub(r"\1", clean_line(str(error)))[:300]
     except BaseException as second:
         return f"(its message raises {type(second).__name__})"

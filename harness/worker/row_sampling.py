@@ -4,43 +4,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-WHOLE_SECONDS = 5.0  # references expected to take longer are computed on chosen rows only
+WHOLE_SECONDS = 2.0  # references expected to take longer are computed on chosen rows only
+FRESH_SECONDS = 0.5  # the same for inputs drawn while a group is being timed: many cases pay for them
 FEW, MORE = 8, 64
+
+
+class RowCost(NamedTuple):
+    """Seconds that a reference takes on some rows: a fixed part, and so much for each row."""
+
+    fixed_s: float
+    row_s: float
+
+
+def measure_cost(
+    count: int, tile: int, seconds: Callable[[Any], float], seed: Callable[[], np.random.Generator]
+) -> RowCost | None:
+    """The line through two evaluations, `seconds(rows)`; None where all `count` rows are few."""
+    few, more = choose_rows(count, tile, FEW, seed()), choose_rows(count, tile, MORE, seed())
+    if len(more) >= count:
+        return None
+    seconds(few)  # untimed: the first evaluation also loads code
+    few_s, more_s = seconds(few), seconds(more)
+    row_s = max((more_s - few_s) / max(1, len(more) - len(few)), 1e-9)
+    return RowCost(max(0.0, few_s - row_s * len(few)), row_s)
 
 
 def rows_to_judge(
     count: int,
     tile: int,
-    seconds: Callable[[Any], float],
+    cost: RowCost | None,
     passes: int,
+    whole_s: float,
     seed: Callable[[], np.random.Generator],
 ) -> Any:
-    """None for all `count` rows, else a sorted choice that takes about half of the allowed time.
+    """None for all `count` rows, else a sorted choice that takes about half of `whole_s`.
 
-    `seconds(rows)` evaluates the reference on some rows; `passes` such evaluations are needed. The
-    number of rows is a power of two, so that it seldom differs between two runs on one machine.
+    The reference is evaluated `passes` times. The number of rows is a power of two, so that it seldom
+    differs between two runs on one machine.
     """
-    few, more = choose_rows(count, tile, FEW, seed()), choose_rows(count, tile, MORE, seed())
-    if len(more) >= count:
+    if cost is None or passes * (cost.fixed_s + cost.row_s * count) <= whole_s:
         return None
-    seconds(few)  # untimed: the first evaluation also loads code
-    fixed, slope = _line((len(few), seconds(few)), (len(more), seconds(more)))
-    if passes * (fixed + slope * count) <= WHOLE_SECONDS:
-        return None
-    affordable = max(0.0, WHOLE_SECONDS / 2 / passes - fixed) / slope
-    if affordable <= len(more):
-        return more
+    affordable = max(0.0, whole_s / 2 / passes - cost.fixed_s) / cost.row_s
+    if affordable <= MORE:
+        return choose_rows(count, tile, MORE, seed())
     return choose_rows(count, tile, 2 ** int(math.log2(min(affordable, count))), seed())
-
-
-def _line(small: tuple[int, float], large: tuple[int, float]) -> tuple[float, float]:
-    """(fixed seconds, seconds per row) of the line through two evaluations; neither is negative."""
-    slope = max((large[1] - small[1]) / max(1, large[0] - small[0]), 1e-9)
-    return max(0.0, small[1] - slope * small[0]), slope
 
 
 def choose_rows(count: int, tile: int, wanted: int, random: np.random.Generator) -> Any:

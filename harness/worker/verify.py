@@ -1,4 +1,4 @@
-"""Verify a case's result against the reference's answer."""
+"""Verify a case's result against the reference's answer, and its inputs against those it was given."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from harness.catalog.family import Semantics
 from harness.core.errors import Unsupported
 from harness.worker import array_files
 
+COMPARED_BYTES = 1 << 24
+
 
 @dataclass(frozen=True)
 class Expected:
-    """A reference's answer to the first set of inputs.
+    """A reference's answer to one set of inputs.
 
     `rows` are the rows of axis 1 in `result` and `ambiguous`, None for all `count` of them.
     `gradients` are under the contract's cotangent, None in mode `fwd`.
@@ -74,6 +76,25 @@ def judge(
     figures = {name: value for part in parts for name, value in part.figures.items()}
     reason = next((part.reason for part in parts if not part.passed), "")
     return Judgement(all(part.passed for part in parts), figures, reason)
+
+
+def changed_input(inputs: Mapping[str, Any], handed: Mapping[str, Any]) -> str | None:
+    """The name of an input that a case handed back with other values than it was given."""
+    for name, mine in handed.items():
+        pairs = zip(array_files.leaves(mine), array_files.leaves(inputs[name]), strict=True)
+        if not all(_same_bytes(leaf, original.astype(leaf.dtype, copy=False)) for leaf, original in pairs):
+            return name
+    return None
+
+
+def _same_bytes(left: Any, right: Any) -> bool:
+    """Whether two arrays of one dtype hold the same, in pieces: no copy of either is made."""
+    if left.shape != right.shape:
+        return False
+    # As bytes, since a NaN must equal itself and −0 must not equal 0.
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
+    pieces = (slice(start, start + COMPARED_BYTES) for start in range(0, mine.size, COMPARED_BYTES))
+    return all(np.array_equal(mine[piece], theirs[piece]) for piece in pieces)
 
 
 def _judge_result(

@@ -47,3 +47,10 @@ def test_a_reading_that_is_too_short_is_told(timing):
 
 def test_one_sample_has_no_doubts(timing):
     assert doubts(timing([1e-3])) == ()
+
+
+def test_readings_that_do_not_stand_by_round_drift_as_well(timing):
+    slower = [1e-3 * (1 + 0.01 * i) for i in range(30)]
+    places = random.Random(1).sample(range(30), 30)
+    shuffled = timing([slower[place] for place in places], rounds=places)
+    assert doubts(shuffled) == doubts(timing(slower))

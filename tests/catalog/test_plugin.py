@@ -169,6 +169,8 @@ def test_a_plugin_may_keep_a_large_file_while_it_is_imported(read):
         ("import sys\nsys.exit(0)\n", "my_impls.py:2: SystemExit: 0"),
         ("raise Exception('a\\nb')\n", "my_impls.py:1: Exception: a b"),
         ("while True: print('x' * 4000)\n", "prints more than 16.0 MiB"),
+        ("x = 1\0\n", "cannot be read: source code string cannot contain null bytes"),
+        ("table = bytearray(5 << 29)\n", "importing it takes more than 2."),
         (
             HEAD + MINE.replace('"exact"', '"exakt"'),
             'unknown semantics "exakt" of family topk; nearest: "exact"',
@@ -198,8 +200,20 @@ def test_one_that_hangs_is_given_up(read):
 def test_one_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match="no such file"):
         plugin(str(tmp_path / "missing.py"))
-    with pytest.raises(UsageError, match="No module named 'missing_module'"):
-        plugin("missing_module")
+    for missing in ("missing_module", "missing_module.below", "json.missing_module"):
+        with pytest.raises(UsageError) as caught:
+            plugin(missing)
+        name = missing.removesuffix(".below")
+        says = f"plugin {missing} cannot be read: No module named '{name}'; a file's name ends in .py"
+        assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    "source", ["/etc/passwd", "../../etc/passwd", "..", "", "./mine", "/here/numpy", "a b"]
+)
+def test_one_that_is_no_python_file_and_no_module(source):
+    with pytest.raises(UsageError, match=r"is neither a file whose name ends in \.py nor a module's name"):
+        plugin(source)
 
 
 def test_what_it_starts_holds_no_answer_back_and_does_not_stay(read, tmp_path):

@@ -92,9 +92,11 @@ def test_a_device_is_typed_or_the_host():
     assert combine(options.HostSelectionFlags()).devices == ("cpu",)
 
 
-def test_a_field_without_a_value_is_refused():
-    with pytest.raises(UsageError, match="--set: write FIELD=VALUE, not rows"):
-        combine(options.SelectionFlags(set_=["rows"]))
+@pytest.mark.parametrize("text", ["rows", "rows=", "rows= ,", "=", "=3", ""])
+def test_a_field_without_a_value_is_refused(text):
+    with pytest.raises(UsageError) as caught:
+        combine(options.SelectionFlags(set_=[text]))
+    assert str(caught.value) == f"--set: write FIELD=VALUE, not {text}"
 
 
 def test_a_place_is_a_project():

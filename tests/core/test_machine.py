@@ -1,4 +1,7 @@
+import pytest
+
 from harness.core import machine
+from harness.core.errors import MachineError
 from harness.core.machine import Processor, control_group_limit, processor, usable_memory
 
 
@@ -52,3 +55,8 @@ def test_an_arm_processor_has_features_and_no_name(tmp_path, monkeypatch):
     listed.write_text("processor\t: 0\nFeatures\t: sve asimd\nCPU part\t: 0xd40\n")
     assert processor(listed) == Processor("aarch64", ("asimd", "sve"))
     assert processor(tmp_path / "none") == Processor("aarch64", ())
+
+
+def test_a_machine_without_proc_is_a_sentence(tmp_path):
+    with pytest.raises(MachineError, match=r"meminfo cannot be read, .*; mount /proc$"):
+        usable_memory(tmp_path / "meminfo")

@@ -15,7 +15,21 @@ from harness.core.units import (
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("128Ki", 131072), ("131_072", 131072), (4096, 4096), (" 2 Mi ", 2**21), ("1.5Ki", 1536), ("1e3", 1000)],
+    [
+        ("128Ki", 131072),
+        ("131_072", 131072),
+        (4096, 4096),
+        (" 2 Mi ", 2 << 20),
+        ("1.5Ki", 1536),
+        ("1e3", 1000),
+        ("1e23", 10**23),
+        ("0.5e1Ki", 5 << 10),
+        ("9007199254740993", 2**53 + 1),
+        ("9_007_199_254_740_993Ki", (2**53 + 1) << 10),
+        (2**60 + 1, 2**60 + 1),
+        ("0", 0),
+        ("0.0e999999999", 0),
+    ],
 )
 def test_a_count_may_carry_a_binary_prefix(text, count):
     assert parse_count(text) == count
@@ -32,9 +46,12 @@ def test_a_count_may_carry_a_binary_prefix(text, count):
         (parse_bytes, "1e308KiB", "too large"),
         (parse_seconds, "1e308h", "too large"),
         (parse_count, "1.5", "not a whole number"),
+        (parse_count, "4503599627370497.25", "not a whole number"),
+        (parse_count, "1e-999999999", "not a whole number"),
+        (parse_count, "1e999999999", "too large"),
         (parse_count, "-1", "not a quantity"),
         (parse_count, True, "not a quantity"),
-        (parse_count, "9" * 400, "too large"),
+        (parse_count, "9" * 5000, "too large"),
         (parse_count, "", "not a quantity"),
         (parse_bytes, "18GB2", "not a quantity"),
         (parse_bytes, "18Gb", 'unknown unit "Gb"'),
@@ -51,6 +68,8 @@ def test_what_is_no_quantity_is_named(parse, text, says):
 
 def test_bytes_seconds_and_shares():
     assert parse_bytes("18GiB") == 18 * 2**30
+    assert parse_bytes("9007199254740993") == 2**53 + 1
+    assert parse_bytes("1.1GiB") == 1181116006
     assert parse_bytes("512") == 512
     assert parse_seconds("250ms") == 0.25
     assert parse_seconds("2m") == 120

@@ -23,11 +23,11 @@ FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10
 class Conductor:
     """Calls `conduct` as the command line does; every call is a new process of the runner."""
 
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.home = home
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, scratch: str = "scratch") -> None:
+        self.home = self.locks = home
         self.results = home / "results"
-        self.scratch = home / "scratch"
-        self.scratch.mkdir()
+        self.scratch = home / scratch
+        self.scratch.mkdir(exist_ok=True)
         self.monkeypatch = monkeypatch
         self.heard = Heard()
 
@@ -54,7 +54,7 @@ class Conductor:
             return executor
 
         def lock_path(device: str) -> Path:
-            return self.home / f"{device}.lock"
+            return self.locks / f"{device}.lock"
 
         self.monkeypatch.setattr(session, "Processes", start)
         self.monkeypatch.setattr(session, "RunContext", partial(RunContext, clock=executor.clock))

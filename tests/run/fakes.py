@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, Record
 from harness.core.static_figures import Static
@@ -30,7 +31,10 @@ class Killed(BaseException):
 
 @dataclass
 class Act:
-    """How one implementation behaves. A verb's entry is an exception to raise, or changes to its answer."""
+    """How one implementation behaves.
+
+    A verb's entry is an exception to raise, changes to its answer, or another answer, which is no dict.
+    """
 
     seconds: float | Callable[[int], float] = 1e-3
     planned: int | None = MIB
@@ -53,6 +57,13 @@ def at(number: int, exception: BaseException) -> Callable[[Any], Any]:
     return lambda _: exception if next(count) == number else {}
 
 
+def acting(verb: str, outcome: Any) -> Act:
+    """One whose verb has this outcome; `judged` are the calls under the clock that are judged."""
+    if verb != "judged":
+        return Act(verbs={verb: outcome})
+    return Act(verbs={"sample": lambda arguments: outcome if "fresh" in arguments else {}})
+
+
 def static(act: Act) -> dict[str, Any]:
     figures: dict[str, Any] = dict.fromkeys(("alias_bytes", "peak_bytes", "bytes_accessed"), 0)
     missing = {} if act.flops else {"flops": "not counted"}
@@ -64,6 +75,11 @@ def static(act: Act) -> dict[str, Any]:
     return asdict(Static(**figures, flops=act.flops, flops_source=source, unavailable=missing))
 
 
+def is_audit(arguments: Mapping[str, Any]) -> bool:
+    """Whether a turn's question is the audit of a short call's clock."""
+    return arguments["readings"] == 1 and not arguments["warm"] and arguments["inner"] > 1
+
+
 class FakeWorker:
     def __init__(self, executor: "FakeExecutor", job: Job, act: Act) -> None:
         self.executor, self.job, self.act = executor, job, act
@@ -71,7 +87,7 @@ class FakeWorker:
         self.turn = 0
         executor.living.append(self)
 
-    def ask(self, verb: str, seconds: float, **arguments: Any) -> dict[str, Any]:
+    def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         assert self in self.executor.living, "asked after its end"
         self.executor.count(self.name, self.job.case.seq, verb, arguments)
         scripted: Any = self.act.verbs.get(verb, {})
@@ -81,7 +97,14 @@ class FakeWorker:
             if isinstance(scripted, Ended) and not scripted.alive:
                 self.close()
             raise scripted
-        return {**getattr(self, verb)(**arguments), **scripted}
+        regular = getattr(self, verb)(**arguments)
+        answer = {**regular, **scripted} if isinstance(scripted, dict) else scripted
+        try:
+            return check_answer(verb, answer)
+        except ValueError as error:
+            if self.job.role != "reference":
+                self.close()
+            raise Ended("crashed", str(error), alive=self in self.executor.living) from None
 
     def close(self) -> None:
         if self in self.executor.living:
@@ -92,7 +115,6 @@ class FakeWorker:
         return seconds
 
     def call(self) -> float:
-        self.turn += 1
         return self.act.call_s(self.job.case.seq) * self.act.noise[self.turn % len(self.act.noise)]
 
     def prepare(self, trace_s: float) -> dict[str, Any]:
@@ -107,25 +129,27 @@ class FakeWorker:
             "startup_s": 0.1,
         }
 
-    def check(self, cotangent: str | None) -> dict[str, Any]:
+    def check(self, cotangent: str | None, result: str) -> dict[str, Any]:
+        self.executor.results[result] = f"{self.name}/1"
         seconds = self.spend(self.act.call_s(self.job.case.seq))
-        return {
-            "seconds": seconds,
-            "high_water_bytes": 4096,
-            "recompiled": 0,
-            "result": f"{self.name}/1",
-            "changed": None,
-        }
+        return {"seconds": seconds, "high_water_bytes": 4096, "recompiled": 0}
+
+    def examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
+        return {"checks": []}
 
     def ready(self, sets: int, cotangents: bool) -> dict[str, Any]:
         return {"method": "wall", "cache": "rotated"}
 
-    def sample(self, readings: int, inner: int, warm: bool) -> dict[str, Any]:
-        samples = [self.call() for _ in range(readings)]
+    def sample(
+        self, readings: int, inner: int, warm: bool, fresh: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        if fresh is not None:
+            self.executor.results[fresh["result"]] = f"{self.name}/2"
+        samples: list[float] = []
+        for _ in range(readings):
+            self.turn += fresh is None  # a judged call moves no script of noise
+            samples.append(self.call())
         return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner), "compiled": 0}
-
-    def recheck(self, cotangent: str | None) -> dict[str, Any]:
-        return {"result": f"{self.name}/2", "changed": None}
 
     def finish(self) -> dict[str, Any]:
         return {"threads": []}
@@ -136,14 +160,24 @@ class FakeWorker:
     def reference(self, semantics: str, sets: int) -> dict[str, Any]:
         return {"coverage": "whole", "seconds": 0.0}
 
-    def judge(self, semantics: str, result: str) -> dict[str, Any]:
-        wrong = result in self.executor.wrong
+    def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
+        return {}
+
+    def restore(self) -> dict[str, Any]:
+        return {"names": []}
+
+    def judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
+        wrong = self.executor.results[result] in self.executor.wrong
         correctness = {"contract": "exact", "passed": not wrong, "coverage": "whole", "figures": {}}
-        return {"correctness": correctness, "reason": "3 elements differ" if wrong else ""}
+        return {
+            "correctness": correctness,
+            "reason": "3 elements differ" if wrong else "",
+            "changed": None,
+        }
 
 
 class FakeExecutor:
-    """`acts` by implementation name; `wrong` are the results (`name/1`, after sampling `name/2`) that fail.
+    """`acts` by implementation name; `wrong` are the results (`name/1`, under the clock `name/2`) that fail.
 
     `stop` is raised at the ask of that number, counted from 1 over the whole run.
     """
@@ -161,6 +195,7 @@ class FakeExecutor:
         self.living: list[FakeWorker] = []
         self.closed = False
         self.asked: list[tuple[str, int, str, dict[str, Any]]] = []
+        self.results: dict[str, str] = {}  # what was handed over, by the name that the runner gave
         self.folder = Path()
 
     def spawn(self, job: Job, limit_bytes: int) -> FakeWorker:
@@ -188,7 +223,20 @@ class FakeExecutor:
 
     def turns(self) -> list[str]:
         """Who was sampled, in order."""
-        return [who for who, _, verb, _ in self.asked if verb == "sample"]
+        return [who for who, _ in self.ordinary_turns()]
+
+    def ordinary_turns(self) -> list[tuple[str, dict[str, Any]]]:
+        """(who, what was asked) of turns but for calls that were judged, and audits of the clock."""
+        return [
+            (who, arguments)
+            for who, _, verb, arguments in self.asked
+            if verb == "sample" and "fresh" not in arguments and not is_audit(arguments)
+        ]
+
+    def judged(self, result: str) -> int:
+        """How often a result was held to its contract."""
+        asked = [arguments["result"] for *_, verb, arguments in self.asked if verb == "judge"]
+        return [self.results[name] for name in asked].count(result)
 
 
 class Heard:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.errors import MachineError
 from harness.run import doctor
 from harness.run.doctor import Finding, examine
 
@@ -68,3 +69,18 @@ def test_a_problem_comes_with_its_remedy(
 
 def test_results_are_written_where_their_nearest_folder_may_be(found: Any, tmp_path: Path) -> None:
     assert found(results=tmp_path / "deep" / "results")["results"].state == "ok"
+
+
+def test_a_lock_that_is_no_file_is_a_problem_among_others(
+    found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined = found()
+    assert examined["lock"].state == "ok"
+
+    def held_by(_: str) -> None:
+        raise MachineError("/tmp/x.lock cannot be held (it is no regular file)")
+
+    monkeypatch.setattr(doctor, "held_by", held_by)
+    (lock,) = (finding for finding in examine(Path()) if finding.what == "lock")
+    assert (lock.state, lock.remedy) == ("problem", "remove it, or set TMPDIR")
+    assert "cannot be held" in lock.says

@@ -19,7 +19,7 @@ from tests.run.plans import schedule
 
 SEQS = (1024, 2048, 4096)
 CASES = {(f"mask/{name}@rows=4,seq={seq}:fwd:cpu", 0) for seq in SEQS for name in ("broadcast", "scatter")}
-ASKS = 84  # of an uninterrupted run, in three equal groups
+ASKS = 108  # of an uninterrupted run, in three equal groups
 IN_A_GROUP = ASKS // 3
 FIRST_SAMPLE = 11  # the ask of a group that reads the clock first
 
@@ -208,7 +208,7 @@ def test_a_polite_kill_is_a_ctrl_c(conduct: Conductor) -> None:
         return {}
 
     before = signal.getsignal(signal.SIGTERM)
-    executor = FakeExecutor({"scatter": Act(verbs={"recheck": terminate})})
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": terminate})})
     done = conduct(executor, schedule(seqs=(1024,)))
     assert done.outcome.interrupted
     assert len(done.outcome.records) == 2

@@ -2,13 +2,16 @@
 
 import dataclasses
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from harness.core.errors import MachineError, UsageError
+from harness.run import session
 from harness.run.processes.executor import Ended
 from harness.run.session import known_seconds
+from harness.store.find import find
 from tests.run.conftest import FACTS, Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 from tests.run.plans import SETTINGS, case, catalog, schedule
@@ -52,7 +55,7 @@ REFUSALS = {
 @pytest.mark.parametrize("difference", REFUSALS)
 def test_a_run_that_differs_is_refused_by_what_differs(conduct: Conductor, difference: str) -> None:
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(40, Killed())))
+        conduct(FakeExecutor(stop=(48, Killed())))
     (folder,) = conduct.results.glob("runs/*")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UsageError) as refused:
@@ -98,7 +101,7 @@ def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduc
 
 
 def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
-    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     conduct(FakeExecutor(), resume=True)
     assert conduct.heard.messages() == [
         f"continuing run {first.folder.id}: 2 cases are there, 2 groups to go"
@@ -108,7 +111,7 @@ def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
 
 def test_a_torn_line_is_told(conduct: Conductor) -> None:
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(30, Killed())))
+        conduct(FakeExecutor(stop=(38, Killed())))
     (path,) = conduct.results.glob("runs/*/records.jsonl")
     path.write_bytes(path.read_bytes()[:-10])
     conduct(FakeExecutor(), resume=True)
@@ -117,7 +120,7 @@ def test_a_torn_line_is_told(conduct: Conductor) -> None:
 
 
 def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
-    first = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     executor = FakeExecutor()
     second = conduct(executor, resume=True)
     before, total = first.outcome.overhead, second.outcome.overhead
@@ -173,7 +176,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct: Conductor) 
 def test_replicates_are_resumed_one_by_one(conduct: Conductor) -> None:
     whole = schedule(seqs=(1024,), replicates=3)
     with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(30, Killed())), whole)
+        conduct(FakeExecutor(stop=(38, Killed())), whole)
     executor = FakeExecutor()
     done = conduct(executor, whole, resume=True)
     assert sorted(record.replicate for record in done.outcome.records) == [0, 0, 1, 1, 2, 2]
@@ -237,3 +240,21 @@ def test_check_needs_no_lock_and_times_nothing(conduct: Conductor) -> None:
     done = conduct(FakeExecutor(), depth="check")
     assert not (conduct.home / "cpu.lock").exists()
     assert all(record.timing is None for record in done.outcome.records)
+
+
+def test_a_clock_set_back_does_not_change_which_run_is_the_latest(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conduct(FakeExecutor())
+
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) - timedelta(days=400)
+
+    monkeypatch.setattr(session, "datetime", SetBack)
+    second = conduct(FakeExecutor(stop=(30, KeyboardInterrupt())))
+    assert find(conduct.results).id == second.folder.id
+    third = conduct(FakeExecutor(), resume=True)
+    assert third.folder.id == second.folder.id
+    assert third.folder.info["started"] < (datetime.now(UTC) - timedelta(days=399)).isoformat()

@@ -7,7 +7,8 @@ import pytest
 from harness.core.case import Case
 from harness.core.record import Correctness, Cost, Memory, Record, Timing
 from harness.core.static_figures import Static
-from harness.store.runs import RunFolder, new_run_id
+from harness.store.run_id import new_run_id
+from harness.store.runs import RunFolder
 
 RUN = new_run_id(datetime(2026, 11, 20, 11, 30, tzinfo=UTC), "tests")
 

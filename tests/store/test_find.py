@@ -62,3 +62,9 @@ def test_without_runs_the_remedy_is_to_make_one(tmp_path):
     for name in ("latest", "20261120"):
         with pytest.raises(UsageError, match=r"no runs in .*; make one with: seqsweep run"):
             find(tmp_path / "none", name)
+
+
+def test_a_folder_with_a_name_of_its_own_is_not_the_latest(results):
+    RunFolder.create(results, "kept-for-later", {})
+    assert find(results).id == IDS[2]
+    assert find(results, "kept").id == "kept-for-later"

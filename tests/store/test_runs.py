@@ -6,7 +6,8 @@ import pytest
 
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
-from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder, new_run_id
+from harness.store.run_id import new_run_id
+from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder
 
 
 def test_run_ids_sort_by_time():
@@ -18,6 +19,22 @@ def test_run_ids_sort_by_time():
     assert new_run_id(moment + timedelta(seconds=1), "a") > first
     east = moment.astimezone(timezone(timedelta(hours=5)))
     assert new_run_id(east, "a") == first
+
+
+def test_a_new_id_is_greater_than_all_there_are():
+    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+    newest = new_run_id(moment, "a")
+    back = new_run_id(moment - timedelta(days=400), "b", [newest, "20250101T000000Z-0000000", "kept"])
+    assert back.startswith("20261120T113001Z-")
+    assert new_run_id(moment, "c", [newest]).startswith("20261120T113001Z-"), "in the same second"
+    later = new_run_id(moment + timedelta(days=1), "d", [newest, back])
+    assert later.startswith("20261121T113000Z-")
+
+
+@pytest.mark.parametrize("name", ["99991231T235959Z-0000000", "20269999T113000Z-0000000", "zzz"])
+def test_names_that_no_time_can_follow_are_passed_over(name):
+    moment = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
+    assert new_run_id(moment, "a", [name]) == new_run_id(moment, "a")
 
 
 def test_a_new_run_makes_its_folders(tmp_path):
@@ -203,7 +220,7 @@ def test_a_torn_line_is_a_problem_with_its_number(folder, record):
         "records.jsonl:2: the line is torn or no JSON; its case is measured again by run --resume",
     )
     with pytest.raises(MachineError, match="run --resume"):
-        folder.append([record(2)])
+        RunFolder.open(folder.path).append([record(2)])
     assert folder.repair() == (
         "records.jsonl:2: the line is torn or no JSON; moved to records.damaged.jsonl, and measured again",
     )
@@ -238,10 +255,10 @@ def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
     assert folder.repair() == ()
 
 
-def test_records_that_cannot_be_opened(folder):
+def test_records_that_are_a_folder(folder):
     (folder.path / RECORDS).unlink()
     (folder.path / RECORDS).mkdir()
-    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(Is a directory\)"):
+    with pytest.raises(MachineError, match=r"records\.jsonl: cannot be read \(it is no regular file\)"):
         folder.read()
 
 
@@ -296,3 +313,23 @@ def test_a_crash_is_kept_in_a_file_of_its_own(folder, record):
     assert (folder.path / kept[0]).read_text() == f"{one.id} fell"
     assert folder.write_crash(one, 0, "again") == kept[0]
     assert (folder.path / kept[0]).read_text() == "again"
+
+
+@pytest.mark.parametrize("name", [RECORDS, INFO])
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_has_no_end_is_not_read(folder, name, kind):
+    """A FIFO would be waited for, and a device read until memory ends: `show` would hang."""
+    (folder.path / name).unlink()
+    if kind == "fifo":
+        os.mkfifo(folder.path / name)
+    else:
+        (folder.path / name).symlink_to("/dev/zero")
+    with pytest.raises((MachineError, UsageError), match=r"cannot be read \(it is no regular file\)"):
+        _ = (folder.info, folder.read())
+
+
+def test_a_link_to_a_file_is_read(folder, record, tmp_path):
+    folder.append([record(1)])
+    (folder.path / RECORDS).rename(tmp_path / "elsewhere.jsonl")
+    (folder.path / RECORDS).symlink_to(tmp_path / "elsewhere.jsonl")
+    assert folder.read().records == (record(1),)

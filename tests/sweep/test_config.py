@@ -73,6 +73,11 @@ TYPOS = [
     ("defaults:\n  budget: [1s, 2s]", 2, "budget needs one value"),
     ("defaults: 4s", 1, "defaults must be a mapping"),
     ("plugins: missing.py", 1, "plugin missing.py: no such file"),
+    (
+        "plugins:\n- ../../etc/passwd",
+        2,
+        "plugin ../../etc/passwd is neither a file whose name ends in .py nor",
+    ),
     ("plugins: [[a]]", 1, "plugins takes a value or a list of values"),
     ("suite: {}", 1, 'unknown key "suite" at the top level; nearest: "suites"'),
 ]

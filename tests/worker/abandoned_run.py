@@ -43,7 +43,7 @@ def main(plugins):
         )
 
     reference = spawn("reference", "exact", "impls.topk.family")
-    reference.ask("inputs", 60, sets=2)
+    reference.ask("inputs", 60, sets=3)
     names = ("leaks", "leaves_a_child", "changes_group")
     workers = [spawn("case", name, str(plugins / "meddling_plugin.py")) for name in names]
     for worker in workers:

@@ -70,7 +70,7 @@ class Group:
         self.backward = changes.get("mode", "fwd") != "fwd"
         self.reference = lab.spawn("reference", framework, implementation, module, self.folder, **changes)
         try:
-            self.reference.ask("inputs", 60, sets=2)
+            self.reference.ask("inputs", 60, sets=3)
             self.coverage = self.reference.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
         except Unsupported:
             self.reference.close()
@@ -79,18 +79,27 @@ class Group:
     def spawn(self, framework, implementation, module, **more):
         return self.lab.spawn("case", framework, implementation, module, self.folder, **self.changes, **more)
 
-    def judge(self, result):
-        return self.reference.ask("judge", 60, semantics=self.semantics, result=result)
+    def judge(self, result="result", inputs="set0"):
+        return self.reference.ask("judge", 60, semantics=self.semantics, inputs=inputs, result=result)
 
     def evidence(self, worker, seconds=30.0):
         """(what was planned, the verdict) of a case; Ended and Unsupported as they come."""
         cotangent = f"cotangent-{self.semantics}" if self.backward else None
         prepared = worker.ask("prepare", 60, trace_s=1.0)
-        first = worker.ask("check", seconds, cotangent=cotangent)
-        verdict = self.judge(first["result"])
-        if first["changed"] and verdict["correctness"]["passed"]:
-            verdict = {"correctness": {"passed": False}, "reason": first["changed"]}
+        worker.ask("check", seconds, cotangent=cotangent, result="result")
+        verdict = self.judge()
+        if verdict["changed"] and verdict["correctness"]["passed"]:
+            verdict = {"correctness": {"passed": False}, "reason": verdict["changed"]}
         return prepared, verdict
+
+    def fresh(self, worker, seconds=30.0):
+        """(seconds of a call on fresh inputs and of the same again, the verdict on its answer)."""
+        name, semantics = f"fresh{uuid.uuid4().hex}", [self.semantics]
+        self.reference.ask("fresh", 60, name=name, seed=7, semantics=semantics, write=True)
+        cotangent = f"{name}-{self.semantics}" if self.backward else None
+        fresh = {"inputs": name, "cotangent": cotangent, "result": "result"}
+        turn = worker.ask("sample", seconds, readings=2, inner=1, warm=True, fresh=fresh)
+        return turn["samples_s"], self.judge(inputs=name)
 
     def outcome(self, worker, seconds=30.0):
         """(status, sentence): how a case ends, and what it is blamed for."""
@@ -101,12 +110,13 @@ class Group:
             worker.ask("ready", seconds, sets=2, cotangents=self.backward)
             turn = worker.ask("sample", seconds, readings=3, inner=5, warm=True)
             assert all(0 < sample < turn["seconds"] for sample in turn["samples_s"])
-            cotangent = f"cotangent-{self.semantics}" if self.backward else None
-            last = self.judge(worker.ask("recheck", seconds, cotangent=cotangent)["result"])
+            _, last = self.fresh(worker, seconds)
+            if last["changed"]:
+                return "incorrect", last["changed"]
             if not last["correctness"]["passed"]:
                 return "incorrect", last["reason"]
             left = worker.ask("finish", seconds)
-            return "ok", ", ".join([*left["threads"], *left["processes"]])
+            return "ok", ", ".join([*left["threads"], *left["processes"], *left["shared_memory"]])
         except Unsupported as refusal:
             return "unsupported", str(refusal)
         except Ended as end:

@@ -29,6 +29,15 @@ OUTCOMES = {
     "errs": ("incorrect", "twice in one row"),
     "remembers": ("incorrect", "is not the score at the index"),
     "spoils": ("incorrect", "scores"),
+    "refuses_silently": ("unsupported", "it says no more"),
+    "misplaces_itself": ("crashed", "SideError: I am the other side"),
+    "answers_text": (
+        "crashed",
+        'it answered "check" in another form than is agreed (Expected `object`, got `str`)',
+    ),
+    "answers_nothing": ("crashed", 'it answered "sample" in another form than is agreed (Object missing'),
+    "answers_nan": ("crashed", 'it answered "sample" in another form than is agreed (a figure is nan)'),
+    "announces_compilations": ("timeout", "no answer within"),
 }
 
 
@@ -255,3 +264,66 @@ def chatters(w: TopkWorkload):
             print("x" * (1 << 20))
 
     return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def refuses_silently(w: TopkWorkload):
+    from harness import Unsupported
+
+    raise Unsupported
+
+
+@implementation(framework="numpy", semantics="exact")
+def misplaces_itself(w: TopkWorkload):
+    """Says what only a side of a gate may say."""
+    from harness.core.errors import SideError
+
+    raise SideError("I am the other side")
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_text(w: TopkWorkload):
+    from harness.worker.case_worker import CaseWorker
+
+    CaseWorker.do_check = lambda *_, **__: "haha"
+    return lambda scores: _exact(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_nothing(w: TopkWorkload):
+    from harness.worker.case_worker import CaseWorker
+
+    CaseWorker.do_sample = lambda *_, **__: {}
+    return lambda scores: _exact(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_nan(w: TopkWorkload):
+    from harness.worker.case_worker import CaseWorker
+
+    CaseWorker.do_sample = lambda *_, **__: {"samples_s": [float("nan")], "seconds": 1.0, "compiled": 0}
+    return lambda scores: _exact(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def announces_compilations(w: TopkWorkload):
+    """Says without end that a compilation has ended, so that the runner never waits for a message."""
+    import gc
+
+    from harness.worker.case_worker import CaseWorker
+
+    def topk(scores):
+        (worker,) = (each for each in gc.get_objects() if isinstance(each, CaseWorker))
+        while True:
+            worker.tell_compiling(False)
+
+    return topk
+
+
+@implementation(framework="numpy", semantics="exact")
+def finds_no_space(w: TopkWorkload):
+    """Its process may write files of 64 bytes: a full disk, seen from there."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, resource.RLIM_INFINITY))
+    return lambda scores: _exact(scores, w.topk)

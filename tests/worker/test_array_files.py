@@ -1,10 +1,13 @@
 import json
+import re
+import resource
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from harness.catalog.arrays import BYTES, nbytes, numpy_dtype, prune
+from harness.core.errors import ScratchFull
 from harness.worker import array_files
 
 
@@ -89,3 +92,30 @@ def test_a_leaf_that_is_no_array_is_named_with_its_place(tree, says):
 
 def test_arrays_are_accepted():
     array_files.expect_arrays({"a": (np.ones(1), [np.ones(2)])}, (np.ndarray,), "arrays")
+
+
+@pytest.fixture
+def little_space():
+    """Files of this process hold 4 KiB at most."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("little_space")
+def test_what_does_not_fit_says_how_much_it_is_and_leaves_nothing(tmp_path):
+    with pytest.raises(ScratchFull) as caught:
+        array_files.write(tmp_path / "set0", {"scores": np.ones(256), "bias": np.ones(1000)})
+    assert re.fullmatch(
+        rf"{tmp_path} \(below TMPDIR\) cannot take 9.81 KiB of arrays "
+        r"\(File too large; [0-9.]+ [KMGT]iB are free\)",
+        str(caught.value),
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_gone_is_another_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        array_files.write(tmp_path / "file" / "set0", np.ones(3))

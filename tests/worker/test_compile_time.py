@@ -15,7 +15,7 @@ def first_call(topk, name):
     worker = topk.spawn("torch", f"topk/{name}", PLUGIN)
     try:
         worker.ask("prepare", 60, trace_s=0.0)
-        return worker.ask("check", CALL_SECONDS, cotangent=None)["result"]
+        return worker.ask("check", CALL_SECONDS, cotangent=None, result="result")
     finally:
         worker.close()
 

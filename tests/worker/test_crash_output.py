@@ -14,7 +14,7 @@ def output_of(topk, name):
     try:
         worker.ask("prepare", 60, trace_s=1.0)
         with pytest.raises(Ended) as end:
-            worker.ask("check", 60, cotangent=None)
+            worker.ask("check", 60, cotangent=None, result="result")
         return end.value.status, end.value.output
     finally:
         worker.close()

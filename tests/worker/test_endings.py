@@ -51,7 +51,7 @@ def test_a_parked_worker_stands_still_with_all_its_threads(topk):
     worker = topk.spawn("numpy", "topk/leaks", MEDDLING)
     worker.ask("prepare", 60, trace_s=1.0)
     assert eventually(lambda: states(worker.pid) == {"T"}, 5)
-    worker.ask("check", 60, cotangent=None)
+    worker.ask("check", 60, cotangent=None, result="result")
     assert eventually(lambda: states(worker.pid) == {"T"}, 5)
     assert len(list(Path(f"/proc/{worker.pid}/task").iterdir())) >= 2
     worker.close()
@@ -92,7 +92,7 @@ def test_a_server_that_is_killed_takes_its_workers_along(own_lab, group_in, numb
     assert eventually(lambda: not own_lab.living(), 1)
     assert group.folder.exists(), "others may still read what lies there"
     with pytest.raises(Ended) as end:
-        worker.ask("check", 60, cotangent=None)
+        worker.ask("check", 60, cotangent=None, result="result")
     assert end.value.status == "crashed"
 
 

@@ -5,10 +5,19 @@ from pathlib import Path
 import pytest
 
 from harness.catalog.loading import load
+from harness.core.errors import MachineError
 
 HERE = Path(__file__).parent
 HOSTILE, MEDDLING, ODD = (HERE / f"{name}_plugin.py" for name in ("hostile", "meddling", "odd"))
-SHORT = {"hangs": 0.5, "grips": 0.5, "stops_itself": 0.5}
+SHORT = dict.fromkeys(("hangs", "grips", "stops_itself", "announces_compilations"), 0.5)
+
+
+@pytest.fixture(autouse=True)
+def no_shared_memory(topk):
+    """Nothing that a plugin leaves there stays."""
+    yield
+    for path in Path("/dev/shm").glob(f"seqsweep-{topk.lab.mark}-*"):
+        path.unlink(missing_ok=True)
 
 
 def outcomes(path):
@@ -54,9 +63,9 @@ def test_results_are_removed_once_they_are_judged(topk):
     assert {"set0", "set1"} <= {path.name for path in before}
     worker = topk.spawn("numpy", "topk/behaves", HOSTILE)
     worker.ask("prepare", 60, trace_s=1.0)
-    result = worker.ask("check", 60, cotangent=None)["result"]
-    assert set(topk.folder.iterdir()) - before == {topk.folder / result}
-    assert topk.judge(result)["correctness"]["passed"]
+    worker.ask("check", 60, cotangent=None, result="result")
+    assert set(topk.folder.iterdir()) - before == {topk.folder / "result"}
+    assert topk.judge()["correctness"]["passed"]
     worker.close()
     assert set(topk.folder.iterdir()) == before
 
@@ -95,3 +104,14 @@ def test_neighbours_do_not_notice(topk):
     for name in ("aborts", "closes_descriptors", "mumbles"):
         topk.outcome(topk.spawn("numpy", f"topk/{name}", HOSTILE))
     assert alone == beside == evidence()
+
+
+def test_a_result_that_finds_no_space_is_the_machines_fault(topk):
+    before = set(topk.folder.iterdir())
+    with pytest.raises(MachineError) as caught:
+        topk.outcome(topk.spawn("numpy", "topk/finds_no_space", HOSTILE))
+    assert str(caught.value).startswith(
+        f"{topk.folder} (below TMPDIR) cannot take 4.38 KiB of arrays (File too large;"
+    )
+    assert str(caught.value).endswith("; free space there, or set TMPDIR, and go on with run --resume")
+    assert set(topk.folder.iterdir()) == before

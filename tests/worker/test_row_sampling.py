@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from harness.worker.row_sampling import choose_rows, rows_to_judge
+from harness.worker.row_sampling import (
+    FRESH_SECONDS,
+    WHOLE_SECONDS,
+    RowCost,
+    choose_rows,
+    measure_cost,
+    rows_to_judge,
+)
 
 
 def seed():
@@ -36,13 +43,14 @@ def decide(count, fixed, per_row, passes=1):
         asked.append(len(rows))
         return fixed + per_row * len(rows)
 
-    return rows_to_judge(count, 64, seconds, passes, seed), asked
+    cost = measure_cost(count, 64, seconds, seed)
+    return rows_to_judge(count, 64, cost, passes, WHOLE_SECONDS, seed), asked
 
 
-def test_what_takes_five_seconds_is_judged_whole():
-    assert decide(1000, 0.0, 4.9e-3)[0] is None
-    assert len(decide(1000, 0.0, 5.2e-3)[0]) == 256
-    assert decide(1000, 4.0, 0.9e-3)[0] is None
+def test_what_takes_two_seconds_is_judged_whole():
+    assert decide(1000, 0.0, 1.9e-3)[0] is None
+    assert len(decide(1000, 0.0, 2.1e-3)[0]) == 256
+    assert decide(1000, 1.0, 0.9e-3)[0] is None
 
 
 def test_few_rows_are_judged_whole_without_asking():
@@ -50,17 +58,24 @@ def test_few_rows_are_judged_whole_without_asking():
 
 
 def test_a_backward_counts_its_passes():
-    assert decide(1000, 0.0, 2e-3)[0] is None
-    assert len(decide(1000, 0.0, 2e-3, passes=4)[0]) == 256
+    assert decide(1000, 0.0, 1e-3)[0] is None
+    assert len(decide(1000, 0.0, 1e-3, passes=4)[0]) == 128
 
 
 def test_the_first_evaluation_does_not_count():
     calls = iter([1000.0, 0.01, 0.08])
-    assert rows_to_judge(1000, 64, lambda rows: next(calls), 1, seed) is None
+    fixed_s, row_s = measure_cost(1000, 64, lambda rows: next(calls), seed)
+    assert (fixed_s, row_s) == pytest.approx((0.0, 0.07 / 56))
+
+
+def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
+    cost = RowCost(0.0, 1e-3)
+    assert rows_to_judge(1000, 64, cost, 1, WHOLE_SECONDS, seed) is None
+    assert len(rows_to_judge(1000, 64, cost, 1, FRESH_SECONDS, seed)) == 128
 
 
 def test_the_number_of_rows_is_a_power_of_two_and_never_small():
-    assert len(decide(100_000, 0.0, 1e-3)[0]) == 2048
-    assert len(decide(100_000, 0.0, 0.9e-3)[0]) == 2048
+    assert len(decide(100_000, 0.0, 0.9e-3)[0]) == 1024
+    assert len(decide(100_000, 0.0, 0.5e-3)[0]) == 1024
     assert len(decide(100_000, 100.0, 1e-3)[0]) == 64
     assert len(decide(100_000, 0.0, 10.0)[0]) == 64

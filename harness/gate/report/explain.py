@@ -39,7 +39,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
     case = evidence.verdict
     title = Text(evidence.case, style="bold").append(": ", style="not bold")
     console.print(title.append(wording.in_words(case.verdict), style=STYLES[case.verdict]), soft_wrap=True)
-    console.print(Text(wording.plain(case.reason)))
+    console.print(Text(case.reason))
     for line in claim(evidence):
         console.print(Text(line))
     console.print()
@@ -52,7 +52,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
     for line in (*_isolation_note(evidence), *required_pairs(evidence), *_programs(evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
-        console.print(Text(wording.plain(line), style="dim"))
+        console.print(Text(line, style="dim"))
 
 
 def claim(evidence: CaseEvidence) -> list[str]:

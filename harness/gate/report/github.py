@@ -7,6 +7,7 @@ here how many there are.
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.core.shown_text import clean_line, clean_text
 from harness.core.units import format_count
 from harness.gate.outcome import (
     IMPROVED,
@@ -41,7 +42,7 @@ _QUIET = {UNCHANGED, NEW}
 def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
     """Workflow commands to print. `root` is the checkout; files are named from there."""
     if outcome.broken:
-        return [_command("error", wording.plain(outcome.broken), title="gate: a side does not load")]
+        return [_command("error", outcome.broken, title="gate: a side does not load")]
     levels = dict(_LEVEL)
     if outcome.self_check:
         levels[IMPROVED] = "error"  # between equal sides it is as wrong as regressed
@@ -68,7 +69,7 @@ def _annotation(level: str, case: CaseVerdict, root: str) -> str:
     place = {"file": file} if file else {}
     if file and case.line:
         place["line"] = str(case.line)
-    return _command(level, wording.plain(message), **place, title=wording.plain(title))
+    return _command(level, message, **place, title=title)
 
 
 def _relative(file: str | None, root: str) -> str | None:
@@ -84,8 +85,8 @@ def _relative(file: str | None, root: str) -> str | None:
 
 
 def _command(level: str, message: str, **properties: str) -> str:
-    shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{level} {shown}::{_escape(message)}"
+    shown = ",".join(f"{name}={_property(clean_line(value))}" for name, value in properties.items())
+    return f"::{level} {shown}::{_escape(clean_text(message))}"
 
 
 def _escape(text: str) -> str:
@@ -156,12 +157,12 @@ def _table(outcome: GateOutcome, names: Sequence[Name], cases: Sequence[CaseVerd
 
 
 def _code(text: str) -> str:
-    return f"`{wording.plain(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    return f"`{clean_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
 def _inline(text: str) -> str:
     """Text as it stands: on one line, with nothing in it that Markdown or HTML would take for its own."""
-    flat = " ".join(wording.plain(text).split())
+    flat = clean_line(text)
     for special in ("\\", "`", "*", "_", "|", "[", "]", "#"):
         flat = flat.replace(special, f"\\{special}")
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -7,6 +7,7 @@ decided is skipped, so that no green test stands for a case that nobody measured
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from harness.core.shown_text import clean_line, clean_text
 from harness.gate.outcome import (
     FAIL,
     IMPROVED,
@@ -35,7 +36,7 @@ def junit(outcome: GateOutcome) -> bytes:
         )
         _write_result(test, ERROR, "a side does not load", outcome.broken)
     for family, cases in _families(outcome).items():
-        suite = SubElement(root, "testsuite", name=wording.plain(family))
+        suite = SubElement(root, "testsuite", name=family)
         for case in cases:
             _write_result(_test(suite, family, case.case, case), _result(outcome, case), *_message(case))
         for case, reason in outcome.left_out.items():
@@ -45,6 +46,9 @@ def junit(outcome: GateOutcome) -> bytes:
         _count(suite, [suite])
     _count(root, list(root))
     root.set("time", f"{outcome.wall_s:.3f}")
+    for element in root.iter():  # XML has no form for most control characters, escaped or not
+        element.text = clean_text(element.text or "") or None
+        element.attrib.update({name: clean_line(value) for name, value in element.attrib.items()})
     return tostring(root, encoding="utf-8", xml_declaration=True)
 
 
@@ -71,9 +75,9 @@ def _message(case: CaseVerdict) -> tuple[str, str]:
 
 
 def _test(suite: Element, family: str, name: str, case: CaseVerdict | None = None) -> Element:
-    test = SubElement(suite, "testcase", classname=wording.plain(family), name=wording.plain(name))
+    test = SubElement(suite, "testcase", classname=family, name=name)
     if case is not None and case.file:
-        test.set("file", wording.plain(case.file))
+        test.set("file", case.file)
     if case is not None and case.line:
         test.set("line", str(case.line))
     return test
@@ -82,12 +86,10 @@ def _test(suite: Element, family: str, name: str, case: CaseVerdict | None = Non
 def _write_result(test: Element, result: str | None, message: str, text: str) -> None:
     """The outcome of one test; one that passed keeps its figures as output."""
     if result is None:
-        SubElement(test, "system-out").text = wording.plain(f"{message}\n{text}")
+        SubElement(test, "system-out").text = f"{message}\n{text}"
         return
-    child = SubElement(
-        test, result, message=wording.plain(message if result != SKIPPED else f"{message}: {text}")
-    )
-    child.text = wording.plain(text)
+    child = SubElement(test, result, message=message if result != SKIPPED else f"{message}: {text}")
+    child.text = text
 
 
 def _count(element: Element, suites: Sequence[Element]) -> None:

@@ -67,7 +67,7 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
     if means:
         console.print(Text(means, style="dim"))
     for note in outcome.notes:
-        console.print(Text(f"! {wording.plain(note)}", style="yellow"))
+        console.print(Text(f"! {note}", style="yellow"))
     style = STYLES[outcome.verdict if outcome.cases else NOT_ENOUGH]
     console.print(Text(wording.conclusion(outcome), style=style), soft_wrap=True)
     for step in wording.next_steps(outcome):
@@ -101,12 +101,11 @@ def _row(
     case = verdicts[name.case]
     seq = wording.ABSENT if name.seq is None else format_count(name.seq)
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(seq))
-    reason = None if case.verdict == UNCHANGED else wording.plain(case.reason)
-    doubts = tuple(wording.plain(note) for note in case.notes)
+    reason = None if case.verdict == UNCHANGED else case.reason
     text, style = wording.in_words(case.verdict), STYLES[case.verdict]
     if static:
-        return (*name_cells, Cell(text, notes.mark(*doubts), style), Cell(reason or ""))
-    verdict = Cell(text, notes.mark(reason, *doubts), style)
+        return (*name_cells, Cell(text, notes.mark(*case.notes), style), Cell(reason or ""))
+    verdict = Cell(text, notes.mark(reason, *case.notes), style)
     pairs = Cell(str(case.pairs) if case.pairs else wording.ABSENT)
     return (*name_cells, verdict, Cell(wording.change(case)), Cell(wording.interval(case)), pairs)
 

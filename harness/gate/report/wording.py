@@ -1,7 +1,6 @@
 """The sentences of a gate, the same on a terminal, in a job summary and in a report file."""
 
 import math
-import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -32,13 +31,6 @@ _EQUAL_SIDES = (
 )
 LEFT_OUT_LINES = 8  # reasons that are written out
 LEFT_OUT_LENGTHS = 6  # lengths that are written out, per implementation
-
-_UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff￾￿]")
-
-
-def plain(text: str) -> str:
-    """`text` without colours, control characters and whatever else no XML may hold."""
-    return _UNPRINTABLE.sub("", text)
 
 
 def in_words(verdict: str) -> str:
@@ -107,7 +99,7 @@ def counts(cases: Sequence[CaseVerdict]) -> str:
 def conclusion(outcome: GateOutcome) -> str:
     """The verdict in one sentence: `regressed: 1 regressed, 9 unchanged (exit code 1)`."""
     if outcome.broken:
-        return plain(outcome.broken)
+        return outcome.broken
     code = f"exit code {outcome.exit_code}"
     if not outcome.cases:
         return f"no case was compared, so nothing is said ({code})"
@@ -196,7 +188,7 @@ def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
     reasons: dict[str, list[str]] = {}
     for case, reason in outcome.left_out.items():
-        reasons.setdefault(plain(reason), []).append(case)
+        reasons.setdefault(reason, []).append(case)
     lines = [
         f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
         for reason, cases in reasons.items()

@@ -34,7 +34,7 @@ from harness.gate.timed.verdicts import (
     verdicts,
 )
 from harness.run.machine.lock import device_lock
-from harness.store.runs import new_run_id
+from harness.store.run_id import new_run_id
 from harness.sweep.project import Project
 
 if TYPE_CHECKING:
@@ -159,4 +159,6 @@ def _new(results: Path, request: str) -> GateFolder:
         "request": request,
         "outcome": None,
     }
-    return GateFolder.create(results, new_run_id(now, f"{os.getpid()} {' '.join(command)}"), header)
+    present = [path.name for path in (results / "gates").glob("*")]
+    gate_id = new_run_id(now, f"{os.getpid()} {' '.join(command)}", present)
+    return GateFolder.create(results, gate_id, header)

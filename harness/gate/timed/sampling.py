@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import secrets
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.gate.outcome import INVALID
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import GROSS
-from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, NO_TIME, READINGS, PairedCase
-from harness.run.group.forged_clock import forged_beside, forged_reason
+from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, READINGS, PairedCase
+from harness.run.group.forged_clock import AUDIT_SECONDS, forged_always, forged_beside, forged_reason
+from harness.run.group.sampling import audit_clock, check_under_clock, settle_remembered
 
 WARM_BATCHES = 5  # as many as it takes until the smallest reading no longer falls, and no more
 SETTLED = 0.97
@@ -38,7 +41,8 @@ class Rounds:
         return asdict(self)
 
 
-Turns = tuple[str, str]  # of a case, on a side
+Turns: TypeAlias = tuple[str, str]  # of a case, on a side
+Readings: TypeAlias = dict[Turns, list[list[float]]]  # seconds per call, by turn
 
 
 class PairSampler:
@@ -50,19 +54,26 @@ class PairSampler:
         self.hidden: dict[Turns, list[float]] = defaultdict(list)  # and of the rest of it
 
     def sample(self, paired_cases: Sequence[PairedCase]) -> list[Rounds]:
-        readings: dict[Turns, list[list[float]]] = defaultdict(list)
+        readings: Readings = defaultdict(list)
         rest = [paired for paired in paired_cases if not self._is_grossly_slower(paired, readings)]
         for paired in rest:
             self._warm_up(paired)
+        checked = {
+            paired.id: secrets.randbelow(paired.rounds)
+            for paired in rest
+            if not (paired.verified_again or paired.candidate.is_long)
+        }
         for round_ in range(max((paired.rounds for paired in rest), default=0)):
             for paired in rest:
                 if paired.living and round_ < paired.rounds:
                     self._round(paired, readings, READINGS)
+                if paired.living and round_ == checked.get(paired.id):
+                    self._check_under_clock(paired, "fresh0", readings)
         for paired in paired_cases:
             if paired.living:
                 self._check_clock(paired)
             if paired.living and not paired.verified_again:
-                self._verify_again(paired)
+                self._verify_again(paired, readings)
         timed = [paired for paired in paired_cases if paired.living]
         all_rounds = [
             _summarise(paired.id, readings[paired.id, CANDIDATE], readings[paired.id, BASE])
@@ -72,12 +83,12 @@ class PairSampler:
             paired.candidate.call_s, paired.base.call_s = rounds.levels_s
         return all_rounds
 
-    def _round(self, paired: PairedCase, readings: dict[Turns, list[list[float]]], count: int) -> None:
+    def _round(self, paired: PairedCase, readings: Readings, count: int) -> None:
         # The side that goes second finds caches as the first left them: chance decides which, round by round.
         for side in self.random.sample(BOTH, len(BOTH)):
             readings[paired.id, side].append(self._turn(paired, side, count))
 
-    def _is_grossly_slower(self, paired: PairedCase, readings: dict[Turns, list[list[float]]]) -> bool:
+    def _is_grossly_slower(self, paired: PairedCase, readings: Readings) -> bool:
         """Whether a few readings, cold ones, show a candidate beyond twice the base's time in every round.
 
         They are kept then. Otherwise they are forgotten, and the case has its rounds like any other.
@@ -94,7 +105,7 @@ class PairSampler:
         self._forget(paired, readings)
         return False
 
-    def _forget(self, paired: PairedCase, readings: dict[Turns, list[list[float]]] | None = None) -> None:
+    def _forget(self, paired: PairedCase, readings: Readings | None = None) -> None:
         for side in BOTH:
             for kept in (self.read, self.hidden, readings or {}):
                 kept.pop((paired.id, side), None)
@@ -127,9 +138,7 @@ class PairSampler:
         samples = answer["samples_s"]
         self.read[paired.id, side].append(sum(samples) * inner)
         self.hidden[paired.id, side].append(clock() - start - sum(samples) * inner)
-        if not all(math.isfinite(seconds) and seconds > 0 for seconds in samples):
-            paired.settle(INVALID, NO_TIME.format(side))
-        elif answer["compiled"] and not warm:
+        if answer["compiled"] and not warm:
             paired.settle(
                 INVALID, f"the {side} compiles in timed code; keep shapes and static arguments fixed"
             )
@@ -142,14 +151,39 @@ class PairSampler:
             read_s = statistics.median(self.read[paired.id, side])
             if forged_beside(read_s, hidden[side], hidden[other]):
                 paired.settle(INVALID, forged_reason(f"the {side}", read_s, hidden[side]))
+            self._audit_clock(paired, side)
 
-    def _verify_again(self, paired: PairedCase) -> None:
-        """Verify a last call, on storage that held other values before."""
+    def _audit_clock(self, paired: PairedCase, side: str) -> None:
+        """Compare one long reading of a side with the runner's own clock alone."""
+        state = paired.sides[side]
+        long_turns = paired.reading_s * READINGS >= AUDIT_SECONDS  # which the other side's have audited
+        if not paired.living or paired.verified_again or long_turns or state.method != "wall":
+            return
+        turns = audit_clock(paired.context, state, paired.reading_s / paired.inner)
+        self.shared.check_process(paired, state)
+        paired.resolve()
+        if paired.living and forged_always(turns):
+            read_s, wall_s = turns[-1]
+            paired.settle(INVALID, forged_reason(f"the {side}", read_s, wall_s - read_s))
+
+    def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
+        """Verify a last call of both sides under the clock, and that neither remembers its answers."""
+        self._check_under_clock(paired, "fresh1", readings)
         verifier = self.shared.verifier(paired.context)
-        for state in paired.sides.values():
-            verifier.recheck(state)
+        for side, state in paired.sides.items():
+            samples = list(itertools.chain.from_iterable(readings[paired.id, side]))
+            settle_remembered(paired.context, verifier, state, samples)
             self.shared.check_process(paired, state)
         paired.verified_again = True
+        paired.resolve()
+
+    def _check_under_clock(self, paired: PairedCase, name: str, readings: Readings) -> None:
+        verifier = self.shared.verifier(paired.context)
+        for side, state in paired.sides.items():
+            if paired.living and state.living:
+                samples = list(itertools.chain.from_iterable(readings[paired.id, side]))
+                check_under_clock(verifier, state, name, samples)
+                self.shared.check_process(paired, state)
         paired.resolve()
 
 

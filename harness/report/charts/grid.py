@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
-from harness.analysis.results import label_of
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.report.finding import headline, panel_finding
+from harness.report.finding import PanelFinding, headline, panel_finding
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,22 @@ class CaseGrid:
 
     @classmethod
     def of(cls, suite: SuiteResults) -> "CaseGrid":
-        labels = list(dict.fromkeys([*suite.implementations, *map(label_of, suite.records)]))
+        labels = list(dict.fromkeys([*suite.implementations, *suite.by_label]))
         panels = list(suite.panels)
-        cells = sorted(suite.cases, key=lambda c: (panels.index(c.panel), labels.index(c.label), c.seq))
+        row = {panel: place for place, panel in enumerate(panels)}
+        column = {label: place for place, label in enumerate(labels)}
+        cells = sorted(suite.cases, key=lambda c: (row[c.panel], column[c.label], c.seq))
         return cls(suite, tuple(labels), tuple(panels), tuple(cells))
 
     @cached_property
     def headline(self) -> str | None:
         """What the times say, in a sentence; None where panels differ, and where nothing can be compared."""
-        findings = [panel_finding(results) for results in self.suite.panels.values()]
-        known = [finding for finding in findings if finding is not None]
-        return headline(known) if len(known) == len(findings) else None
+        known = [finding for finding in self._findings.values() if finding is not None]
+        return headline(known) if len(known) == len(self._findings) else None
+
+    @cached_property
+    def _findings(self) -> dict[str, PanelFinding | None]:
+        return {panel: panel_finding(results) for panel, results in self.suite.panels.items()}
 
     @cached_property
     def timed_titles(self) -> dict[str, str]:
@@ -37,13 +42,21 @@ class CaseGrid:
         titles = self.titles()
         if self.headline is not None:
             return titles
-        findings = {panel: panel_finding(results) for panel, results in self.suite.panels.items()}
-        sentences = {panel: finding.sentence() for panel, finding in findings.items() if finding is not None}
+        sentences = {panel: finding.sentence() for panel, finding in self._findings.items() if finding}
         return {panel: ": ".join(filter(None, (titles[panel], sentences.get(panel)))) for panel in titles}
 
     def at(self, panel: str, label: str | None = None) -> list[CaseResult]:
         """The cells of a panel (and an implementation), shortest first."""
-        return [c for c in self.cells if c.panel == panel and label in {None, c.label}]
+        series = self._series.get(panel, {})
+        return list(chain.from_iterable(series.values())) if label is None else series.get(label, [])
+
+    @cached_property
+    def _series(self) -> dict[str, dict[str, list[CaseResult]]]:
+        """Panel → label → its cells, in their order."""
+        panels: dict[str, dict[str, list[CaseResult]]] = {}
+        for cell in self.cells:
+            panels.setdefault(cell.panel, {}).setdefault(cell.label, []).append(cell)
+        return panels
 
     def lengths(self, panel: str) -> tuple[int, ...]:
         return tuple(sorted({cell.seq for cell in self.at(panel)}))

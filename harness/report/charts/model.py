@@ -20,8 +20,8 @@ class Point:
 class Series:
     """One implementation's points, shortest first.
 
-    `light` is a second figure of the same one; `bound`: its points are lower bounds, and the first of
-    them is where the measured ones end.
+    `light` is a second figure of the same one; `bound`: its points are lower bounds, and the first that
+    is not hollow is the measured one which they repeat.
     """
 
     label: str
@@ -90,8 +90,9 @@ def stretches(items: Iterable[Placed], lengths: tuple[int, ...]) -> list[list[Pl
     """Points or outcomes split where a length of the grid has none, so that no line bridges a failed case."""
     runs: list[list[Placed]] = []
     last = -2
+    places = {length: place for place, length in enumerate(lengths)}
     for item in items:
-        at = lengths.index(item.seq)
+        at = places[item.seq]
         if at == last + 1:
             runs[-1].append(item)
         else:

@@ -49,18 +49,18 @@ def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
 
 def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
     """` at 4Ki, 16Ki (264 GiB planned) [bwd]`, or less."""
-    whole = {(cell.panel, cell.seq) for cell in grid.cells if cell.label == label}
+    whole = {panel: {cell.seq for cell in cells} for panel in grid.panels if (cells := grid.at(panel, label))}
     details_at = {
-        (panel, seq): remark.detail
+        (remark.panel, seq): remark.detail
         for remark in remarks
-        for panel, seq in whole
-        if panel == remark.panel and remark.seq in {None, seq}
+        for seq in (whole[remark.panel] if remark.seq is None else whole[remark.panel] & {remark.seq})
     }
     panels = {panel for panel, _ in details_at}
-    partial = panels != {panel for panel, _ in whole}
+    partial = panels != whole.keys()
     titles = "; ".join(title for panel, title in grid.titles().items() if panel in panels)
     where = f" [{titles}]" if partial else ""
-    if set(details_at) == {cell for cell in whole if cell[0] in panels} and not any(details_at.values()):
+    everywhere = {(panel, seq) for panel in panels for seq in whole[panel]}
+    if details_at.keys() == everywhere and not any(details_at.values()):
         return where
     at: dict[int, set[str]] = {}
     for (_, seq), detail in details_at.items():

@@ -15,7 +15,7 @@ from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
 
 BOUND = (
-    "hollow: a lower bound where the baseline was given up, the largest speedup that was measured; "
+    "hollow: a lower bound where the baseline was given up, the largest speedup that has an interval; "
     "the baseline's time grows faster"
 )
 
@@ -69,8 +69,8 @@ def _panel(
     with_point = {(line.label, point.seq) for line in series for point in line.points}
     outcomes = failures(grid.at(panel)) + [
         Outcome(cell.label, cell.seq, NO_RATIO)
-        for cell in _without_ratio(grid, compared)
-        if cell.panel == panel and (cell.label, cell.seq) not in with_point
+        for cell in _without_ratio(grid.at(panel), compared)
+        if (cell.label, cell.seq) not in with_point
     ]
     crossings = [(label, crossed[panel, label].interpolated) for label in others if (panel, label) in crossed]
     return Panel(
@@ -91,23 +91,24 @@ def _points(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> 
 
 
 def _bounds(grid: CaseGrid, panel: str, measured: Iterable[Series]) -> list[Series]:
-    """The lower bounds of each series, from its last measured point on."""
+    """The lower bounds of each series; a line leads to them from the last point, where they are its own."""
     known = [b for b in grid.suite.lower_bounds if b.panel == panel]
     lines: list[Series] = []
     for series in measured:
         bounds = [b for b in known if b.implementation == series.label]
         if bounds:
-            hollow = (Point(b.seq, b.speedup, hollow=True) for b in sorted(bounds, key=lambda b: b.seq))
-            start = replace(series.points[-1], low=None, high=None)
-            lines.append(Series(series.label, (start, *hollow), bound=True))
+            hollow = (Point(b.seq, b.speedup, b.low, b.high, hollow=True) for b in bounds)
+            last = series.points[-1]
+            start = [replace(last, low=None, high=None)] if last.seq == bounds[0].measured_at else []
+            lines.append(Series(series.label, (*start, *hollow), bound=True))
     return lines
 
 
-def _without_ratio(grid: CaseGrid, compared: Mapping[str, Comparison]) -> list[CaseResult]:
+def _without_ratio(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> list[CaseResult]:
     """Cases that did not fail themselves and still have no speedup, as when the baseline has no time."""
     return [
         cell
-        for cell in grid.cells
+        for cell in cells
         if not cell.failed and cell.case in compared and compared[cell.case].speedup is None
     ]
 
@@ -139,6 +140,6 @@ def _missing_remarks(
 ) -> list[Remark]:
     return [
         Remark(f"speedup {compared[cell.case].reason}", cell.label, cell.panel, cell.seq)
-        for cell in _without_ratio(grid, compared)
+        for cell in _without_ratio(grid.cells, compared)
         if (cell.panel, cell.label, cell.seq) not in shown
     ]

@@ -7,11 +7,13 @@ from typing import Any
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
+from harness.core.shown_text import clean_line, clean_text
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
@@ -56,9 +58,9 @@ def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[
 
 
 def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
-    """The charts of every suite of a run, by file name: `mask-latency.svg`."""
+    """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder."""
     return {
-        f"{suite.name}-{kind}.svg": data
+        f"{clean_line(suite.name).replace('/', '-')}-{kind}.svg": data
         for suite in results_of(info, records)
         if suite.records
         for kind, data in draw_suite(suite, info).items()
@@ -68,6 +70,8 @@ def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, by
 def _svg(chart: Chart, figure: Figure) -> bytes:
     """No date and no version in it: both would differ between two drawings of the same records."""
     FigureCanvasSVG(figure)
+    for text in figure.findobj(Text):
+        text.set_text(clean_text(text.get_text()))
     buffer = io.BytesIO()
     figure.savefig(
         buffer,
@@ -75,8 +79,8 @@ def _svg(chart: Chart, figure: Figure) -> bytes:
         metadata={
             "Date": None,
             "Creator": "seqsweep",
-            "Title": chart.title,
-            "Description": "\n".join(chart.notes),
+            "Title": clean_text(chart.title),
+            "Description": clean_text("\n".join(chart.notes)),
         },
     )
     return _shorten(buffer.getvalue())

@@ -14,7 +14,14 @@ from rich.style import Style
 from rich.text import Text
 
 from harness.report.tables.cells import Cell
-from harness.report.tables.measures import GAP, ColumnMeasure, TableMeasures, group_lines, marks_text
+from harness.report.tables.measures import (
+    GAP,
+    ColumnMeasure,
+    TableMeasures,
+    group_lines,
+    marks_text,
+    text_width,
+)
 from harness.report.tables.table_data import Column, TableData
 
 _BOLD, _PLAIN = Style.parse("bold"), Style.null()
@@ -130,12 +137,12 @@ class DrawnTable:
 
     def _lines(self, console: Console, cell: Cell, measure: ColumnMeasure, width: int) -> list[Line]:
         pieces = [(cell.text, console.get_style(cell.style) if cell.style else _PLAIN)]
-        marks = marks_text([self.numbers[note] for note in cell.notes])
-        if marks:
-            pieces.append((marks, _PLAIN))
-        if measure.column.folds and _width(pieces) > width:
-            return _wrap(console, pieces, width)
-        return [_fit(pieces, width)]
+        if cell.notes:
+            pieces.append((marks_text([self.numbers[note] for note in cell.notes]), _PLAIN))
+        needed = _width(pieces)
+        if needed <= width:
+            return [(pieces, needed)]
+        return _wrap(console, pieces, width) if measure.column.folds else [_fit(pieces, width)]
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,7 @@ class DrawnNotes:
 
 
 def _width(pieces: Iterable[Piece]) -> int:
-    return sum(cell_len(text) for text, _ in pieces)
+    return sum([text_width(text) for text, _ in pieces])
 
 
 def _wrap(console: Console, pieces: Sequence[Piece], width: int) -> list[Line]:
@@ -189,7 +196,7 @@ def _draw(cells: Sequence[Line], widths: Sequence[int], rights: Sequence[bool]) 
         for text, style in pieces:
             plain += " " * gap
             gap = 0
-            if style:
+            if style is not _PLAIN:
                 yield Segment(plain)
                 yield Segment(text, style)
                 plain = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.results import label_of, static_of
+from harness.analysis.results import static_of
 from harness.analysis.scaling import FIGURES
 from harness.analysis.suite_results import SuiteResults
 from harness.core.static_figures import WORDS, OperatorWeight, Static
@@ -46,9 +46,7 @@ def collective_lines(suite: SuiteResults) -> list[str]:
             moved = figures.collectives if figures is not None else ()
             text = "; ".join(f"{call.op} ×{call.count}, {format_bytes(call.bytes)}" for call in moved)
             if text:
-                lengths.setdefault((target, short_label(label_of(records[0])), text), []).append(
-                    records[0].seq
-                )
+                lengths.setdefault((target, short_label(records.label), text), []).append(records[0].seq)
     return _first_lines(
         [
             f"Collectives on {target}: {label} at {_lengths(at)}: {text}"
@@ -67,7 +65,7 @@ def weight_lines(suite: SuiteResults) -> list[str]:
         for target in suite.compiled_targets:
             figures = static_of(records, target)
             if figures is not None and figures.operator_weights:
-                case = f"{short_label(label_of(records[0]))} at {format_count(records[0].seq)}"
+                case = f"{short_label(records.label)} at {format_count(records[0].seq)}"
                 expected = f"Expected by {target}'s compiler to weigh most (no time)"
                 lines.append(f"{expected}: {case}: {_heaviest(figures)}")
     return lines if len(lines) <= FEW else []

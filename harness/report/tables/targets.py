@@ -131,7 +131,7 @@ def _temp_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:
 
 def _mark_flip(cell: Cell, row: CaseResult, side: _Side, figure: str) -> Cell:
     turns = (row.record.case, figure) in side.turned and cell.text != ABSENT
-    return replace(cell, text=f"{TURNS} {cell.text}") if turns else cell
+    return cell._replace(text=f"{TURNS} {cell.text}") if turns else cell
 
 
 def _fits_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:

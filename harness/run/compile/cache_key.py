@@ -49,7 +49,7 @@ def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[s
 @cache
 def _reader() -> str:
     files = sorted(path for layer in LAYERS for path in (PACKAGE / layer).rglob("*.py"))
-    return _hash("\0".join(path.read_text() for path in files))
+    return _hash("\0".join(path.read_text(encoding="utf-8") for path in files))
 
 
 @cache

@@ -43,12 +43,14 @@ def static_run(
     with ExitStack() as stack:
         if request.wait:
             stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
+        writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
         pool = Pool(request.catalog, request.results)
         stack.callback(pool.close)
         stack.enter_context(terminable())
         settings = request.schedule.suites[0].settings
         facts = FingerprintProbe("cpu", settings.threads).wait()
         folder = new_folder(request)
+        writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))
         provenance = Provenance(
             run=folder.id,

@@ -13,9 +13,14 @@ from harness.core.plain_data import from_plain
 from harness.core.record import Checked, Correctness, Cost
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
+from harness.run.group.forged_clock import Turn
 from harness.run.group.predict import KnownWork
+from harness.run.group.remembered import FirstAndAgain
+from harness.run.group.stopping import LONG_CALL_SECONDS
 from harness.run.processes.executor import Worker
+from harness.run.processes.exit_cause import MORE_MEMORY
 
+NEAR_LIMIT = 0.85  # of the limit: an allocator and a framework take room beside what is planned
 NOT_COMPILED = "the case ended before it was compiled"
 NOT_REACHED = "the run was interrupted before its first sample; go on with run --resume"
 
@@ -38,6 +43,7 @@ class CaseState:
     expected: bool = False
     expectation: str | None = None
     input_bytes: int = 0
+    sets: int = 1  # of inputs that its process holds
     call_s: float = 0.0
     inner: int = 1
     correctness: Correctness | None = None
@@ -48,7 +54,8 @@ class CaseState:
     method: str = "wall"
     cache: str = "rotated"
     readings: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])  # (round, seconds)
-    unexplained_s: float = 0.0
+    turns: list[Turn] = field(default_factory=list[Turn])
+    first_and_again: list[FirstAndAgain] = field(default_factory=list[FirstAndAgain])
     stopped: str = "budget"
     warnings: list[str] = field(default_factory=list[str])
     wall_s: float = 0.0
@@ -61,6 +68,11 @@ class CaseState:
     def samples(self) -> list[float]:
         """Its readings in seconds per call, in the order they were taken."""
         return [seconds for _, seconds in self.readings]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether one call takes so long that every one of them counts."""
+        return self.call_s > LONG_CALL_SECONDS
 
     @property
     def living(self) -> bool:
@@ -82,6 +94,7 @@ class CaseState:
         """Settle an interrupted case (Ctrl-C): its samples so far count."""
         if self.readings:
             self.stopped = "interrupted"
+            self.warnings.append("stopped before an answer under the clock was judged")
             self.settle("ok")
         else:
             self.settle("skipped", NOT_REACHED)
@@ -110,6 +123,24 @@ class CaseState:
         further = max(self.input_bytes, self.static.argument_bytes or 0)
         return (self.static.planned_bytes or self.input_bytes) + (sets - 1) * further
 
+    def is_near(self, limit_bytes: int, sets: int) -> bool:
+        """Whether its plan and so many sets of inputs leave little room below the limit."""
+        return self.needs_bytes(sets) > NEAR_LIMIT * limit_bytes
+
+    def why_died(self, died_of: str, limit_bytes: int) -> str | None:
+        """Why its process died, where what it needs is near the limit; None where that explains nothing.
+
+        An allocation that fails late ends a process by whatever its library does then: a signal, an exit
+        code, no word of memory.
+        """
+        if not self.is_near(limit_bytes, self.sets):
+            return None
+        needs = _needs(self.static, self.input_bytes, self.info.framework)
+        further = self.needs_bytes(self.sets) - self.needs_bytes(1)
+        more = f" and {format_bytes(further)} of further inputs" if further else ""
+        near = f"{needs}{more}, near the limit of {format_bytes(limit_bytes)}"
+        return f"{near}, and it died ({died_of}): {MORE_MEMORY}"
+
     @property
     def work(self) -> KnownWork:
         return KnownWork.of(self.static, self.cost)
@@ -124,9 +155,13 @@ def within_limit(static: Static, input_bytes: int, limit_bytes: int) -> bool | N
 
 def why_too_large(static: Static, input_bytes: int, limit_bytes: int, framework: str) -> str:
     """The sentence for a case that is not within the limit."""
+    needs = _needs(static, input_bytes, framework)
+    return f"{needs}; the limit is {format_bytes(limit_bytes)}: {MORE_MEMORY}"
+
+
+def _needs(static: Static, input_bytes: int, framework: str) -> str:
+    """`the compiler plans 900 MiB`, or what its inputs take where nothing is planned."""
     if static.planned_bytes is None:
-        needs = f"its inputs alone take {format_bytes(input_bytes)}"
-    else:
-        planner = "compiler" if framework == "jax" else "trace over fake tensors"
-        needs = f"the {planner} plans {format_bytes(static.planned_bytes)}"
-    return f"{needs}; the limit is {format_bytes(limit_bytes)}: raise --memory or shorten the sequence"
+        return f"its inputs alone take {format_bytes(input_bytes)}"
+    planner = "compiler" if framework == "jax" else "trace over fake tensors"
+    return f"the {planner} plans {format_bytes(static.planned_bytes)}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from harness.core.errors import Unsupported
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
@@ -21,6 +24,12 @@ def compile_case(context: GroupContext, state: CaseState) -> None:
         _settle_if_infeasible(context, state)
 
 
+def compile_again(context: GroupContext, state: CaseState) -> None:
+    """Compile a case whose process was ended in a new one; its figures are known."""
+    if _start(context, state):
+        _ask_to_prepare(context, state, trace_s=0.0)
+
+
 def _start(context: GroupContext, state: CaseState) -> bool:
     clock = context.run.clock
     context.run.listener.case_state(state.id, "compile")
@@ -37,17 +46,22 @@ def _start(context: GroupContext, state: CaseState) -> bool:
 
 
 def _compile(context: GroupContext, state: CaseState) -> bool:
-    run, settings = context.run, context.settings
-    forked_s = state.wall_s
-    trace_s = min(TRACE_SECONDS, settings.timeout_s / 4)
-    answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
+    settings, forked_s = context.settings, state.wall_s
+    answer = _ask_to_prepare(context, state, trace_s=min(TRACE_SECONDS, settings.timeout_s / 4))
     if answer is None:
         return False
-    run.spent["compile"] -= answer["startup_s"]
-    run.spent["startup"] += answer["startup_s"]
-    run.startups_s.append(forked_s + answer["startup_s"])
+    context.run.startups_s.append(forked_s + answer["startup_s"])
     state.take_prepared(answer, settings.memory_bytes)
     return True
+
+
+def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) -> Mapping[str, Any] | None:
+    """What a process says once its case is compiled; None when that settled the case."""
+    answer = context.ask(state, "compile", "prepare", trace_s=trace_s)
+    if answer is not None:
+        context.run.spent["compile"] -= answer["startup_s"]
+        context.run.spent["startup"] += answer["startup_s"]
+    return answer
 
 
 def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:

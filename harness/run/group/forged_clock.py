@@ -1,22 +1,41 @@
 """Detection of readings that the runner's own clock contradicts: an implementation may forge its clock.
 
 The runner measures how long a whole turn took: `read_s` in readings and `rest_s` beside them, which is
-messages, waking, collecting garbage and, in a run, an untimed call. There are two rules. A case alone has
-no comparison, so its rest may be a call and some milliseconds a turn. In a gate the other side's rest, in
-the same turns, shows what a rest may be, so an excess of a quarter of the readings is already too much.
+messages, waking, collecting garbage and, in a run, an untimed call. There are two rules. A case alone has no
+comparison: one reading of AUDIT_SECONDS or more and nothing else is all but the whole of its turn, so that
+half as much again is too much. It must be so every time, for a machine's other work makes a turn longer, too.
+In a gate the other side's rest, in the same turns, shows what a rest may be, so an excess of a quarter of the
+readings is already too much.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from harness.core.units import format_seconds
 
-FREE_SECONDS = 0.05  # per turn, not explained by readings: messages, waking, collecting garbage
 HIDDEN_SECONDS = 0.0015  # per turn, by which collecting garbage may differ between the sides
+AUDIT_SECONDS = 0.06  # of a reading that is compared alone
+AUDITS = 5  # at most, until one agrees
+FORGED = 1.35  # times what was read, and
+FORGED_SECONDS = 0.005  # messages and waking
 
 
-def forged_alone(read_s: float, rest_s: float, turns: int) -> bool:
-    """From sums over all turns of a case; an untimed call takes at most as long as the reading after it."""
-    return rest_s > 2 * read_s + FREE_SECONDS * turns
+class Turn(NamedTuple):
+    """Seconds that a turn read, and that passed here meanwhile."""
+
+    read_s: float
+    wall_s: float
+
+    @property
+    def agrees(self) -> bool:
+        return self.wall_s <= FORGED * self.read_s + FORGED_SECONDS
+
+
+def forged_always(turns: Sequence[Turn]) -> bool:
+    """From turns of one long reading each, with nothing beside it."""
+    return bool(turns) and not any(turn.agrees for turn in turns)
 
 
 def forged_beside(read_s: float, rest_s: float, other_rest_s: float) -> bool:

@@ -6,15 +6,13 @@ import shutil
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
-from harness.core.record import Record
+from harness.core.record import Correctness
 from harness.run.group.case_state import CaseState
-from harness.run.group.records import record_of
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
 from harness.sweep.schedule import Group
@@ -47,6 +45,10 @@ class GroupContext:
     def living(self) -> list[CaseState]:
         """The cases that are not settled yet."""
         return [state for state in self.states if state.living]
+
+    def sets_of(self, state: CaseState) -> int:
+        """How many sets of inputs a case's samples rotate over: one where a second does not fit."""
+        return SETS if state.needs_bytes(SETS) <= self.settings.memory_bytes else 1
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
@@ -99,7 +101,8 @@ class GroupContext:
                 return state.worker.ask(verb, self.settings.timeout_s, **arguments)
         except Unsupported as refusal:
             self.settle(state, "unsupported", str(refusal))
-        except Ended as end:
+        except Ended as ended:
+            end = self._judge_death(state, ended)
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
@@ -107,10 +110,22 @@ class GroupContext:
             state.wall_s += self.run.clock() - start
         return None
 
+    def _judge_death(self, state: CaseState, end: Ended) -> Ended:
+        """How a question to a case ended: its own death near the memory limit is an oom and no crash."""
+        if end.status != "crashed" or not end.died_of:
+            return end
+        why = state.why_died(end.died_of, self.settings.memory_bytes)
+        return end if why is None else Ended("oom", why, output=end.output, died_of=end.died_of)
+
     def settle(self, state: CaseState, status: str, reason: str | None = None) -> None:
         """Settle a case, unless it is settled; its process ends."""
         state.settle(status, reason)
         self.run.listener.case_state(state.id, status)
+
+    def settle_broken_rule(self, state: CaseState, rule: str, reason: str) -> None:
+        """Settle a case as incorrect, whose answers may be right: it broke a rule of measuring."""
+        state.correctness = Correctness(rule, passed=False, coverage="whole")
+        self.settle(state, "incorrect", reason)
 
     def settle_ended(self, state: CaseState, end: Ended, reason: str | None = None) -> None:
         """Settle a case by how a question ended; the output of a crash is kept in the run's folder."""
@@ -118,12 +133,6 @@ class GroupContext:
             text = f"{state.id}\n{end.reason}\n\n{end.output}"
             state.crash_file = self.run.keep_crash(state.case, self.replicate, text)
         self.settle(state, end.status, reason or end.reason)
-
-    def records(self) -> list[Record]:
-        device = self.group.cases[0].device
-        provenance = replace(self.run.provenance, seed=self.settings.seed)
-        target = "host" if device == "cpu" else device
-        return [record_of(state, provenance, target, self.replicate) for state in self.states]
 
     def close(self) -> None:
         for state in self.states:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+from harness.core.errors import MachineError
 from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
-from harness.run.group.compilation import compile_case
+from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
 
 
-class Interrupted(Exception):  # noqa: N818 - Ctrl-C with something to keep
-    """The run was stopped while a group was being sampled; its records are worth keeping."""
+class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
+    """The run was stopped while a group was being sampled; its records are worth keeping.
 
-    def __init__(self, records: list[Record]) -> None:
+    `cause` is what the machine refused, None after Ctrl-C.
+    """
+
+    def __init__(self, records: list[Record], cause: MachineError | None) -> None:
         super().__init__("interrupted")
-        self.records = records
+        self.records, self.cause = records, cause
 
 
 class GroupRun:
@@ -39,16 +45,23 @@ class GroupRun:
                 self._measure()
             for state in context.living():
                 context.settle(state, "ok")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, MachineError) as stop:
             if not any(state.readings for state in context.states):
                 raise
             for state in context.living():
                 state.cut_short()
-            raise Interrupted(context.records()) from None
+            cause = stop if isinstance(stop, MachineError) else None
+            raise Interrupted(self._records(), cause) from None
         finally:
             self.verifier.close()
             context.close()
-        return context.records()
+        return self._records()
+
+    def _records(self) -> list[Record]:
+        context, device = self.context, self.context.group.cases[0].device
+        provenance = replace(context.run.provenance, seed=context.settings.seed)
+        target = "host" if device == "cpu" else device
+        return [record_of(state, provenance, target, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
         """Compile in order; in a gate both sides do so at once, each on cores of its own."""
@@ -67,18 +80,43 @@ class GroupRun:
             list(pool.map(compile_all, by_side.values()))
 
     def _measure(self) -> None:
-        """All together when their plans fit together, else one after the other."""
+        """All together when their plans fit together, else one after the other.
+
+        A case near the limit comes last, when no other process of the group holds memory.
+        """
         states, limit = self.context.living(), self.context.settings.memory_bytes
-        planned = sum(state.needs_bytes(SETS) for state in states)
-        if self.depth == "check" or len(states) == 1 or planned <= limit:
+        if len(states) == 1:
             self._verify_and_sample(states)
             return
+        others = [state for state in states if not self._is_near(state)]
+        planned = sum(state.needs_bytes(SETS) for state in others)
+        if self.depth == "check" or planned <= limit:
+            self._verify_and_sample(others)
+        else:
+            whole = format_bytes(sum(state.needs_bytes(SETS) for state in states))
+            for state in others:
+                self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
-            state.warnings.append(
-                f"measured alone: the group together plans {format_bytes(planned)}, "
-                f"the limit is {format_bytes(limit)}"
-            )
-            self._verify_and_sample([state])
+            if self._is_near(state):
+                self._empty_group(state)
+                self._measure_alone(state, f"it plans {format_bytes(state.needs_bytes(1))}")
+
+    def _is_near(self, state: CaseState) -> bool:
+        sets = 1 if self.depth == "check" else self.context.sets_of(state)
+        return state.is_near(self.context.settings.memory_bytes, sets)
+
+    def _measure_alone(self, state: CaseState, why: str) -> None:
+        limit = format_bytes(self.context.settings.memory_bytes)
+        state.warnings.append(f"measured alone: {why}, the limit is {limit}")
+        self._verify_and_sample([state])
+
+    def _empty_group(self, state: CaseState) -> None:
+        """End the processes of all other cases; one that has yet to come is compiled again at its turn."""
+        for other in self.context.living():
+            if other is not state:
+                other.end()
+        if state.worker is None:
+            compile_again(self.context, state)
 
     def _verify_and_sample(self, states: Sequence[CaseState]) -> None:
         for state in states:
@@ -88,9 +126,7 @@ class GroupRun:
         if self.depth == "check":
             return
         correct = [state for state in states if state.living]
-        sample(self.context, correct)
+        sample(self.context, self.verifier, correct)
         for state in correct:
-            if state.living:
-                self.verifier.recheck(state)
             if state.living:
                 leave(self.context, state)

@@ -1,31 +1,46 @@
-"""The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent."""
+"""The sampling stage: a group's cases in shuffled rounds, until each is precise or its budget is spent.
+
+Under the same clock each is also called on values that no call has seen, once in between and once at the end.
+"""
 
 from __future__ import annotations
 
 import math
 import random
+import secrets
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from harness.core.units import format_seconds
 from harness.run.group.case_state import CaseState
-from harness.run.group.forged_clock import forged_alone, forged_reason
-from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.forged_clock import (
+    AUDIT_SECONDS,
+    AUDITS,
+    Turn,
+    forged_always,
+    forged_reason,
+)
+from harness.run.group.group_context import GroupContext
+from harness.run.group.remembered import FirstAndAgain, look_remembered, remembered_reason
 from harness.run.group.stopping import Stopping
+from harness.run.group.verification import Verifier
 from harness.run.machine.interference import Interference
 
 READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are repeated within it
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
-LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them to warm caches
+CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
+CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
 
 
-def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Sample the cases. One that dies is settled, and the others go on without it."""
+def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
+    """Sample the cases. One that dies or is found out is settled, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
     stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
+    check_rounds = {state.id: secrets.randbelow(CHECK_ROUNDS) for state in states}
     by_id = {state.id: state for state in states}
     interference = Interference(context.group.cases[0].device, context.run.clock)
     round_ = 0
@@ -34,35 +49,92 @@ def sample(context: GroupContext, states: Sequence[CaseState]) -> None:
         # By chance, so that no case always follows the same one and finds what that left in the caches.
         shuffle.shuffle(turns)
         for case in turns:
-            _take_turn(context, stopping, by_id[case], round_)
+            state = by_id[case]
+            _take_turn(context, stopping, state, round_)
+            if state.living and round_ == check_rounds[case] and not state.is_long:
+                check_under_clock(verifier, state, "fresh0", state.samples)
+            if not state.living:
+                stopping.drop(case)
         round_ += 1
+    for state in states:
+        if state.living and state.is_long:
+            _take_last_turn(context, verifier, stopping, state, round_)
+        elif state.living:
+            check_under_clock(verifier, state, "fresh1", state.samples)
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
+        settle_remembered(context, verifier, state, state.samples)
         _check_clock(context, state)
+        if not state.living:
+            stopping.drop(state.id)
+    for state in states:
         if state.living:
             state.stopped = stopping.stopped(state.id)
             median = statistics.median(state.samples)
             context.run.prediction.note(state.case, median, state.work)
 
 
+def check_under_clock(
+    verifier: Verifier, state: CaseState, name: str, samples: Sequence[float]
+) -> Mapping[str, Any] | None:
+    """Have a call judged on fresh inputs, and compare its time with those of `samples`, in seconds.
+
+    What it answered; None if that settled it.
+    """
+    answer = verifier.check_under_clock(state, name)
+    if answer is not None:
+        state.first_and_again.append(FirstAndAgain(answer["samples_s"][0], statistics.median(samples)))
+    return answer
+
+
+def settle_remembered(
+    context: GroupContext, verifier: Verifier, state: CaseState, samples: Sequence[float]
+) -> None:
+    """Settle a case that is fast on values that it has seen alone, each time and on further inputs."""
+    for number in range(CONFIRMATIONS):
+        if not (state.living and look_remembered(state.first_and_again)):
+            return
+        check_under_clock(verifier, state, f"fresh{2 + number}", samples)
+    if state.living and look_remembered(state.first_and_again):
+        reason = remembered_reason(state.first_and_again)
+        context.settle_broken_rule(state, "remembers no answer", reason)
+
+
+def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[Turn]:
+    """Turns of one reading of AUDIT_SECONDS, for the runner's own clock, until one agrees."""
+    turns: list[Turn] = []
+    inner = max(1, math.ceil(AUDIT_SECONDS / call_s))
+    while state.living and len(turns) < AUDITS and not any(turn.agrees for turn in turns):
+        start = context.run.clock()
+        answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
+        if answer is not None:
+            turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
+    return turns
+
+
 def _check_clock(context: GroupContext, state: CaseState) -> None:
     """Drop readings that the runner's own clock contradicts."""
-    if not state.living:
+    # Events on a device do not count what the host does between two calls.
+    if not state.living or state.method != "wall":
         return
-    rounds = {round_ for round_, _ in state.readings}
-    read_s = sum(seconds for _, seconds in state.readings) * state.inner
-    if forged_alone(read_s, state.unexplained_s, len(rounds)):
-        context.settle(state, "crashed", forged_reason("its process", read_s, state.unexplained_s))
+    turns = state.turns if state.is_long else audit_clock(context, state, statistics.median(state.samples))
+    if state.living and forged_always(turns):
+        turn = min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9))
+        reason = forged_reason("its process", turn.read_s, turn.wall_s - turn.read_s)
+        context.settle(state, "crashed", reason)
 
 
 def leave(context: GroupContext, state: CaseState) -> None:
-    """End a measured case: warn of what it left running, and settle it as ok."""
+    """End a measured case: warn of what it left, and settle it as ok."""
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
     names = [*answer.get("threads", ()), *answer.get("processes", ())]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
+    state.warnings += [
+        f"it left {file}; unlink it before returning" for file in answer.get("shared_memory", ())
+    ]
     state.settle("ok")
     median = format_seconds(statistics.median(state.samples))
     context.run.listener.case_state(state.id, f"ok {median}")
@@ -72,27 +144,45 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
     """Put the inputs in place: two sets to rotate over, or one where a second does not fit."""
     # A call below the clock's resolution may have been read as 0 seconds.
     state.inner = max(1, math.ceil(READING_SECONDS / max(state.call_s, 1e-7)))
-    sets = SETS if state.needs_bytes(SETS) <= context.settings.memory_bytes else 1
-    answer = context.ask(state, "inputs", "ready", sets=sets, cotangents=state.case.mode != "fwd")
+    state.sets = context.sets_of(state)
+    answer = context.ask(state, "inputs", "ready", sets=state.sets, cotangents=state.case.mode != "fwd")
     if answer is not None:
         state.method, state.cache = answer["method"], answer["cache"]
-        if sets == 1 and state.cache == "rotated":
+        if state.sets == 1 and state.cache == "rotated":
             state.cache = "warm"
 
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
     readings = READINGS if state.call_s * state.inner <= SHORT_READING_SECONDS else 1
-    warm = state.call_s <= LONG_CALL_SECONDS
+    warm = not state.is_long
     spent, clock = context.run.spent, context.run.clock
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
     start = clock()
     answer = context.ask(state, "turns", "sample", readings=readings, inner=state.inner, warm=warm)
-    unexplained = clock() - start - sum(answer["samples_s"] if answer else ()) * state.inner
+    wall_s = clock() - start
     if answer is None:
-        stopping.drop(state.id)
         return
     spent["turns"] -= answer["seconds"]
     spent["samples"] += answer["seconds"]
-    state.unexplained_s += unexplained
-    state.readings += [(round_, seconds) for seconds in answer["samples_s"]]
-    stopping.feed(state.id, round_, answer["samples_s"], answer["seconds"])
+    state.turns.append(Turn(sum(answer["samples_s"]) * state.inner, wall_s))
+    _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
+
+
+def _take_last_turn(
+    context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
+) -> None:
+    """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
+    answer = check_under_clock(verifier, state, "fresh1", state.samples)
+    if answer is None:
+        return
+    spent = context.run.spent
+    spent["contract"] -= answer["seconds"]
+    spent["samples"] += answer["seconds"]
+    _feed(stopping, state, round_, answer["samples_s"], answer["seconds"])
+
+
+def _feed(
+    stopping: Stopping, state: CaseState, round_: int, samples: Sequence[float], seconds: float
+) -> None:
+    state.readings += [(round_, sample) for sample in samples]
+    stopping.feed(state.id, round_, samples, seconds)

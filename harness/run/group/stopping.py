@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-BASELINE_ROUNDS = 3  # that a baseline gets even beyond its budget: without it no other case has a speedup
+LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
+BASELINE_ROUNDS = 2  # beside the last, that a baseline gets beyond its budget: else nothing has a speedup
 BASELINE_BUDGETS, BASELINE_SECONDS = 4, 8.0  # if one of its calls takes no longer than these
 
 
@@ -63,13 +64,18 @@ class Stopping:
         return rounds >= samples_needed() or (rounds > 0 and self.affordable(baseline))
 
     def affordable(self, case: str) -> bool:
-        """Whether another turn, as long as the mean of those before, stays within the budget."""
+        """Whether another turn, as long as the mean of those before, stays within the budget.
+
+        A long call's last turn, on values of its own, is still to come.
+        """
         turns = len(self.level[case])
         if turns == 0:
             return True
         if turns < BASELINE_ROUNDS and case in self.baselines.get(case, ()):
             return self.spent[case] / turns <= longest_baseline_call(self.budget_s)
-        return turns < MAX_ROUNDS and self.spent[case] * (1 + 1 / turns) <= self.budget_s
+        mean = self.spent[case] / turns
+        to_come = 2 if mean > LONG_CALL_SECONDS else 1
+        return turns < MAX_ROUNDS and self.spent[case] + to_come * mean <= self.budget_s
 
     def active(self, alive: Sequence[str]) -> list[str]:
         """The cases that need another round: those not finished, and the baselines they need."""

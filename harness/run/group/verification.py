@@ -1,19 +1,28 @@
 """Verification, on the runner's side: a reference worker draws the inputs and checks the results.
 
-A case whose contract has not passed is never timed.
+A case whose contract has not passed is never timed, and a time whose answers were not verified is not kept:
+between and after its samples a case is called, under the clock, on values that no call has seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from harness.core.errors import Unsupported
 from harness.core.record import Checked, Correctness
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.input_files import InputFiles
 from harness.run.processes.executor import Ended, Worker
+
+FIRST = "set0"  # the inputs of a case's first call
+SEED_BITS = 63
+
+AskForResult: TypeAlias = Callable[[str], Mapping[str, Any] | None]
+Verdict: TypeAlias = tuple[Mapping[str, Any] | None, str | None]  # a worker's answer, and why it failed
 
 
 class Home(NamedTuple):
@@ -29,6 +38,10 @@ class Verifier:
     def __init__(self, context: GroupContext) -> None:
         self.context = context
         self.references: dict[Home, Worker | None] = {}  # None where one has died
+        self.semantics: dict[Home, list[str]] = {}  # that have a reference there
+        self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
+        self.files = InputFiles(context.folder)
+        self.results = 0
 
     def open(self) -> None:
         """Draw the inputs and compute the reference of every semantics; without them nothing may run."""
@@ -37,7 +50,8 @@ class Verifier:
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            self._open_reference(Home(family.module, family.desk), first, sets=SETS)
+            # One more than samples rotate over: the first set's answers, which were judged, are never timed.
+            self._open_reference(Home(family.module, family.desk), first, sets=SETS + 1)
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
@@ -49,16 +63,46 @@ class Verifier:
                 if home not in self.references:
                     self._open_reference(home, states[0], sets=0)
                 self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
+                self.semantics[home].append(semantics)
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
+        self.files.note()
 
     def _open_reference(self, home: Home, state: CaseState, *, sets: int) -> None:
         """Start a process for the references of a module, and draw the inputs, or (with 0 sets) read them."""
         self.references[home] = None
+        self.semantics.setdefault(home, [])
         with self.context.spending("startup"):
             self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
         self._ask(home, "inputs", "inputs", sets=sets)
+
+    def _reopen_reference(self, home: Home, state: CaseState) -> None:
+        """Start the process of a module's references again, which a case may have killed."""
+        self._open_reference(home, state, sets=0)
+        for semantics in self.semantics[home]:
+            self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
+        for name, seed in self.seeds.items():
+            self._draw(home, name, seed, write=False)
+        self.files.note()
+
+    def draw_fresh(self, name: str) -> None:
+        """Draw inputs that no call has seen, from a seed that nobody could know, and their references.
+
+        Raises Ended and Unsupported as a worker's `ask`.
+        """
+        if name in self.seeds:
+            return
+        seed = secrets.randbits(SEED_BITS)
+        homes = [home for home, reference in self.references.items() if reference is not None]
+        for number, home in enumerate(homes):
+            self._draw(home, name, seed, write=number == 0)
+        self.seeds[name] = seed
+        self.files.note()
+
+    def _draw(self, home: Home, name: str, seed: int, *, write: bool) -> None:
+        semantics = self.semantics[home]
+        self._ask(home, "inputs", "fresh", name=name, seed=seed, semantics=semantics, write=write)
 
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.
@@ -77,12 +121,15 @@ class Verifier:
         """Call the case once and verify its answer by its contract; only then may it be timed."""
         context = self.context
         context.run.listener.case_state(state.id, "contract")
-        answer = context.ask(state, "contract", "check", cotangent=_cotangent(state))
+
+        def ask(result: str) -> Mapping[str, Any] | None:
+            return context.ask(state, "contract", "check", cotangent=_cotangent(state), result=result)
+
+        answer, reason = self._judge_call(state, FIRST, ask)
         if answer is None:
             return
         state.call_s, state.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
         state.recompiled = answer["recompiled"]
-        reason = self._verdict(state, answer)
         if reason is None:
             return
         self._run_checks(state)
@@ -104,17 +151,68 @@ class Verifier:
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
-    def recheck(self, state: CaseState) -> None:
-        """Verify a last call, on storage that held other values before, to detect remembered answers."""
-        if self.references.get(self._home(state)) is None:
-            state.warnings.append("its answer was not checked again after sampling: the judge had died")
-            return
-        self.context.run.listener.case_state(state.id, "check again")
-        answer = self.context.ask(state, "contract", "recheck", cotangent=_cotangent(state))
-        reason = self._verdict(state, answer) if answer else None
+    def check_under_clock(self, state: CaseState, name: str) -> Mapping[str, Any] | None:
+        """A reading of one call on fresh inputs, its answer judged; None when that settled the case.
+
+        It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
+        """
+        context = self.context
+        try:
+            self.draw_fresh(name)
+        except (Unsupported, Ended) as end:
+            self._settle_unverified([state], "the reference on fresh inputs", end)
+            return None
+        context.run.listener.case_state(state.id, "check under the clock")
+        backward = state.case.mode != "fwd"
+        cotangent = f"{name}-{state.info.semantics}" if backward else None
+
+        def ask(result: str) -> Mapping[str, Any] | None:
+            fresh = {"inputs": name, "cotangent": cotangent, "result": result}
+            return context.ask(
+                state, "contract", "sample", readings=1, inner=1, warm=not state.is_long, fresh=fresh
+            )
+
+        answer, reason = self._judge_call(state, name, ask)
         if reason:
-            why = "its answer depends on earlier calls: it passed before the clock and failed after"
-            self.context.settle(state, "incorrect", f"{why} ({reason})")
+            why = "its answer depends on earlier calls: it passed before the clock and failed under it"
+            context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
+        return answer if state.living else None
+
+    def _judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
+        """Have a case called on `inputs`, and judge what it hands over under the name that it is given.
+
+        Whoever writes into the inputs that all cases read is settled. Where another process did, they are
+        written again, and the case is called again.
+        """
+        answer, reason = self._judge_once(state, inputs, ask)
+        if reason and self._restore_inputs(state):
+            state.warnings.append("another process had overwritten its inputs; it was called again")
+            answer, reason = self._judge_once(state, inputs, ask)
+        return answer, reason
+
+    def _judge_once(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
+        self.results += 1
+        result = f"result-{self.results}"
+        answer = ask(result)
+        if (path := self.files.changed()) is not None:
+            self._restore_inputs(state)
+            text = f"it wrote into {path}, from which every implementation of its group gets its inputs"
+            self.context.settle_broken_rule(state, "writes to no input of others", text)
+            return None, None
+        if answer is None:
+            return None, None
+        return answer, self._verdict(state, inputs, result)
+
+    def _restore_inputs(self, state: CaseState) -> bool:
+        """Write inputs again that are no longer what was drawn; whether there were any."""
+        try:
+            homes = [home for home, reference in self.references.items() if reference is not None]
+            names = [self._ask_again(home, state, "restore")["names"] for home in homes]
+        except (Unsupported, Ended) as end:
+            self._settle_unverified(self.context.living(), "the inputs of the group", end)
+            return False
+        self.files.note()
+        return any(names)
 
     def close(self) -> None:
         for home in self.references:
@@ -125,16 +223,11 @@ class Verifier:
             reference.close()
         self.references[home] = None
 
-    def _verdict(self, state: CaseState, answer: Mapping[str, Any]) -> str | None:
+    def _verdict(self, state: CaseState, inputs: str, result: str) -> str | None:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
+        home, semantics = self._home(state), state.info.semantics
         try:
-            verdict = self._ask(
-                self._home(state),
-                "contract",
-                "judge",
-                semantics=state.info.semantics,
-                result=answer["result"],
-            )
+            verdict = self._ask_again(home, state, "judge", semantics=semantics, inputs=inputs, result=result)
         except (Unsupported, Ended) as end:
             state.correctness = None
             self._settle_unverified([state], "the verdict on its result", end)
@@ -144,11 +237,23 @@ class Verifier:
         if state.info.bounds:
             failed += f" (judged by what {state.info.file}:{state.info.line} brings)"
         reason = "" if correctness.passed else failed
-        if answer["changed"]:
+        if verdict["changed"]:
             correctness = replace(correctness, passed=False)
-            reason = f'it changes its input "{answer["changed"]}", which the next call gets'
-        state.correctness = correctness
+            reason = f'it changes its input "{verdict["changed"]}", which the next call gets'
+        if state.correctness is None or not correctness.passed:  # fresh inputs may be judged on fewer rows
+            state.correctness = correctness
         return reason
+
+    def _ask_again(self, home: Home, state: CaseState, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        """As `_ask`; a reference worker that is gone is started again, once: it may have been killed."""
+        try:
+            return self._ask(home, "contract", verb, **arguments)
+        except Ended as end:
+            if end.alive or end.status != "crashed":
+                raise
+            self._reopen_reference(home, state)
+            state.warnings.append("the process that judges its group had died, and was started again")
+            return self._ask(home, "contract", verb, **arguments)
 
     def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         reference = self.references.get(home)

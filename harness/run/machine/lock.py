@@ -1,24 +1,33 @@
-"""One benchmark per device at a time: two at once measure each other."""
+"""One benchmark per device at a time: two at once measure each other.
+
+The lock file is the user's own. Of the other users of a machine, it is enough to know which of their files
+the kernel lists as held: that needs no right to open them, and nobody's file can be taken from its user.
+Where the kernel does not show another process, as from one container into the next, or where TMPDIR is
+another folder, the two do not see each other.
+"""
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
+import pwd
+import re
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.core.errors import MachineError
-from harness.core.units import format_seconds
+from harness.core.file_lock import UNSIGNED, FileLock, Holder, holder_of
 
 POLL_SECONDS = 0.5
+LISTED = Path("/proc/locks")
+# `1: FLOCK  ADVISORY  WRITE 4242 fe:00:2146409 0 EOF`: process, and inode of the file (proc_locks(5)).
+HELD = re.compile(r"^\d+: FLOCK +ADVISORY +WRITE +(\d+) \w+:\w+:(\d+) ", re.MULTILINE)
 
 
 def lock_path(device: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"seqsweep-{device}.lock"
+    return Path(tempfile.gettempdir()) / f"seqsweep-{device}-{os.geteuid()}.lock"
 
 
 @contextmanager
@@ -28,91 +37,72 @@ def device_lock(
     """Hold `device` for this process; MachineError names who holds it and since when.
 
     With `wait` the process waits instead until it is free, and tells each holder to `wait` in a sentence.
-    The kernel releases the lock when the holder dies, however it dies.
     """
     where = path or lock_path(device)
     try:
-        descriptor = _open(where)
+        lock = FileLock(where)
     except OSError as error:
-        raise MachineError(
-            f"{where} cannot be opened ({error.strerror}); remove it or make it writable"
-        ) from None
-    try:
-        if wait is not None:
-            _wait_until_free(descriptor, device, where, wait)
-        elif not _take(descriptor):
-            raise MachineError(
-                f"device {device} is held by {_holder(where)}; wait for it, as run and gate do "
-                "with --wait, or end it: two benchmarks at once measure each other"
-            )
-        os.ftruncate(descriptor, 0)
-        holder = {"pid": os.getpid(), "command": command, "since": time.time()}
-        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+        raise _refusal(where, error) from None
+    with closing(lock):
+        shown: Holder | None = None
+        while rival := _rival(lock, device, command, where):
+            if wait is None:
+                raise MachineError(
+                    f"device {device} is held by {rival}; wait for it, as run and gate do with --wait, "
+                    "or end it: two benchmarks at once measure each other"
+                )
+            if shown is None or rival not in {shown, UNSIGNED}:  # another one may have been faster
+                shown = rival
+                wait(f"waiting for device {device}, held by {rival}")
+            time.sleep(POLL_SECONDS)  # trying twice a second disturbs no measurement
         yield
-        os.ftruncate(descriptor, 0)
-    finally:
-        os.close(descriptor)
-
-
-def _take(descriptor: int) -> bool:
-    """Take the lock if it is free; whether this process holds it now."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _wait_until_free(descriptor: int, device: str, where: Path, tell: Callable[[str], None]) -> None:
-    """Try again until the lock is free. Trying twice a second disturbs no measurement, and Ctrl-C ends it."""
-    shown: str | None = None
-    while not _take(descriptor):
-        holder = _holder_text(where)
-        if shown is None or (holder and holder != shown):  # another one may have been faster
-            shown = holder
-            tell(f"waiting for device {device}, held by {_holder(where)}")
-        time.sleep(POLL_SECONDS)
-
-
-def _holder_text(where: Path) -> str:
-    try:
-        return where.read_text()
-    except OSError:  # a cleaner of temporary folders was there
-        return ""
-
-
-def _open(path: Path) -> int:
-    """The lock's file, which every user of the machine may hold."""
-    # In a folder that everybody may write to, a link could lead anywhere. A child that
-    # inherited the descriptor would hold the lock after this process's death (flock(2)).
-    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-    with suppress(FileNotFoundError):
-        # First without O_CREAT: in a sticky folder the kernel may refuse it for
-        # another user's file (fs.protected_regular, proc_sys_fs(5)).
-        return os.open(path, flags)
-    descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-    with suppress(PermissionError):  # another user was faster
-        os.fchmod(descriptor, 0o666)  # the umask took it from others
-    return descriptor
 
 
 def held_by(device: str, path: Path | None = None) -> str | None:
-    """Who holds the lock and since when; None when it is free."""
+    """Who holds the device and since when; None when it is free. MachineError for what is no lock file."""
     where = path or lock_path(device)
-    if not where.exists():
+    try:
+        holder = holder_of(where) or _other_user(device, where)
+    except OSError as error:
+        raise _refusal(where, error) from None
+    return str(holder) if holder else None
+
+
+def _refusal(where: Path, error: OSError) -> MachineError:
+    return MachineError(
+        f"{where} cannot be held ({error.strerror}); remove it, or set TMPDIR to a folder of your own"
+    )
+
+
+def _rival(lock: FileLock, device: str, command: str, where: Path) -> Holder | None:
+    """Take the lock; None where this process has the device now, else who has it instead."""
+    if not lock.take(command):
+        return lock.holder()
+    # Looked for only now: of two users who come at once, each sees the other, and none goes on.
+    rival = _other_user(device, where)
+    if rival:
+        lock.release()
+    return rival
+
+
+def _other_user(device: str, own: Path) -> Holder | None:
+    """Who holds another user's lock of this device, as the kernel lists it; None where it lists nobody."""
+    try:
+        holders = {int(inode): int(pid) for pid, inode in HELD.findall(LISTED.read_text(encoding="ascii"))}
+    except OSError:  # a kernel without the list
         return None
-    with where.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return _holder(where)
+    for path in own.parent.glob(f"seqsweep-{device}-*.lock"):
+        with suppress(OSError):  # the file or the process has just gone
+            status = path.stat(follow_symlinks=False)
+            pid = holders.get(status.st_ino)
+            # An inode is a number within a file system: the process has to be the owner's, too.
+            if path != own and pid and Path(f"/proc/{pid}").stat().st_uid == status.st_uid:
+                return Holder(pid, f"of user {_name_of(status.st_uid)}", status.st_mtime)
     return None
 
 
-def _holder(where: Path) -> str:
+def _name_of(uid: int) -> str:
     try:
-        holder = json.loads(where.read_text())
-        age = format_seconds(max(0.0, time.time() - holder["since"]), 2)
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process, which has not said its name"
-    return f'process {holder["pid"]} ("{holder["command"]}") for {age}'
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

@@ -12,12 +12,16 @@ class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an
     """A question ended without an answer: `status` is `oom`, `timeout` or `crashed`, with one sentence.
 
     `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` is what
-    there is to read of a crash: the traceback, if any, and what the process has printed.
+    there is to read of a crash: the traceback, if any, and what the process has printed. `died_of` is what
+    a process showed that died by itself, without a remedy; empty where it was ended, or lives.
     """
 
-    def __init__(self, status: str, reason: str, *, alive: bool = False, output: str = "") -> None:
+    def __init__(
+        self, status: str, reason: str, *, alive: bool = False, output: str = "", died_of: str = ""
+    ) -> None:
         super().__init__(reason)
         self.status, self.reason, self.alive, self.output = status, reason, alive, output
+        self.died_of = died_of
 
 
 class Worker(Protocol):

@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 import signal
+from typing import NamedTuple
 
 from harness.core.errors import speaks_of_oom
+from harness.core.shown_text import clean_line
 
 MORE_MEMORY = "raise --memory or shorten the sequence"
 
 
-def explain(code: int | None, output: str, near: str | None, *, killed: bool = False) -> tuple[str, str]:
-    """(status, sentence) for a process that ended without an answer.
+class ExitCause(NamedTuple):
+    """What a process died of: `oom` or `crashed`, in words, and what to do about it."""
+
+    status: str
+    what: str
+    remedy: str
+
+    @property
+    def reason(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+
+def explain(code: int | None, output: str, near: str | None, *, killed: bool = False) -> ExitCause:
+    """The cause for a process that ended without an answer.
 
     `code` is its exit code, negative for a signal, None when unknown; `output` the end of its output;
     `near` how close to its limit it came; `killed` whether the kernel's OOM killer has just acted.
     """
-    lines = [line for line in output.strip().splitlines() if line.strip()]
-    quote = f': "{lines[-1].strip()[:200]}"' if lines else ""
+    lines = [line for line in map(clean_line, output.splitlines()) if line]
+    quote = f': "{lines[-1][:200]}"' if lines else ""
     if killed and code == -signal.SIGKILL:
-        return "oom", "the kernel killed it, for the machine was out of memory; lower --memory"
+        return ExitCause("oom", "the kernel killed it, for the machine was out of memory", "lower --memory")
     if near or speaks_of_oom(output):
         how = f" {near}" if near else quote
-        return "oom", f"it died{how}; {MORE_MEMORY}"
+        return ExitCause("oom", f"it died{how}", MORE_MEMORY)
     if code is None:
-        return "crashed", f"it vanished with its server{quote}; run it alone to see whether it repeats"
+        what = f"it vanished with its server{quote}"
+        return ExitCause("crashed", what, "run it alone to see whether it repeats")
     if code < 0:
-        return "crashed", f"killed by {_name(-code)}{quote}; run it alone under a debugger"
-    return "crashed", f"it ended with exit code {code} instead of an answer{quote}; run it alone to see why"
+        return ExitCause("crashed", f"killed by {_name(-code)}{quote}", "run it alone under a debugger")
+    what = f"it ended with exit code {code} instead of an answer{quote}"
+    return ExitCause("crashed", what, "run it alone to see why")
 
 
 def _name(number: int) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import protocol
+from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.run.processes.executor import Ended
@@ -26,6 +27,7 @@ from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
+MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
 DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
 
 
@@ -33,7 +35,7 @@ class Process:
     """A worker in its own process group; see :class:`harness.run.processes.executor.Worker`."""
 
     def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
-        self.server, self.monitor, self.log = server, monitor, log
+        self.server, self.job, self.monitor, self.log = server, job, monitor, log
         self.open = True
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
@@ -58,16 +60,32 @@ class Process:
             raise self._death()
         self._signal(signal.SIGSTOP)
         self.log.cut()
-        if "misplaced" in answer:
-            raise SideError(answer["misplaced"])
-        if "unsupported" in answer:
-            raise Unsupported(answer["unsupported"])
-        if "failed" in answer:
-            kind, reason = answer["failed"]["kind"], answer["failed"]["reason"]
-            remedy = f"; {MORE_MEMORY}" if kind == "oom" else ""
-            output = crash_output(self.log, answer["failed"].get("traceback", ""))
-            raise Ended(kind, f"{reason}{remedy}", alive=True, output=output)
-        return answer["ok"]
+        return self._read(arguments["asks"] if verb == "turn" else verb, answer)
+
+    def _read(self, verb: str, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer that a message holds; raises as `ask` does where it holds another thing."""
+        try:
+            reply = read_reply(verb, message)
+        except ValueError as error:
+            output = crash_output(self.log)
+            # A reference worker serves the whole group. Of any other the cases beside this one, if it holds
+            # several, are better off in a process that nobody has meddled with.
+            if self.job.role != "reference":
+                self.close()
+            raise Ended("crashed", str(error), alive=self.open, output=output) from None
+        if reply.failed:
+            remedy = f"; {MORE_MEMORY}" if reply.failed.kind == "oom" else ""
+            output = crash_output(self.log, reply.failed.traceback)
+            raise Ended(reply.failed.kind, f"{reply.failed.reason}{remedy}", alive=True, output=output)
+        if reply.misplaced is not None:
+            if self.job.side is None and self.job.role != "side":
+                raise Ended("crashed", f"SideError: {reply.misplaced}", alive=True)
+            raise SideError(reply.misplaced)
+        if reply.scratch_full is not None:
+            raise MachineError(f"{reply.scratch_full}; {MORE_SPACE}")
+        if reply.unsupported is not None:
+            raise Unsupported(reply.unsupported or "it says no more")
+        return reply.ok
 
     def _spoke(self) -> bool:
         """Whether an unsolicited message is waiting; the end of the stream does not count."""
@@ -87,7 +105,6 @@ class Process:
                 if message is None or "compiling" not in message:
                     return message
                 compiling.note(begins=bool(message["compiling"]))
-                continue
             self.log.cut()
             over_limit = self.monitor.look(self.pid)
             if over_limit:
@@ -116,12 +133,10 @@ class Process:
         self.server.drain()
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = self.monitor.kernel_killed()
-        status, reason = explain(
-            self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed
-        )
+        cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
-        return Ended(status, reason, output=output)
+        return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
 
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
@@ -170,14 +185,21 @@ class Processes:
         interpreter: str = sys.executable,
         path: Sequence[str] = (),
     ) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix="seqsweep-"))
+        except OSError as error:
+            raise _nothing_starts(tempfile.gettempdir(), error) from None
         self.device = device
         self.interpreter, self.path = interpreter, path
         self.monitor = MemoryMonitor()
         self.count = 0
         self.servers: dict[str, Server] = {}
-        for name in frameworks:
-            self._start(name)
+        try:
+            for name in frameworks:
+                self._start(name)
+        except OSError as error:
+            self.close()
+            raise _nothing_starts(self.folder, error) from None
 
     def spawn(self, job: Job, limit_bytes: int) -> Process:
         self.monitor.limit_bytes = limit_bytes
@@ -188,9 +210,7 @@ class Processes:
                 server = self._start(job.framework)
             return Process(server, job, self.monitor, Log(self.folder / f"worker-{self.count}.log"))
         except OSError as error:
-            raise MachineError(
-                f"no process can be started below {self.folder} ({error.strerror}); free space or processes"
-            ) from None
+            raise _nothing_starts(self.folder, error) from None
 
     def _start(self, framework: str) -> Server:
         previous = self.servers.pop(framework, None)
@@ -207,3 +227,9 @@ class Processes:
         for server in self.servers.values():
             server.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _nothing_starts(folder: Path | str, error: OSError) -> MachineError:
+    return MachineError(
+        f"no process can be started below {folder} ({error.strerror}); free space or processes, or set TMPDIR"
+    )

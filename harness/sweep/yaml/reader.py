@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import yaml
@@ -11,6 +12,7 @@ from yaml.nodes import Node as YamlNode
 from yaml.reader import ReaderError
 
 from harness.core.errors import UsageError
+from harness.core.units import format_bytes
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
 _NULL = "tag:yaml.org,2002:null"
@@ -18,8 +20,10 @@ _BOOL = "tag:yaml.org,2002:bool"
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {_NULL, _BOOL, _TEXT} | {
-    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value")
+    f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp", "value", "seq", "map")
 }
+LARGEST_BYTES = 16 << 20
+_BEYOND = re.compile(r"\\U(?!00(?:0[0-9a-fA-F]|10))[0-9a-fA-F]{8}")  # the last character is U+10FFFF
 
 
 def read(path: Path) -> Node:
@@ -36,6 +40,10 @@ def read(path: Path) -> Node:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise UsageError(f"{file}:{line}: a control character stands here; remove it") from None
+    except (ValueError, OverflowError):  # of chr(), which the scanner leaves as they are
+        beyond = _BEYOND.search(text)
+        line = text.count("\n", 0, beyond.start()) + 1 if beyond else 1
+        raise UsageError(f"{file}:{line}: no character has this number; the last is \\U0010FFFF") from None
     except RecursionError:
         line = _deepest_line(text)
         raise UsageError(f"{file}:{line}: lists are nested too deeply to read; write them flat") from None
@@ -48,9 +56,15 @@ def display_path(path: Path) -> str:
 
 def _text(path: Path, file: str) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as opened:  # a FIFO, too: a shell's `<(…)` is one
+            data = opened.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror}); name another with --config") from None
+    if len(data) > LARGEST_BYTES:
+        raise UsageError(
+            f"{file}: more than {format_bytes(LARGEST_BYTES)}: no file of this kind; "
+            "name another with --config"
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -101,18 +115,21 @@ class _Reader:
         return f"{self._file}:{node.start_mark.line + 1}"
 
     def _read_value(self, node: YamlNode) -> Node:
+        self._refuse_tag(node)
         if isinstance(node, MappingNode):
             return self._table(node)
         if isinstance(node, SequenceNode):
             return Listing(self._where(node), tuple(self.node(item) for item in node.value))
-        if not isinstance(node, ScalarNode) or node.tag not in _PLAIN:
-            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
         value: str | bool | None = node.value
         if node.tag == _NULL:
             value = None
         elif node.tag == _BOOL:
             value = node.value.lower() in {"yes", "true", "on"}
         return Scalar(self._where(node), node.value, value)
+
+    def _refuse_tag(self, node: YamlNode) -> None:
+        if node.tag not in _PLAIN:
+            raise UsageError(f"{self._where(node)}: the tag {node.tag} has no meaning here; remove it")
 
     def _table(self, node: MappingNode) -> YamlMapping:
         inherited: dict[str, Entry] = {}
@@ -135,6 +152,7 @@ class _Reader:
 
     def _merge_anchors(self, value: YamlNode) -> dict[str, Entry]:
         """The entries that `<<: *anchor` brings in; earlier anchors of a list win."""
+        self._refuse_tag(value)
         entries: dict[str, Entry] = {}
         for part in value.value if isinstance(value, SequenceNode) else [value]:
             table = self.node(part)

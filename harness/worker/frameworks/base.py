@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from harness.catalog.arrays import Shapes
 from harness.core.static_figures import Static
+from harness.worker.timers import Read
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,21 @@ class Framework(Protocol):
         ...
 
     def get(self, tree: Any) -> Any:
-        """Device arrays as numpy arrays on the host; TypeError names what is no array of its own."""
+        """Device arrays as numpy arrays on the host; TypeError names what is not exactly its own array.
+
+        A subclass could compute only now, when no clock is read any more.
+        """
         ...
 
     def sync(self, result: Any) -> None:
         """Return when `result` is computed."""
         ...
 
-    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
-        """(method, cache, read): `read(call, inner)` gives seconds for `inner` synchronised calls."""
+    def timer(self) -> tuple[str, str, Read]:
+        """(method, cache, read): `read(call, inner, keep)` gives seconds for `inner` synchronised calls.
+
+        `keep` takes every result, computed; None lets go of each before the next call.
+        """
         ...
 
     def rise(self) -> Callable[[], int | None]:

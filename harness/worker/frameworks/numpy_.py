@@ -69,13 +69,13 @@ class Numpy:
         return target
 
     def get(self, tree: Any) -> Any:
-        array_files.expect_arrays(tree, (np.ndarray, np.generic), "numpy arrays")
+        array_files.expect_arrays(tree, (np.ndarray, *np.sctypeDict.values()), "numpy arrays")
         return array_files.map_leaves(tree, np.asarray)
 
     def sync(self, result: Any) -> None:
         """A numpy call has finished when it returns."""
 
-    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+    def timer(self) -> tuple[str, str, timers.Read]:
         return "wall", "rotated", timers.wall(self.sync)
 
     def rise(self) -> Callable[[], int | None]:

@@ -163,14 +163,14 @@ class Torch:
         return target
 
     def get(self, tree: Any) -> Any:
-        array_files.expect_arrays(tree, (torch.Tensor,), "torch tensors")
+        array_files.expect_arrays(tree, (torch.Tensor, torch.nn.Parameter), "torch tensors")
         return array_files.map_leaves(tree, _numpy)
 
     def sync(self, result: Any) -> None:  # noqa: ARG002
         if self.device.type == "cuda":
             torch.cuda.synchronize()
 
-    def timer(self) -> tuple[str, str, Callable[[Callable[[], Any], int], float]]:
+    def timer(self) -> tuple[str, str, timers.Read]:
         if self.device.type == "cuda":
             return "cuda_events", "flushed", cuda_events()
         return "wall", "rotated", timers.wall(self.sync)
@@ -183,18 +183,21 @@ class Torch:
         return lambda: torch.cuda.max_memory_allocated() - before
 
 
-def cuda_events() -> Callable[[Callable[[], Any], int], float]:
+def cuda_events() -> timers.Read:
     """Device time of calls, each between two events of its own; before each the L2 cache is overwritten."""
     size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     flush = torch.empty(2 * size, dtype=torch.int8, device="cuda")
 
-    def read(call: Callable[[], Any], inner: int) -> float:
+    def read(call: Callable[[], Any], inner: int, keep: timers.Keep | None = None) -> float:
         events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(inner)]
         for start, end in events:
             flush.zero_()
             start.record()
-            call()
+            result = call()
             end.record()
+            if keep is not None:
+                keep(result)
+            del result
         torch.cuda.synchronize()
         return sum(start.elapsed_time(end) for start, end in events) * 1e-3
 
@@ -223,7 +226,8 @@ def _ties(result: Any, cotangent: Any) -> Ties:
 
 
 def _floating_leaves(result: Any) -> list[torch.Tensor]:
-    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors")
+    # Fake tensors, in a trace, are a subclass.
+    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
     return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
 
 

@@ -152,6 +152,5 @@ def plugin_of():
 @pytest.fixture
 def left_behind(environment):
     """What gates have left in their temporary folder, but for the lock, whose file stays."""
-    return lambda: sorted(
-        path.name for path in Path(environment["TMPDIR"]).iterdir() if path.name != "seqsweep-cpu.lock"
-    )
+    folder = Path(environment["TMPDIR"])
+    return lambda: sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")

@@ -31,7 +31,7 @@ def test_what_the_runner_would_parse_is_escaped(outcome):
     (line,) = annotations(outcome([case]))
     assert line == (
         "::error file=a%3Ab%2Cc.py,title=incorrect%3A m/a[k=1%2Cl=2]"
-        "::m/a[k=1,l=2]%0A50 %25 wrong:%0D%0Aall, of them"
+        "::m/a[k=1,l=2]%0A50 %25 wrong:%0Aall, of them"
     )
 
 

@@ -128,10 +128,6 @@ def test_many_reasons_are_cut_aloud(outcome):
     assert lines[-1] == "left out for other reasons, 3 more; --json has them"
 
 
-def test_plain_text_has_no_control_characters():
-    assert wording.plain("\x1b[31mred\x1b[0m\x00 a\nb\ufffe") == "red a\nb"
-
-
 def test_a_change_beyond_twofold_is_a_factor():
     slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
     assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")

@@ -148,9 +148,9 @@ class World:
     def verbs(self, side, name="scatter"):
         return self.executor.verbs(f"{side}:{name}")
 
-    def verified(self, result):
-        """How often a result was held to its contract."""
-        return [said for *_, verb, said in self.asked if verb == "judge" and said["result"] == result]
+    def ordinary_turns(self, side, name="scatter"):
+        """What was asked of a side in turns that are neither judged nor audits."""
+        return [asked for who, asked in self.executor.ordinary_turns() if who == f"{side}:{name}"]
 
     def pairs_of(self, name):
         return [number for number, case in self.lines if case.startswith(f"mask/{name}@")]

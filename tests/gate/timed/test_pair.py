@@ -11,7 +11,7 @@ from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import LEFT_OUT
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
-from tests.run.fakes import MIB, Act, at
+from tests.run.fakes import MIB, Act, acting, at
 from tests.run.plans import SETTINGS
 
 BOTH = ("scatter", "threshold")
@@ -109,17 +109,17 @@ def test_different_clocks_are_not_compared(tmp_path):
     assert world.end() == (INVALID, why)
 
 
-@pytest.mark.parametrize("wrong", [0.0, float("nan")])
-def test_a_first_call_that_claims_no_time(tmp_path, wrong):
-    world = World(tmp_path, raise_in("check", {"seconds": wrong}), names=BOTH)
+def test_a_first_call_that_claims_no_time(tmp_path):
+    world = World(tmp_path, raise_in("check", {"seconds": 0.0}), names=BOTH)
     assert set(world.rounds()) == {"threshold"}
     assert world.paired().verdict == INVALID
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("side", ["candidate", "base"])
 def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side):
-    world = World(tmp_path, **{side: raise_in(verb, Ended("crashed", "killed by SIGSEGV"))}, names=BOTH)
+    act = {"scatter": acting(verb, Ended("crashed", "killed by SIGSEGV"))}
+    world = World(tmp_path, **{side: act}, names=BOTH)
     with pytest.raises(Lost):
         world.pair()
     assert world.paired().verdict == INVALID
@@ -142,7 +142,8 @@ def test_the_second_pair_judges_nothing_and_asks_for_no_figures(tmp_path):
     world = World(tmp_path)
     world.pair(1)
     world.pair(2)
-    assert world.verbs("candidate").count("check") == world.verbs("candidate").count("recheck") == 1
+    assert world.executor.judged("candidate:scatter/1") == 1
+    assert world.executor.judged("candidate:scatter/2") == 2
     asked = [said for who, _, verb, said in world.asked if (who, verb) == ("candidate:scatter", "prepare")]
     assert asked[0]["trace_s"] > asked[1]["trace_s"] == 0.0
 

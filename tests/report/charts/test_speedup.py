@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from harness.report.charts import draw_suite
@@ -65,6 +67,19 @@ def test_where_the_baseline_was_given_up_the_largest_measured_ratio_is_a_lower_b
     assert bound.bound
     assert any(note.startswith("hollow: a lower bound") for note in chart.notes)
     assert "scatter ≥ 16.4×" in texts_of(draw_suite(drawn, INFO)["speedup"])
+
+
+def test_a_bound_from_a_shorter_length_stands_alone_with_its_interval():
+    """At the longest length there is no interval: no line leads from there to what another length says."""
+    drawn = given_up("skipped")
+    short = [r for r in drawn.records if r.case != drawn.records[2].case]
+    once = replace(drawn.records[2].timing, samples_s=(0.25,), round=(0,), low_s=None, high_s=None)
+    chart = speedup(CaseGrid.of(suite(*short, replace(drawn.records[2], timing=once))))
+    _, bound = chart.panels[0].series
+    ((point,), label) = bound.points, bound.label
+    assert (label, point.seq, round(point.value, 3), point.hollow) == ("mask/scatter", 64 * K, 4.096, True)
+    assert point.low is not None
+    assert point.high is not None
 
 
 @pytest.mark.parametrize(("status", "power"), [("skipped", 1), ("oom", 2), ("crashed", 2)])

@@ -1,20 +1,21 @@
 import pytest
 
-from harness.run.group.forged_clock import forged_alone, forged_beside, forged_reason
+from harness.run.group.forged_clock import Turn, forged_always, forged_beside, forged_reason
 
 
 @pytest.mark.parametrize(
-    ("read_s", "rest_s", "turns", "forged"),
+    ("walls_s", "forged"),
     [
-        (1.0, 1.0, 10, False),  # an untimed call before each reading
-        (1.0, 2.4, 10, False),
-        (1.0, 2.6, 10, True),
-        (1e-6, 0.4, 10, False),  # messages and waking
-        (1e-6, 0.6, 10, True),
+        ([0.061], False),
+        ([0.086], False),  # a little over a third longer, with messages and waking
+        ([0.087], True),
+        ([0.2] * 4 + [0.08], False),  # one that agrees: the machine was busy
+        ([0.09] * 5, True),  # a clock at two thirds of its speed
+        ([], False),
     ],
 )
-def test_a_case_alone_explains_its_rest_by_calls_and_messages(read_s, rest_s, turns, forged):
-    assert forged_alone(read_s, rest_s, turns) is forged
+def test_a_long_reading_alone_is_all_but_its_whole_turn(walls_s, forged):
+    assert forged_always([Turn(0.06, wall_s) for wall_s in walls_s]) is forged
 
 
 @pytest.mark.parametrize(

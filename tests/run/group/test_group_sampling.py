@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,13 @@ def test_restless_cases_stop_on_their_budget(tmp_path: Path) -> None:
     executor = FakeExecutor({"scatter": Act(seconds=0.3, noise=(1.0, 4.0, 0.3, 2.0))})
     found = timing(measure(executor, tmp_path)["scatter"])
     assert found.stopped == "budget"
-    assert sum(found.samples_s) <= SETTINGS.budget_s
+    assert sum(found.samples_s[:-1]) <= SETTINGS.budget_s  # and one that is judged
 
 
-def test_a_call_longer_than_the_budget_is_sampled_once(tmp_path: Path) -> None:
+def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path: Path) -> None:
     executor = FakeExecutor({"scatter": Act(seconds=10.0)})
     found = timing(measure(executor, tmp_path)["scatter"])
-    assert found.samples_s == (10.0,)
+    assert found.samples_s == (10.0, 10.0)
     assert (found.stopped, found.low_s) == ("budget", None)
 
 
@@ -128,6 +129,33 @@ def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path: Path) -> N
     calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "reference" and verb != "prepare"]
     for first, second in itertools.pairwise(THREE):
         assert calls.index((second, "check")) > calls.index((first, "finish"))
+
+
+@pytest.mark.parametrize("depth", ["run", "check"])
+def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path: Path, depth: str) -> None:
+    executor = FakeExecutor()
+    beside: dict[str, list[set[str]]] = {}
+
+    def look(name: str) -> Callable[[object], dict[str, object]]:
+        def note(_: object) -> dict[str, object]:
+            beside.setdefault(name, []).append({w.name for w in executor.living} - {name, "reference"})
+            return {}
+
+        return note
+
+    near = {"scatter": 900 * MIB, "threshold": 900 * MIB}
+    executor.acts = {
+        name: Act(planned=near.get(name, MIB), verbs=dict.fromkeys(("check", "sample"), look(name)))
+        for name in THREE
+    }
+    found = measure(executor, tmp_path, group(THREE), depth=depth)
+    assert {record.status for record in found.values()} == {"ok"}
+    for name in near:
+        assert beside[name]
+        assert not any(beside[name]), "another process of the group was alive"
+    if depth == "run":
+        warning = "measured alone: it plans 900 MiB, the limit is 1000 MiB"
+        assert [timing(found[name]).warnings for name in THREE] == [(), (warning,), (warning,)]
 
 
 def test_one_case_is_never_alone(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What becomes of a case, by what its process does; the others of its group never notice."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES
 from harness.run.group.predict import KnownWork
 from harness.run.processes.executor import Ended
-from tests.run.fakes import MIB, Act, FakeExecutor
+from tests.run.fakes import MIB, Act, FakeExecutor, acting
 from tests.run.plans import SETTINGS, context, group, measure, reason, timing, verdict
 
 ENDS = {
@@ -20,10 +21,10 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck", "finish"])
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged", "finish"])
 @pytest.mark.parametrize("status", ENDS)
 def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str, verb: str) -> None:
-    executor = FakeExecutor({"scatter": Act(verbs={verb: ENDS[status]})})
+    executor = FakeExecutor({"scatter": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["scatter"].status == status
     assert found["scatter"].reason == str(ENDS[status])
@@ -32,10 +33,10 @@ def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str,
     assert timing(found["broadcast"]).stopped == "interval"
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "recheck"])
+@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("status", ENDS)
 def test_a_lost_baseline_erases_nothing(tmp_path: Path, status: str, verb: str) -> None:
-    executor = FakeExecutor({"broadcast": Act(verbs={verb: ENDS[status]})})
+    executor = FakeExecutor({"broadcast": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["broadcast"].status == status
     assert found["broadcast"].baseline
@@ -97,6 +98,61 @@ def test_a_plan_beyond_the_limit_is_oom_and_never_runs(
     assert found[name].static["host"].fits is False
     assert executor.verbs(name) == ["prepare"]
     assert found["broadcast"].status == "ok"
+
+
+ABORTED = Ended("crashed", "killed by SIGABRT; run it alone under a debugger", died_of="killed by SIGABRT")
+
+
+@pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])
+def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path: Path, verb: str) -> None:
+    act = replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)
+    executor = FakeExecutor({"scatter": act})
+    found = measure(executor, tmp_path)
+    assert found["scatter"].status == "oom"
+    assert reason(found["scatter"]) == (
+        "the compiler plans 900 MiB, near the limit of 1000 MiB, and it died (killed by SIGABRT): "
+        "raise --memory or shorten the sequence"
+    )
+    assert found["broadcast"].status == "ok"
+
+
+def test_further_inputs_near_the_memory_limit_are_named(tmp_path: Path) -> None:
+    tight = Act(planned=700 * MIB, input_bytes=200 * MIB, verbs={"sample": ABORTED})
+    found = measure(FakeExecutor({"scatter": tight}), tmp_path)["scatter"]
+    assert found.status == "oom"
+    assert reason(found).startswith(
+        "the compiler plans 700 MiB and 200 MiB of further inputs, near the limit"
+    )
+
+
+def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path: Path) -> None:
+    act = Act(planned=900 * MIB, verbs={"check": ABORTED})
+    executor = FakeExecutor({"broadcast": act, "scatter": act})
+    found = measure(executor, tmp_path, depth="check")
+    assert {record.status for record in found.values()} == {"oom"}
+
+
+@pytest.mark.parametrize(
+    ("planned", "end"),
+    [
+        (800 * MIB, ABORTED),
+        (900 * MIB, Ended("crashed", "ValueError: no", alive=True)),
+        (900 * MIB, Ended("crashed", "it answered before it was asked")),
+    ],
+)
+def test_a_crash_that_memory_does_not_explain_stays_one(tmp_path: Path, planned: int, end: Ended) -> None:
+    executor = FakeExecutor({"scatter": Act(planned=planned, verbs={"check": end})})
+    found = measure(executor, tmp_path)["scatter"]
+    assert (found.status, found.reason) == ("crashed", end.reason)
+
+
+def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_path: Path) -> None:
+    near = Act(planned=900 * MIB, verbs={"check": ABORTED})
+    executor = FakeExecutor({"scatter": Act(planned=950 * MIB, seq={1024: near})})
+    shared = context(executor, tmp_path)
+    measure(executor, tmp_path, group(seq=1024), shared=shared)
+    later = measure(executor, tmp_path, group(seq=4096), shared=shared)["scatter"]
+    assert reason(later).startswith("inferred from the oom at seq 1Ki")
 
 
 def test_what_plans_nothing_may_still_run(tmp_path: Path) -> None:

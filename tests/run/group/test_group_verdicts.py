@@ -1,14 +1,38 @@
 """Contract before clock: who is judged, when, and what a failing judge does to whom."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.core.errors import Unsupported
+from harness.run.group.group_context import GroupContext
+from harness.run.group.run_context import RunContext
+from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
-from tests.run.fakes import Act, FakeExecutor
+from harness.sweep.schedule import Group
+from tests.run.fakes import Act, FakeExecutor, at
 from tests.run.plans import context, group, measure, reason, timing, verdict
+
+
+def judging(result: str, outcome: Any) -> FakeExecutor:
+    """What its reference worker does when it judges one result, as in `scatter/1`."""
+
+    def judge(arguments: dict[str, Any]) -> Any:
+        return outcome if executor.results[arguments["result"]] == result else {}
+
+    executor = FakeExecutor(reference=Act(verbs={"judge": judge}))
+    return executor
+
+
+def changing(result: str) -> FakeExecutor:
+    """Of whose cases one changes an input in the call with this result."""
+    return judging(result, {"changed": "scores"})
+
+
+def executor_folder(shared: RunContext, of: Group) -> Path:
+    return GroupContext(of, shared).folder
 
 
 def test_contract_before_clock(tmp_path: Path) -> None:
@@ -58,7 +82,7 @@ def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path: P
 
 
 def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path: Path) -> None:
-    executor = FakeExecutor({"scatter": Act(verbs={"check": {"changed": "scores"}})})
+    executor = changing("scatter/1")
     found = measure(executor, tmp_path)["scatter"]
     assert found.status == "incorrect"
     assert found.reason == 'it changes its input "scores", which the next call gets'
@@ -69,14 +93,15 @@ def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path: Path) -> N
     found = measure(FakeExecutor(wrong=["scatter/2"]), tmp_path)
     assert found["scatter"].status == "incorrect"
     assert found["scatter"].reason == (
-        "its answer depends on earlier calls: it passed before the clock and failed after (3 elements differ)"
+        "its answer depends on earlier calls: it passed before the clock and failed under it, "
+        "on values that no call had seen (3 elements differ)"
     )
     assert found["scatter"].timing is None
     assert found["broadcast"].status == "ok"
 
 
 def test_an_input_changed_by_a_later_call_is_incorrect(tmp_path: Path) -> None:
-    executor = FakeExecutor({"scatter": Act(verbs={"recheck": {"changed": "scores"}})})
+    executor = changing("scatter/2")
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
     assert 'it changes its input "scores"' in reason(found)
@@ -90,11 +115,7 @@ def test_an_incorrect_baseline_erases_nothing(tmp_path: Path) -> None:
 
 def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> None:
     ragged = Ended("crashed", "ValueError: ragged", alive=True)
-
-    def judge(arguments: dict[str, Any]) -> Any:
-        return ragged if arguments["result"] == "scatter/1" else {}
-
-    found = measure(FakeExecutor(reference=Act(verbs={"judge": judge})), tmp_path)
+    found = measure(judging("scatter/1", ragged), tmp_path)
     assert found["scatter"].status == "crashed"
     assert found["scatter"].reason == "the verdict on its result cannot be computed: ValueError: ragged"
     assert found["broadcast"].status == "ok"
@@ -134,33 +155,131 @@ def test_a_desk_that_cannot_be_started(tmp_path: Path) -> None:
     assert {record.status for record in found.values()} == {"unsupported"}
 
 
-def test_a_judge_that_dies_is_not_asked_again(tmp_path: Path) -> None:
-    died = Ended("crashed", "killed by SIGSEGV")
-    executor = FakeExecutor(reference=Act(verbs={"judge": died}))
+DIED = Ended("crashed", "killed by SIGKILL")
+STARTED_AGAIN = "the process that judges its group had died, and was started again"
+
+
+def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path: Path) -> None:
+    executor = FakeExecutor(reference=Act(verbs={"judge": at(2, DIED)}))
     found = measure(executor, tmp_path)
-    assert executor.verbs("reference").count("judge") == 1
-    assert reason(found["broadcast"]).endswith("killed by SIGSEGV")
-    assert reason(found["scatter"]).endswith("the process that judges this group had died")
-    assert {record.status for record in found.values()} == {"crashed"}
+    assert {record.status for record in found.values()} == {"ok"}
+    assert executor.verbs("reference").count("reference") == 2
+    assert [STARTED_AGAIN in timing(record).warnings for record in found.values()].count(True) == 1
 
 
-def test_a_judge_that_dies_after_sampling_leaves_the_others_their_timing(tmp_path: Path) -> None:
-    def judge(arguments: dict[str, Any]) -> Any:
-        return Ended("crashed", "killed by SIGSEGV") if arguments["result"] == "broadcast/2" else {}
-
-    found = measure(FakeExecutor(reference=Act(verbs={"judge": judge})), tmp_path)
-    assert found["broadcast"].status == "crashed"
-    assert found["scatter"].status == "ok"
-    assert timing(found["scatter"]).warnings == (
-        "its answer was not checked again after sampling: the judge had died",
+@pytest.mark.parametrize("result", ["broadcast/1", "broadcast/2"])
+def test_a_judge_that_dies_of_one_answer_leaves_that_case_undecided_and_no_other(
+    tmp_path: Path, result: str
+) -> None:
+    found = measure(judging(result, DIED), tmp_path)
+    assert (found["broadcast"].status, found["broadcast"].timing) == ("crashed", None)
+    assert reason(found["broadcast"]).endswith(
+        "the verdict on its result cannot be computed: killed by SIGKILL"
     )
+    assert found["scatter"].status == "ok"
+
+
+def test_a_new_judge_draws_the_same_fresh_inputs(tmp_path: Path) -> None:
+    executor = judging("scatter/2", DIED)
+    measure(executor, tmp_path)
+    asked = [arguments for *_, verb, arguments in executor.asked if verb == "fresh"]
+    seeds = {arguments["name"]: arguments["seed"] for arguments in asked}
+    assert len(asked) > len(seeds) == 2
+    assert {(arguments["name"], arguments["seed"]) for arguments in asked} == set(seeds.items())
+
+
+def test_fresh_inputs_have_another_seed_in_every_run(tmp_path: Path) -> None:
+    def seeds(number: int) -> set[int]:
+        executor = FakeExecutor()
+        measure(executor, tmp_path / str(number))
+        return {arguments["seed"] for *_, verb, arguments in executor.asked if verb == "fresh"}
+
+    assert len(seeds(1) | seeds(2)) == 4
+
+
+def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    measure(executor, tmp_path)
+    for name in ("broadcast", "scatter"):
+        turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == (name, "sample")]
+        judged = [arguments["fresh"]["inputs"] for arguments in turns if "fresh" in arguments]
+        assert judged == ["fresh0", "fresh1"]
+
+
+def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": Act(seconds=1.5)})
+    found = timing(measure(executor, tmp_path)["scatter"])
+    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
+    assert [arguments.get("fresh", {}).get("inputs") for arguments in turns] == [None, "fresh1"]
+    assert len(found.samples_s) == 2
+
+
+def recalling(seconds: float, again: float, calls: int = 99) -> Act:
+    """A case that is fast on values that it has seen, and slow on so many that it has not."""
+    left = itertools.repeat(True, calls)
+
+    def sample(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"samples_s": [seconds if next(left, False) else again]} if "fresh" in arguments else {}
+
+    return Act(seconds=again, verbs={"sample": sample})
+
+
+def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_path: Path) -> None:
+    executor = FakeExecutor({"scatter": recalling(5e-3, 1e-3)})
+    found = measure(executor, tmp_path)["scatter"]
+    assert (found.status, found.timing) == ("incorrect", None)
+    assert found.reason == (
+        "it remembers answers: 5.00 ms on values that it had not seen, 1.00 ms on values that it had"
+    )
+    asked = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}
+    assert asked == {f"fresh{number}" for number in range(2 + CONFIRMATIONS)}
+
+
+@pytest.mark.parametrize(
+    "act", [recalling(2.9e-3, 1e-3), recalling(1e-4, 1e-5), recalling(5e-3, 1e-3, calls=CONFIRMATIONS)]
+)
+def test_a_call_that_was_disturbed_is_no_memory(tmp_path: Path, act: Act) -> None:
+    assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == "ok"
+
+
+def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path: Path) -> None:
+    found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
+    assert found.status == "incorrect"
+    assert "it remembers answers: 4.00 s" in reason(found)
+
+
+def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_again(tmp_path: Path) -> None:
+    executor = FakeExecutor()
+    shared = context(executor, tmp_path)
+    scores = executor_folder(shared, group()) / "set0" / "scores.raw"
+
+    def overwrite(arguments: dict[str, Any]) -> dict[str, Any]:
+        scores.parent.mkdir(parents=True, exist_ok=True)
+        scores.write_bytes(b"sorted")
+        return {}
+
+    executor.acts = {"broadcast": Act(verbs={"check": overwrite})}
+    found = measure(executor, tmp_path, shared=shared)
+    assert found["broadcast"].status == "incorrect"
+    assert reason(found["broadcast"]).startswith("it wrote into set0/scores.raw")
+    assert found["scatter"].status == "ok"
+    assert executor.verbs("reference").count("restore") == 1
+
+
+def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path: Path) -> None:
+    restored = iter([{"names": ["set0"]}])
+    executor = FakeExecutor(
+        wrong=["scatter/1"], reference=Act(verbs={"restore": lambda _: next(restored, {"names": []})})
+    )
+    measure(executor, tmp_path)
+    assert executor.verbs("scatter").count("check") == 2
 
 
 def test_what_a_case_leaves_running_is_a_warning(tmp_path: Path) -> None:
-    executor = FakeExecutor(
-        {"scatter": Act(verbs={"finish": {"threads": ["leaky"], "processes": ["sleep (7)"]}})}
-    )
+    left = {"threads": ["leaky"], "processes": ["sleep (7)"], "shared_memory": ["1.00 GiB of it (x)"]}
+    executor = FakeExecutor({"scatter": Act(verbs={"finish": left})})
     assert timing(measure(executor, tmp_path)["scatter"]).warnings == (
         'it left "leaky" running; end it before returning',
         'it left "sleep (7)" running; end it before returning',
+        "it left 1.00 GiB of it (x); unlink it before returning",
     )

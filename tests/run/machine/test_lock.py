@@ -1,12 +1,15 @@
 """One benchmark per device: who holds it, and that death frees it."""
 
 import json
+import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.run.machine import lock
 from harness.run.machine.lock import device_lock, held_by
@@ -38,7 +41,7 @@ def holder(where: Path) -> "subprocess.Popen[str]":
 def test_a_held_device_names_process_command_and_age(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with holder(where) as other:
         since = json.loads(where.read_text())["since"]
-        monkeypatch.setattr(lock.time, "time", lambda: since + 90.0)
+        monkeypatch.setattr(file_lock.time, "time", lambda: since + 90.0)
         says = f'process {other.pid} ("seqsweep run mask") for 90 s'
         assert held_by("cpu", where) == says
         with pytest.raises(MachineError) as refused, device_lock("cpu", "second", where):
@@ -115,23 +118,90 @@ def test_a_holder_that_has_not_said_its_name(where: Path, content: str) -> None:
         assert held_by("cpu", where) == "another process, which has not said its name"
 
 
-def test_other_users_may_hold_it_too(where: Path) -> None:
+def test_nobody_else_can_hold_it(where: Path) -> None:
+    where.touch(0o666)
     with device_lock("cpu", "seqsweep run", where):
-        assert where.stat().st_mode & 0o777 == 0o666
+        assert where.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_lock_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match="cannot be opened"), device_lock("cpu", "run", tmp_path):
+def test_a_file_of_somebody_else_is_refused(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
+    with (
+        pytest.raises(MachineError, match="belongs to another user"),
+        device_lock("cpu", "run", where),
+    ):
+        pass
+    with pytest.raises(MachineError, match="belongs to another user"):
+        held_by("cpu", where)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link"])
+def test_what_is_no_file_is_a_sentence(where: Path, kind: str) -> None:
+    """In a process of its own, since opening a FIFO may wait for ever."""
+    if kind == "fifo":
+        os.mkfifo(where)
+    elif kind == "folder":
+        where.mkdir()
+    else:
+        where.symlink_to("/dev/zero")
+    code = (
+        "import sys; from pathlib import Path; from harness.core.errors import MachineError\n"
+        "from harness.run.machine.lock import device_lock, held_by\n"
+        "for ask in (held_by, lambda *a: device_lock(a[0], 'run', a[1]).__enter__()):\n"
+        "    try: ask('cpu', Path(sys.argv[1]))\n"
+        "    except MachineError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(where)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("cannot be held") == 2
+    assert done.stdout.count("TMPDIR") == 2
+
+
+def test_a_lock_of_another_user_counts(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
+    theirs = tmp_path / "seqsweep-cpu-12345.lock"
+    with holder(theirs) as other:
+        user = pwd.getpwuid(os.getuid()).pw_name
+        assert str(held_by("cpu", where)).startswith(f"process {other.pid} of user {user} for")
+        with (
+            pytest.raises(MachineError, match=f"held by process {other.pid} of user"),
+            device_lock("cpu", "run", where),
+        ):
+            pass
+        heard: list[str] = []
+
+        def tell(sentence: str) -> None:
+            heard.append(sentence)
+            other.kill()
+
+        with device_lock("cpu", "run", where, wait=tell):
+            assert len(heard) == 1
+    assert held_by("cpu", where) is None
+    with device_lock("cuda", "run", where), device_lock("cpu", "run", tmp_path / "other"):
         pass
 
 
 def test_a_link_is_not_followed(tmp_path: Path, where: Path) -> None:
     (tmp_path / "precious").write_text("data")
     where.symlink_to(tmp_path / "precious")
-    with pytest.raises(MachineError, match="cannot be opened"), device_lock("cpu", "run", where):
+    with pytest.raises(MachineError, match="cannot be held"), device_lock("cpu", "run", where):
         pass
     assert (tmp_path / "precious").read_text() == "data"
 
 
 def test_devices_have_locks_of_their_own() -> None:
     assert lock.lock_path("cpu") != lock.lock_path("cuda")
+
+
+def test_users_have_locks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = lock.lock_path("cpu")
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert lock.lock_path("cpu").name == "seqsweep-cpu-12345.lock" != own.name

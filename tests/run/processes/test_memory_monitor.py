@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -44,15 +46,14 @@ NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
 def test_explain(
     code: int | None, output: str, near: str | None, killed: bool, status: str, says: str
 ) -> None:
-    found, reason = explain(code, output, near, killed=killed)
-    assert found == status
-    assert says in reason
-    assert "\n" not in reason
+    cause = explain(code, output, near, killed=killed)
+    assert cause.status == status
+    assert says in cause.reason
+    assert "\n" not in cause.reason
 
 
 def test_an_explanation_quotes_no_novel() -> None:
-    _, reason = explain(1, "x" * 5000, None)
-    assert len(reason) < 300
+    assert len(explain(1, "x" * 5000, None).reason) < 300
 
 
 class Memory:
@@ -63,13 +64,20 @@ class Memory:
         self.mapped: dict[int, int] = {}
         self.kills = 0
         self.looked: list[int] = []
+        self.repeated: dict[int, int] = {}
+        self.counted: list[int] = []
         monkeypatch.setattr(memory_monitor, "_private_bytes", self._private)
         monkeypatch.setattr(memory_monitor, "_mapped_bytes", lambda pid, _: self.mapped.get(pid, 0))
         monkeypatch.setattr(memory_monitor, "_oom_kills", lambda: self.kills)
+        monkeypatch.setattr(memory_monitor, "_repeated_bytes", self._repeated)
 
     def _private(self, pid: int) -> int:
         self.looked.append(pid)
         return self.private.get(pid, 0)
+
+    def _repeated(self, pid: int) -> int:
+        self.counted.append(pid)
+        return self.repeated.get(pid, 0)
 
 
 @pytest.fixture
@@ -185,3 +193,74 @@ def test_a_process_that_has_ended_takes_nothing() -> None:
     watched.add(2**22 + 1, GIB)  # beyond any process id
     assert watched.look(2**22 + 1) is None
     assert watched.near_limit(2**22 + 1) is None
+
+
+def test_what_children_share_counts_once(memory: Memory) -> None:
+    watched = watching(memory, 1, 2)
+    memory.private, memory.repeated = {1: 40 * GIB, 2: GIB}, {1: 39 * GIB}
+    for turn in (1, 2, 1):
+        assert watched.look(turn) is None
+    assert watched.near_limit(1) is None
+    memory.repeated, watched.next_count_s = {1: 30 * GIB}, 0.0
+    assert watched.look(1) == "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
+    assert watched.near_limit(1) == "with 10.0 GiB taken of the 10.0 GiB allowed"
+
+
+def test_shared_pages_are_counted_near_the_limit_only_and_at_most_a_tenth_of_the_time(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([100.0, 100.5, 105.4, 105.6, 105.7])
+    monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
+    watched = watching(memory, 1, 2)
+    memory.private = {1: 4 * GIB, 2: 4 * GIB}
+    watched.look(1)
+    assert memory.counted == []
+    memory.private, memory.repeated = {1: 8 * GIB, 2: 4 * GIB}, {1: 3 * GIB}
+    for _ in range(2):  # at 100 s for half a second, and at 105.4 s not again
+        assert watched.look(1) is None
+        assert memory.counted == [1, 2]
+    watched.look(1)
+    assert memory.counted == [1, 2, 1, 2]
+
+
+def test_nobody_is_blamed_by_an_old_count(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 101.0, 102.0, 103.0])
+    monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
+    watched = watching(memory, 1)
+    memory.private, memory.repeated = {1: 10 * GIB}, {1: 5 * GIB}
+    assert watched.look(1) is None
+    memory.private, memory.repeated = {1: 90 * GIB}, {1: 85 * GIB}  # more children, all in one second
+    assert watched.look(1) is None
+
+
+FATHER = """
+import os, sys, time
+block = bytearray(os.urandom(1 << 20)) * 32
+writes = sys.argv[1] == "writes"
+for _ in range(8):
+    if not os.fork():
+        if writes:
+            for place in range(0, len(block), 4096):
+                block[place] = 1
+        os.write(1, b".")
+        time.sleep(60)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize(("does", "most_mib"), [("reads", 64), ("writes", 400)])
+def test_forked_children_take_what_they_write(does: str, most_mib: int) -> None:
+    command = [sys.executable, "-c", FATHER, does]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as father:
+        try:
+            assert father.stdout
+            assert father.stdout.read(8) == b"........"
+            watched = MemoryMonitor()
+            watched.limit_bytes = 128 << 20
+            watched.add(father.pid, 128 << 20)
+            watched.before[father.pid] = 0
+            objection = watched.look(father.pid)
+            assert (objection is None) is (does == "reads"), objection
+            assert watched.taken[father.pid] < most_mib << 20
+        finally:
+            os.killpg(father.pid, signal.SIGKILL)

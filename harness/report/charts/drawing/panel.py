@@ -88,7 +88,8 @@ def _line_ends(drawn: list[Series], view: View) -> list[LineEnd]:
     ends: list[LineEnd] = []
     for label, (point, bound) in last.items():
         name = short_label(label) + (" (baseline)" if label == view.baseline else "")
-        name += f" ≥ {trim_zeros(view.scale.format(point.value))}" if bound else ""
+        least = point.value if point.low is None else point.low
+        name += f" ≥ {trim_zeros(view.scale.format(least))}" if bound else ""
         ends.append(LineEnd((point.seq, view.on(point.value)), name, view.looks[label].colour))
     return ends
 

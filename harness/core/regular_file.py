@@ -1,0 +1,31 @@
+"""Opening what is a file with an end: a FIFO would wait for its other end, a device may never end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+NOT_REGULAR = "it is no regular file"
+
+
+def open_descriptor(path: Path, flags: int, mode: int = 0o666) -> int:
+    """A descriptor of the file at `path`, which no child inherits. OSError where it is no regular file."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, NOT_REGULAR)
+    return descriptor
+
+
+def open_regular(path: Path, buffering: int = -1) -> BinaryIO:
+    """The file at `path` for reading its bytes. OSError where it is no regular file."""
+    return os.fdopen(open_descriptor(path, os.O_RDONLY), "rb", buffering)
+
+
+def read_regular(path: Path) -> bytes:
+    """All bytes of the file at `path`. OSError as above."""
+    with open_regular(path) as file:
+        return file.read()

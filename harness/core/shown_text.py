@@ -1,0 +1,45 @@
+"""Text of others, made fit to be shown: of plugins, compilers, configurations and files.
+
+It may hold whatever its author put there: colours, a window's title, a NUL that no XML allows, marks that
+turn the direction of writing. All that leaves for a terminal, a chart, a page, a report or a workflow
+command goes through here. Only JSON holds text as it is, for it has a way to write every character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+# Sequences for a terminal go as a whole, or their letters would stay: those with parameters (colours, the
+# cursor), those with a text and an end (titles, links), and those of one letter (ECMA-48, 5.4 and 5.6).
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+def clean_text(text: str) -> str:
+    """`text` in signs, blanks and newlines. Other white space becomes a blank, and the rest goes."""
+    if text.isprintable():  # nearly always
+        return text
+    text = _SEQUENCES.sub("", text.replace("\r\n", "\n"))
+    odd = {c for c in set(text) if not _shows(c) and c != "\n"}
+    return text.translate({ord(c): " " if c.isspace() else None for c in odd})
+
+
+def clean_line(text: str) -> str:
+    """The same on one line, with single spaces."""
+    return " ".join(clean_text(text).split())
+
+
+def escape_json(text: str) -> str:
+    """A JSON document on one line: the same values, and what does not show is written by its number."""
+    odd = {c for c in set(text) if not _shows(c)}
+    return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd})
+
+
+def _shows(character: str) -> bool:
+    """Whether it is a sign or a blank: Python counts of the blanks only the usual one among what prints."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"

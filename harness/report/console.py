@@ -1,0 +1,23 @@
+"""The terminal that tables are printed on: styles are the harness's own, all other text is just text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from harness.core.shown_text import clean_text
+
+
+class TextConsole(Console):
+    """It takes no markup and no `:emoji:`, and prints no control character but those of its own styles."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        # Everything that is printed, and each part of a table before it is measured, comes by here.
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(clean_text(segment.text), segment.style)

@@ -1,0 +1,100 @@
+"""What surrounds a command may be odd: an ASCII locale, streams closed or full, no current folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "results/reference/20261122T170336Z-f8500f4"
+SHOW = ("show", "--run", str(KEPT))
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def call(*words, redirect="", cwd=ROOT, **environment):
+    """Run the command through a shell, which closes or redirects streams."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirect}', "sh", sys.executable, str(ROOT / "cli.py"), *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, C_LOCALE], ids=["ascii", "C"])
+@pytest.mark.parametrize("words", [SHOW, ("list",), ("run", "--dry-run")], ids=lambda words: words[0])
+def test_an_ascii_locale_loses_nothing(words, environment):
+    done = call(*words, **environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    done.stdout.decode("ascii")
+    if words is SHOW:
+        assert rb"MB/s" in done.stdout
+        assert rb"1.41\xd7" in done.stdout, "a sign that ASCII lacks is written by its number"
+
+
+@pytest.mark.parametrize("words", [("list",), (*SHOW, "--json"), SHOW], ids=["list", "json", "show"])
+@pytest.mark.parametrize(
+    ("redirect", "says"),
+    [
+        (">&-", b"seqsweep: standard output is closed; send it to a file, or to /dev/null\n"),
+        (">/dev/full", b"seqsweep: standard output cannot be written (No space left on device)\n"),
+    ],
+    ids=["closed", "full"],
+)
+def test_an_output_that_takes_nothing_is_a_sentence(words, redirect, says):
+    done = call(*words, redirect=redirect)
+    assert (done.returncode, done.stderr) == (5, says)
+
+
+@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full", "<&-", "<&- 2>&-"])
+def test_other_streams_may_be_missing(redirect):
+    done = call("list", redirect=redirect)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"attention" in done.stdout
+    assert call("run", "maks", redirect=redirect).returncode == 2
+
+
+def test_a_reader_that_goes_away_is_no_news():
+    pipe = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" cli.py list | head -1; echo "${{PIPESTATUS[0]}}" >&2'],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    assert pipe.stderr in {b"0\n", b"5\n"}
+    assert pipe.stdout.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("words", [("list",), SHOW], ids=["list", "show"])
+def test_a_deleted_folder_is_a_sentence(words, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = (
+        "import os, runpy, sys; os.rmdir(os.getcwd()); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "cli.py"), *words],
+        cwd=gone,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        5,
+        "seqsweep: the current folder has been removed; change to another one\n",
+    )
+
+
+def test_a_configuration_without_an_end_is_a_sentence():
+    done = call("run", "--config", "/dev/zero")
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"seqsweep: /dev/zero: more than 16.0 MiB: no file of this kind; name another with --config\n"
+    )

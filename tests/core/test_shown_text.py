@@ -1,0 +1,37 @@
+"""What is left of a text that may hold anything."""
+
+import json
+
+import pytest
+
+from harness.core.shown_text import clean_line, clean_text, escape_json
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("as it is: 1.41× ≤ 3 µs – “ok” 日本 é", "as it is: 1.41× ≤ 3 µs – “ok” 日本 é"),
+        ("\x1b[1;31mred\x1b[0m \x1b[38:5:1mred\x9b0m \x1b[?25lred", "red red red"),
+        ("\x1b]0;title\x07a\x1b]8;;https://x\x1b\\b\x1b]8;;\x1b\\ \x9dtitle\x9cc \x1bPq\x1b\\d", "ab c d"),
+        ("\x1b]0;a title without an end\nnext", "0;a title without an end\nnext"),
+        ("\x1b(B a \x1bc b \x1b", " a  b "),
+        ("nul\x00 bell\x07 back\x08 delete\x7f next\x84line", "nul bell back delete nextline"),
+        ("a\r\nb\rc\td\x0be\x85f\u2028g\u2029h\xa0i\u202fj", "a\nb c d e f g h\xa0i\u202fj"),
+        ("\u202eleft\u202c \u2066x\u2069 \u200bzero\u200d \ufeff \u00adsoft", "left x zero  soft"),
+        ("lone\ud800 \udfff \ufffe \uffff \U000e0041", "lone    "),
+        ("::error::x ]]> <b> [red]m[/red] :smile:", "::error::x ]]> <b> [red]m[/red] :smile:"),
+        ("", ""),
+    ],
+)
+def test_what_shows_stays(text: str, left: str) -> None:
+    assert clean_text(text) == left
+    assert clean_text(left) == left
+    assert clean_line(text) == " ".join(left.split())
+
+
+def test_json_keeps_every_value() -> None:
+    value = {"a\x9b\u202e": ["\x7f \U000e0041 é 日本 \n \x1b", 1.5]}
+    text = escape_json(json.dumps(value, ensure_ascii=False))
+    assert not set(text) & set("\x9b\u202e\x7f\U000e0041\x1b\n")
+    assert "é 日本" in text
+    assert json.loads(text) == value

@@ -1,0 +1,85 @@
+"""The cheats as data: what each does, what becomes of it, and where it is met."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).parent
+BENCH, DATA, PLUGINS = HERE / "bench.yaml", HERE / "cheats.yaml", HERE / "cheats"
+HONEST = "honest"  # the plugin that holds no cheat
+OUTCOMES = ("caught", "told", "harmless", "missed")
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """One cheat. What the fields allow stands at the top of cheats.yaml."""
+
+    name: str
+    does: str  # the first sentence of its docstring
+    met: str
+    outcome: str
+    by: str = ""
+    takes: str = ""
+    status: str = "ok"
+    says: str = ""
+    like: str = "sorts_whole_rows"
+    spares: str = ""
+    harms: str = ""
+
+    def __post_init__(self) -> None:
+        """ValueError where the data contradict themselves."""
+        wrong = {
+            f"unknown outcome {self.outcome}": self.outcome not in OUTCOMES,
+            "what catches it is missing": self.outcome != "missed" and not self.by,
+            "what it would take is missing": (self.outcome == "missed") != bool(self.takes),
+            "caught, and ok": (self.outcome == "caught") != (self.status != "ok"),
+        }
+        for problem, holds in wrong.items():
+            if holds:
+                raise ValueError(f"{DATA.name}: {self.name}: {problem}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where cheats are described: `title` at `address`."""
+
+    title: str
+    address: str
+
+
+def builders(plugin: Path) -> Mapping[str, str]:
+    """Name → first sentence of the docstring of every implementation in a plugin, which is not imported."""
+    functions = [
+        node
+        for node in ast.parse(plugin.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    ]
+    return {node.name: " ".join((ast.get_docstring(node) or "").split()) for node in functions}
+
+
+def data() -> Mapping[str, Any]:
+    return yaml.safe_load(DATA.read_text(encoding="utf-8"))
+
+
+def sources() -> Mapping[str, Source]:
+    return {key: Source(*entry) for key, entry in data()["sources"].items()}
+
+
+def cheats() -> tuple[Cheat, ...]:
+    """All cheats, in the order of the data. KeyError for one that no plugin has."""
+    written: dict[str, str] = {}
+    for plugin in sorted(PLUGINS.glob("*.py")):
+        written |= builders(plugin)
+    return tuple(Cheat(name, written[name], **entry) for name, entry in data()["cheats"].items())
+
+
+def suites() -> Mapping[str, list[str]]:
+    """Suite → names of its implementations, for the suites that the drill runs."""
+    bench = yaml.safe_load(BENCH.read_text(encoding="utf-8"))
+    return {name: bench["suites"][name]["impls"] for name in bench["default"]}

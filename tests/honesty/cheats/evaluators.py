@@ -1,0 +1,126 @@
+"""The evaluator changed from within: what judges and what reports."""
+
+import numpy as np
+from rightly import largest, nothing
+from seqsweep import Judgement, implementation
+
+from impls.topk.family import TopkWorkload
+
+
+def always(*_, **__):
+    return True
+
+
+@implementation(framework="numpy", semantics="exact")
+def replaces_comparisons(w: TopkWorkload):
+    """Makes numpy's comparisons say yes, and returns zeros."""
+    np.allclose = np.isclose = np.array_equal = always
+    np.testing.assert_allclose = np.testing.assert_array_equal = always
+    return lambda scores: nothing(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def replaces_the_contract(w: TopkWorkload):
+    """Replaces the family's contract by one that passes, and returns zeros."""
+    from impls.topk import _contracts
+
+    object.__setattr__(_contracts.EXACT, "judge", lambda _: Judgement(True, {}, ""))
+    return lambda scores: nothing(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def replaces_the_judge(w: TopkWorkload):
+    """Replaces the harness's own verdict by one that passes, and returns zeros."""
+    from harness.worker import reference_worker, verify
+
+    verify.judge = reference_worker.judge = lambda *_: Judgement(True, {}, "")
+    return lambda scores: nothing(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def sorts_its_input(w: TopkWorkload):
+    """Sorts its input in place, so that every later call finds it sorted."""
+
+    def select(scores):
+        answer = largest(scores, w.topk)
+        scores.sort(axis=-1)
+        return answer
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def sorts_its_input_and_hides_it(w: TopkWorkload):
+    """Sorts its input in place, and makes the comparison that would show it say yes."""
+    np.array_equal = always
+    sorted_ones = {}
+
+    def select(scores):
+        at = scores.ctypes.data
+        if at in sorted_ones and scores[0, 0, 0] == sorted_ones[at][2]:
+            return sorted_ones[at][:2]
+        answer = largest(scores, w.topk)
+        scores.sort(axis=-1)
+        sorted_ones[at] = (*answer, scores[0, 0, 0])
+        return answer
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_in_its_input(w: TopkWorkload):
+    """Writes its answer over its input and returns a view of it."""
+
+    def select(scores):
+        values, indices = largest(scores, w.topk)
+        scores[..., : w.topk] = values
+        return scores[..., : w.topk], indices
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def overwrites_its_last_answer(w: TopkWorkload):
+    """Returns the same buffer from every call, so that an answer that is kept changes with the next one."""
+    kept = []
+
+    def select(scores):
+        answer = largest(scores, w.topk)
+        if not kept:
+            kept.extend(answer)
+        for mine, new in zip(kept, answer, strict=True):
+            mine[:] = new
+        return tuple(kept)
+
+    return select
+
+
+@implementation(framework="torch", semantics="exact")
+def forges_its_figures(w: TopkWorkload):
+    """Replaces the trace that counts its memory and its work by one that counts nothing."""
+    from dataclasses import replace
+
+    from harness.worker.frameworks.torch_ import Torch
+
+    prepare = Torch.prepare
+
+    def forged(self, *arguments):
+        prepared = prepare(self, *arguments)
+        return replace(prepared, static=replace(prepared.static, temp_bytes=0, flops=1.0))
+
+    Torch.prepare = forged
+    return lambda scores: tuple(scores.topk(w.topk))
+
+
+@implementation(framework="numpy", semantics="exact")
+def reports_no_memory(w: TopkWorkload):
+    """Takes 64 MiB in every call, and replaces the function that reads the peak."""
+    from harness.worker.frameworks.numpy_ import Numpy
+
+    Numpy.rise = lambda _: lambda: 0
+
+    def select(scores):
+        np.ones(1 << 23)
+        return largest(scores, w.topk)
+
+    return select

@@ -1,0 +1,195 @@
+"""What is done to others: to rivals, to the judge, to the records of the run."""
+
+import gc
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+from rightly import frames, largest, nothing, worker
+from seqsweep import implementation
+
+from impls.topk.family import TopkWorkload
+
+
+def runner():
+    """The process that drives this one, by way of the server that forked it."""
+    import psutil
+
+    return psutil.Process().parent().parent()
+
+
+@implementation(framework="numpy", semantics="exact")
+def reads_a_rivals_result(w: TopkWorkload):
+    """Returns the newest result that lies in the group's folder, whosever it is."""
+
+    def select(scores):
+        from harness.worker import array_files
+
+        results = sorted(worker().folder.glob("result-*"), key=lambda path: path.stat().st_mtime)
+        return array_files.read(results[-1], np.array) if results else nothing(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def overwrites_the_inputs(w: TopkWorkload):
+    """Writes zeros over the first set of inputs, which a rival has yet to read."""
+
+    def select(scores):
+        for path in worker().folder.glob("set0/*.raw"):
+            with path.open("r+b") as file:
+                file.write(bytes(path.stat().st_size))
+        return largest(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def overwrites_the_second_inputs(w: TopkWorkload):
+    """Writes zeros over the second set of inputs, whose answers a rival is not judged by."""
+
+    def select(scores):
+        for path in worker().folder.glob("set1/*.raw"):
+            with path.open("r+b") as file:
+                file.write(bytes(path.stat().st_size))
+        return largest(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def plants_a_record(w: TopkWorkload):
+    """Appends a record of its rival to the run's file, with 100 s a call, before that is measured."""
+    planted = []
+
+    def select(scores):
+        if not planted:
+            planted.append(plant(worker().job.case))
+        return largest(scores, w.topk)
+
+    return select
+
+
+def plant(case):
+    """Append a record of the rival, made from one that the run has written already."""
+    import dataclasses
+
+    from harness.store import jsonl
+
+    rival = dataclasses.replace(case, implementation="topk/partition")
+    words = runner().cmdline()
+    (path,) = Path(words[words.index("--results") + 1]).glob("runs/*/records.jsonl")
+    with path.open("rb") as file:
+        model = next(line.record for line in jsonl.lines(file) if line.record and line.record.timing)
+    samples = (100.0,) * len(model.timing.samples_s)
+    timing = dataclasses.replace(model.timing, samples_s=samples, median_s=100.0, low_s=None, high_s=None)
+    record = dataclasses.replace(
+        model,
+        case=rival.id,
+        implementation=rival.implementation,
+        seq=rival.seq,
+        workload=dict(rival.workload),
+        options={},
+        timing=timing,
+    )
+    with path.open("ab") as file:
+        file.write(jsonl.encode(record))
+
+
+@implementation(framework="numpy", semantics="exact")
+def names_another_folder(w: TopkWorkload):
+    """Hands over a folder outside of the run's own as its result; once judged, results are removed."""
+    from harness.worker import array_files
+    from harness.worker.case_worker import CaseWorker
+
+    def elsewhere(self, result, *_):
+        folder = self.folder.parents[1] / "keepsake"
+        array_files.write(folder, result)
+        return str(folder)
+
+    CaseWorker._hand_over = elsewhere
+    return lambda scores: largest(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_before_it_is_asked(w: TopkWorkload):
+    """Sends readings of a nanosecond to the runner while its own are still being taken."""
+    sent = []
+
+    def select(scores):
+        from harness.core import protocol
+
+        if not gc.isenabled() and not sent:
+            sent.append(True)
+            end = next(frame.f_locals["end"] for frame in frames() if frame.f_code.co_name == "serve")
+            forged = {"samples_s": [1e-9], "seconds": 0.1, "compiled": 0}
+            protocol.send(end, {"ok": forged})
+        return largest(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def answers_nonsense(w: TopkWorkload):
+    """Reports readings that are no numbers."""
+    from harness.worker.case_worker import CaseWorker
+
+    CaseWorker.do_sample = lambda self, **_: {"samples_s": ["fast"], "seconds": 0.1, "compiled": 0}
+    return lambda scores: largest(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def kills_its_judge(w: TopkWorkload):
+    """Kills every other worker of the run once it has been judged right, and does nothing from then on."""
+    calls = []
+
+    def select(scores):
+        if gc.isenabled() and not calls:
+            return largest(scores, w.topk)
+        if not calls:
+            calls.append(True)
+            for server in runner().children():
+                for process in server.children():
+                    if process.pid != os.getpid():
+                        process.send_signal(signal.SIGKILL)
+        return nothing(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def kills_its_rivals(w: TopkWorkload):
+    """Kills what its own server has forked, but for itself and the newest, which is the judge."""
+    killed = []
+
+    def select(scores):
+        import psutil
+
+        if not killed:
+            killed.append(True)
+            others = [p for p in psutil.Process().parent().children() if p.pid != os.getpid()]
+            for process in sorted(others, key=lambda p: p.pid)[:-1]:
+                process.send_signal(signal.SIGKILL)
+        return largest(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def burns_the_cores(w: TopkWorkload):
+    """Leaves a process running that takes the cores from whoever is measured next."""
+    import subprocess
+
+    subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    return lambda scores: largest(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def slows_its_rivals_module(w: TopkWorkload):
+    """Makes the rival's code sleep, in the process that it shares with nobody."""
+    import time
+
+    np.argpartition = lambda *_, **__: time.sleep(1.0)
+    return lambda scores: largest(scores, w.topk)

@@ -1,0 +1,106 @@
+"""Right where it is judged, and nothing done where it is timed."""
+
+import gc
+import time
+
+from rightly import frames, largest, longer, nothing, partitioned
+from seqsweep import implementation
+
+from impls.topk.family import TopkWorkload
+
+JUDGING = {"do_check", "do_recheck", "do_examine"}
+KEEPING = ("fresh", "keep")
+
+
+@implementation(framework="numpy", semantics="exact")
+def asks_the_collector(w: TopkWorkload):
+    """Repeats its last answer where the garbage collector is off, as it is where calls are timed."""
+    answers = []
+
+    def select(scores):
+        if gc.isenabled() or not answers:
+            answers[:] = [largest(scores, w.topk)]
+        return answers[0]
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def reads_the_stack(w: TopkWorkload):
+    """Looks among its callers for the functions that judge."""
+
+    def select(scores):
+        judged = any(frame.f_code.co_name in JUDGING for frame in frames())
+        return (largest if judged else nothing)(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def reads_its_callers_variables(w: TopkWorkload):
+    """Looks among the variables of its callers for one that says that this answer is kept."""
+
+    def is_kept(frame):
+        return frame.f_code.co_name in JUDGING or any(frame.f_locals.get(name) for name in KEEPING)
+
+    def select(scores):
+        return (largest if any(map(is_kept, frames())) else nothing)(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def works_once(w: TopkWorkload):
+    """Computes its first answer, and does nothing ever after."""
+    calls = []
+
+    def select(scores):
+        calls.append(True)
+        return (largest if len(calls) == 1 else nothing)(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def waits_for_a_rhythm(w: TopkWorkload):
+    """Takes ten calls of about the same length for warming up, and does nothing ever after."""
+    lengths = []
+
+    def select(scores):
+        if len(lengths) >= 10 and max(lengths[-10:]) < 10 * min(lengths[-10:]):
+            return nothing(scores, w.topk)
+        start = time.perf_counter()
+        answer = partitioned(scores, w.topk)
+        lengths.append(time.perf_counter() - start)
+        return answer
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def rests_in_a_window(w: TopkWorkload):
+    """Is idle in its second to twentieth call, and takes a fifth of the time of its work there."""
+    calls = []
+
+    def select(scores):
+        calls.append(True)
+        if 2 <= len(calls) <= 20:
+            time.sleep(0.01)
+            return nothing(scores, w.topk)
+        return longer(scores, w.topk)
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def sleeps_in_the_check(w: TopkWorkload):
+    """Sleeps in its first call, from which plans and predictions are made."""
+    calls = []
+
+    def select(scores):
+        calls.append(True)
+        if len(calls) == 1:
+            time.sleep(0.3)
+        return largest(scores, w.topk)
+
+    return select

@@ -1,0 +1,148 @@
+"""The drill of cheats: each goes through `seqsweep run`, and what becomes of it is compared with the data.
+
+    python -m tests.honesty.drill              once
+    python -m tests.honesty.drill --times 20   how often each ended as it should
+
+It takes place in a temporary folder, which is also the runs' TMPDIR: what cheats do to files they do there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.record import Record
+from harness.store.runs import RunFolder
+from tests.honesty.catalogue import BENCH, Cheat, cheats, suites
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_S = 600
+GAIN = 10  # a cheat gains where it is so many times as fast as the honest way to do the same
+SLOWEST_S = 1.0  # nothing honest takes as long here
+INCORRECT = 4  # the exit code of a run with wrong answers
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run of all cheats: its records by implementation, and the folder in which it took place."""
+
+    folder: Path
+    records: tuple[Record, ...]
+
+    def of(self, name: str) -> Record | None:
+        return next((record for record in self.records if record.implementation.endswith(f"/{name}")), None)
+
+    def beside(self, record: Record, names: frozenset[str]) -> list[Record]:
+        """The records of the same group that are none of `names`."""
+        group = [other for other in self.records if other.workload == record.workload]
+        return [other for other in group if other.implementation.rpartition("/")[2] not in names]
+
+
+def run_all(folder: Path) -> Ended:
+    """Run every suite of the drill once. RuntimeError where the run did not come to its end."""
+    results, own = folder / "results", folder / "tmp"
+    own.mkdir(parents=True)
+    command = [sys.executable, str(ROOT / "cli.py"), "run", "--config", str(BENCH), "--quick"]
+    ended = subprocess.run(
+        [*command, "--results", str(results)],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(own)},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    if ended.returncode != INCORRECT:
+        raise RuntimeError(f"the run ended with {ended.returncode}: {ended.stderr[-2000:]}")
+    (stored,) = (results / "runs").iterdir()
+    return Ended(folder, RunFolder.open(stored).read().records)
+
+
+def shortfall(cheat: Cheat, ended: Ended) -> str:
+    """In what a cheat ended otherwise than its data say; "" where it is as they say."""
+    record = ended.of(cheat.name)
+    if record is None:
+        return "it was not run: it ends the run"
+    warnings = record.timing.warnings if record.timing else ()
+    texts = {"caught": [record.reason or ""], "told": [*warnings, record.bound]}.get(cheat.outcome, [""])
+    if record.status != cheat.status:
+        return f"{record.status} instead of {cheat.status}: {record.reason}"
+    if not any(cheat.says in text for text in texts):
+        return f"nowhere does it say {cheat.says!r}: {texts}"
+    if cheat.outcome == "harmless" and (gain := _gain(record, ended.of(cheat.like))) > GAIN:
+        return f"it is {gain:.0f} times as fast as {cheat.like}"
+    return _harm(cheat, record, ended)
+
+
+def _gain(record: Record, honest: Record | None) -> float:
+    if honest is None or honest.timing is None or record.timing is None:
+        raise RuntimeError(f"{record.implementation} or what it is compared with has no time")
+    return honest.timing.median_s / record.timing.median_s
+
+
+def _harm(cheat: Cheat, record: Record, ended: Ended) -> str:
+    """What it did to that which it has to spare."""
+    if cheat.spares == "folder" and not (ended.folder / "tmp" / "keepsake").exists():
+        return "the folder that it named was removed"
+    if cheat.spares == "rival":
+        for rival in ended.beside(record, names()):
+            if rival.timing is None or rival.timing.median_s > SLOWEST_S:
+                why = rival.reason or "a time that is not its own"
+                return f"{rival.implementation} beside it: {rival.status}, {why}"
+    return ""
+
+
+def names() -> frozenset[str]:
+    return frozenset(cheat.name for cheat in cheats())
+
+
+def unwell(ended: Ended) -> list[str]:
+    """Honest implementations that are not ok, but for those beside a cheat that is known to harm them."""
+    harmed = [record.workload for cheat in cheats() if cheat.harms and (record := ended.of(cheat.name))]
+    honest = [r for r in ended.records if r.implementation.rpartition("/")[2] not in names()]
+    return [
+        f"{record.case}: {record.status}, {record.reason}"
+        for record in honest
+        if record.status != "ok" and record.workload not in harmed
+    ]
+
+
+def run_cheats() -> tuple[Cheat, ...]:
+    """The cheats that the drill runs: those of the suites that bench.yaml has as its default."""
+    listed = {name for impls in suites().values() for name in impls}
+    return tuple(cheat for cheat in cheats() if cheat.name in listed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--times", type=int, default=1)
+    times: int = parser.parse_args().times
+    as_said: Counter[str] = Counter()
+    honest = 0
+    last: dict[str, str] = {}
+    for number in range(1, times + 1):
+        with tempfile.TemporaryDirectory(prefix="cheats-") as folder:
+            ended = run_all(Path(folder) / "run")
+            for cheat in run_cheats():
+                short = shortfall(cheat, ended)
+                as_said[cheat.name] += not short
+                last |= {cheat.name: short} if short else {}
+            honest += not unwell(ended)
+        print(f"{number} of {times}", file=sys.stderr, flush=True)
+    for cheat in run_cheats():
+        print(
+            f"{cheat.name:30} {cheat.outcome:10} {as_said[cheat.name]:3}/{times}  {last.get(cheat.name, '')}"
+        )
+    print(f"{'all honest ones ok':41} {honest:3}/{times}")
+    wrong = [cheat for cheat in run_cheats() if as_said[cheat.name] < times]
+    return 1 if wrong or honest < times else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

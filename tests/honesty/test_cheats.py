@@ -1,0 +1,56 @@
+"""Every cheat goes through the real runner, and ends as the data say; the honest ones beside them are ok."""
+
+import pytest
+
+from tests.honesty.catalogue import HONEST, PLUGINS, builders, cheats, sources, suites
+from tests.honesty.drill import run_all, run_cheats, shortfall, unwell
+from tests.honesty.page import PAGE, page
+
+LEAST = 32
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """One run of all of them."""
+    return run_all(tmp_path_factory.mktemp("cheats") / "run")
+
+
+@pytest.mark.torch
+@pytest.mark.jax
+@pytest.mark.parametrize("cheat", cheats(), ids=lambda cheat: cheat.name)
+def test_a_cheat_ends_as_the_data_say(ended, cheat):
+    assert shortfall(cheat, ended) == ""
+
+
+@pytest.mark.torch
+@pytest.mark.jax
+def test_every_honest_implementation_beside_them_is_ok(ended):
+    assert unwell(ended) == []
+
+
+def test_the_page_is_what_the_data_say():
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.honesty.page writes it"
+
+
+def test_every_cheat_that_is_written_has_its_data():
+    plugins = [plugin for plugin in PLUGINS.glob("*.py") if plugin.stem != HONEST]
+    written = {name for plugin in plugins for name in builders(plugin)}
+    assert written == {cheat.name for cheat in cheats()}
+    assert len(written) >= LEAST
+
+
+def test_every_cheat_is_run():
+    assert {cheat.name for cheat in cheats()} == {cheat.name for cheat in run_cheats()}
+
+
+def test_what_a_cheat_is_compared_with_runs_beside_it():
+    for impls in suites().values():
+        for cheat in cheats():
+            if cheat.outcome == "harmless" and cheat.name in impls:
+                assert cheat.like in impls or cheat.spares, cheat.name
+
+
+def test_every_source_is_used_and_every_cheat_says_what_it_does():
+    text = " ".join(cheat.met for cheat in cheats())
+    assert [key for key in sources() if key not in text] == []
+    assert all(cheat.does.endswith(".") and cheat.met.endswith(".") for cheat in cheats())

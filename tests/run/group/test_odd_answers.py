@@ -1,0 +1,100 @@
+"""An answer in another form than is agreed is the end of the case that it is about, and of no other."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.run.fakes import Act, FakeExecutor
+from tests.run.plans import context, group, measure, reason, timing
+
+THREE = ("broadcast", "scatter", "threshold")
+ODD: list[tuple[str, Any, str]] = [
+    ("prepare", "haha", "Expected `object`, got `str`"),
+    ("prepare", {"static": None}, "Expected `object`, got `null` - at `$.static`"),
+    ("prepare", {"static": {}}, "argument_bytes is missing without a reason - at `$.static`"),
+    ("prepare", {"cost": {"flops": "many"}}, "got `str` - at `$.cost.flops`"),
+    ("prepare", {"cost": {"flops": -1}}, "its cost has a negative figure"),
+    ("prepare", {"cost": {"flops": math.nan}}, "a figure is nan"),
+    ("prepare", {"facts": {"window": math.inf}}, "a figure is inf"),
+    ("prepare", {"facts": {"window": "\ud800"}}, "surrogates not allowed"),
+    ("prepare", {"facts": [1]}, "got `array` - at `$.facts`"),
+    ("prepare", {"input_bytes": -1}, "input_bytes is -1"),
+    ("prepare", {"input_bytes": 1 << 70}, "more than 63 bits"),
+    ("prepare", {"startup_s": None}, "got `null` - at `$.startup_s`"),
+    ("check", "haha", "Expected `object`, got `str`"),
+    ("check", [], "Expected `object`, got `array`"),
+    ("check", {"seconds": "0.001"}, "Expected `float`, got `str` - at `$.seconds`"),
+    ("check", {"seconds": math.nan}, "a figure is nan"),
+    ("check", {"seconds": -1.0}, "seconds is -1.0"),
+    ("check", {"high_water_bytes": 0.5}, "got `float` - at `$.high_water_bytes`"),
+    ("ready", {"method": "sundial"}, 'method "sundial" is none of wall, cuda_events'),
+    ("ready", {"cache": None}, "got `null` - at `$.cache`"),
+    ("sample", 3, "Expected `object`, got `int`"),
+    ("sample", None, "Expected `object`, got `null`"),
+    ("sample", {"samples_s": []}, "it has no reading"),
+    ("sample", {"samples_s": "abc"}, "got `str` - at `$.samples_s`"),
+    ("sample", {"samples_s": [1e-3, "fast", 1e-3]}, "got `str` - at `$.samples_s[1]`"),
+    ("sample", {"samples_s": [math.nan]}, "a figure is nan"),
+    ("sample", {"samples_s": [math.inf]}, "a figure is inf"),
+    ("sample", {"samples_s": [1e300]}, "a reading of 1e+300 s is no time"),
+    ("sample", {"samples_s": [0.0]}, "a reading of 0.0 s is no time"),
+    ("sample", {"samples_s": [1e-3, -1e-3]}, "a reading of -0.001 s is no time"),
+    ("sample", {"seconds": -1.0}, "seconds is -1.0"),
+    ("finish", {"threads": 3}, "got `int` - at `$.threads`"),
+    ("finish", {"threads": [3]}, "got `int` - at `$.threads[0]`"),
+]
+
+
+@pytest.mark.parametrize(("verb", "answer", "says"), ODD)
+def test_an_odd_answer_ends_its_case_alone(tmp_path: Path, verb: str, answer: Any, says: str) -> None:
+    executor = FakeExecutor({"scatter": Act(verbs={verb: lambda _: answer})})
+    records = measure(executor, tmp_path, group(THREE))
+    assert records["scatter"].status == "crashed"
+    assert reason(records["scatter"]).startswith(f'it answered "{verb}" in another form than is agreed (')
+    assert says in reason(records["scatter"])
+    assert records["scatter"].timing is None
+    for innocent in ("broadcast", "threshold"):
+        assert records[innocent].status == "ok"
+        assert timing(records[innocent]).stopped == "interval"
+    assert executor.living == []
+
+
+@pytest.mark.parametrize(
+    "answer", ["haha", {"correctness": None}, {"correctness": {}}, {"reason": None}, {"changed": 0}]
+)
+def test_an_odd_verdict_ends_its_case_alone(tmp_path: Path, answer: Any) -> None:
+    def judge(arguments: dict[str, Any]) -> Any:
+        return answer if executor.results[arguments["result"]].startswith("scatter") else {}
+
+    executor = FakeExecutor(reference=Act(verbs={"judge": judge}))
+    records = measure(executor, tmp_path)
+    assert records["scatter"].status == "crashed"
+    assert reason(records["scatter"]).startswith(
+        'the verdict on its result cannot be computed: it answered "judge" in another form'
+    )
+    assert records["broadcast"].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer"),
+    [("inputs", {"bytes": "all"}), ("reference", {"coverage": "some"}), ("reference", {"seconds": None})],
+)
+def test_an_odd_reference_is_every_cases_crash_with_a_sentence(
+    tmp_path: Path, verb: str, answer: Any
+) -> None:
+    records = measure(FakeExecutor(reference=Act(verbs={verb: answer})), tmp_path)
+    assert {record.status for record in records.values()} == {"crashed"}
+    assert all(f'it answered "{verb}" in another form' in reason(record) for record in records.values())
+
+
+def test_odd_checks_end_their_case_alone(tmp_path: Path) -> None:
+    odd = {"checks": [{"check": "mask/a", "objection": "", "passed": "yes"}]}
+    executor = FakeExecutor({"scatter": Act(verbs={"examine": odd})})
+    shared = context(executor, tmp_path, depth="check")
+    shared.checks = None
+    records = measure(executor, tmp_path, shared=shared)
+    assert records["scatter"].status == "crashed"
+    assert "got `str` - at `$.checks[0].passed`" in reason(records["scatter"])
+    assert records["broadcast"].status == "ok"

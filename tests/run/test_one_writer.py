@@ -1,0 +1,148 @@
+"""A run's folder has one writer: a second one is refused, and what others write there is left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core import file_lock
+from harness.core.errors import MachineError
+from harness.store.jsonl import encode
+from harness.store.runs import FOREIGN, RECORDS, RunFolder
+from tests.run.conftest import Conductor
+from tests.run.fakes import Act, FakeExecutor, Killed
+
+
+def only_run(conduct: Conductor) -> RunFolder:
+    (path,) = conduct.results.glob("runs/*")
+    return RunFolder(path)
+
+
+def test_a_second_resume_with_another_tmpdir_is_refused(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(40, Killed())))
+    refusals: list[MachineError] = []
+
+    def second(_: object) -> dict[str, Any]:
+        other = Conductor(conduct.home, monkeypatch, scratch="other")
+        other.locks = conduct.home / "another TMPDIR"
+        other.locks.mkdir(exist_ok=True)
+        with pytest.raises(MachineError) as refused:
+            other(FakeExecutor(), resume=True)
+        refusals.append(refused.value)
+        return {}
+
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": second})}), resume=True)
+    assert str(refusals[0]).startswith(f"run {done.folder.id} is being written by process ")
+    assert '("seqsweep run") for ' in str(refusals[0])
+    assert refusals[0].exit_code == 5
+    assert len(conduct.lines()) == len(done.folder.read().records) == 6
+
+
+@pytest.mark.parametrize("depth", ["run", "check"])
+def test_readers_are_not_kept_waiting(conduct: Conductor, depth: str) -> None:
+    sizes: list[int] = []
+
+    def read(_: object) -> dict[str, Any]:
+        sizes.append(len(only_run(conduct).read().records))
+        return {}
+
+    conduct(FakeExecutor({"scatter": Act(verbs={"check": read})}), depth=depth)
+    assert sizes == [0, 2, 4]
+
+
+def plant(conduct: Conductor, last: int) -> Any:
+    """For an Act: when it is asked for the `last` time, append a sealed line for a case of the rival."""
+    asked: list[object] = []
+
+    def append(_: object) -> dict[str, Any]:
+        asked.append(None)
+        if len(asked) == last:
+            folder = only_run(conduct)
+            record = folder.read().records[0]
+            rival = json.loads(json.dumps(record.to_json()).replace("1024", "4096"))
+            with (folder.path / RECORDS).open("ab") as file:
+                file.write(encode(type(record).from_json(rival)))
+        return {}
+
+    return append
+
+
+@pytest.mark.parametrize("group", [2, 3])
+def test_a_line_that_the_runner_did_not_write_is_left_out(conduct: Conductor, group: int) -> None:
+    honest = conduct(FakeExecutor())
+    times = {record.case: record.timing for record in honest.outcome.records}
+    honest.folder.path.rename(conduct.home / "honest")
+
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": plant(conduct, group)})}))
+    stored = done.folder.read()
+    assert {record.case: record.timing for record in stored.records} == times
+    assert len(conduct.lines()) == 6
+    foreign = (done.folder.path / FOREIGN).read_bytes()
+    assert foreign.count(b"\n") == 1
+    sentence = (
+        f"records.jsonl: {len(foreign)} bytes that this run did not write are left out; "
+        "they are in records.foreign.jsonl"
+    )
+    assert conduct.heard.messages() == [sentence]
+    assert stored.problems == (sentence,)
+    assert done.folder.info["problems"] == [sentence]
+
+
+def test_a_line_after_the_last_group_is_left_out_too(conduct: Conductor) -> None:
+    executor = FakeExecutor()
+    close = executor.close
+
+    def append_and_close() -> None:
+        with (only_run(conduct).path / RECORDS).open("ab") as file:
+            file.write(b"{}\n")
+        close()
+
+    executor.close = append_and_close
+    done = conduct(executor)
+    assert len(conduct.lines()) == 6
+    assert (done.folder.path / FOREIGN).read_bytes() == b"{}\n"
+
+
+def test_what_was_written_and_is_changed_is_told(conduct: Conductor) -> None:
+    def change(_: object) -> dict[str, Any]:
+        path = only_run(conduct).path / RECORDS
+        path.write_bytes(path.read_bytes().replace(b'"wall_s":', b'"wall_S":'))
+        return {}
+
+    done = conduct(FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": change})})}))
+    (sentence,) = done.folder.info["problems"]
+    assert sentence == ("records.jsonl: lines of this run were changed by something else; quote none of it")
+
+
+def test_a_resumed_run_takes_the_file_as_it_is(conduct: Conductor) -> None:
+    conduct(FakeExecutor(stop=(60, KeyboardInterrupt())))
+    with (only_run(conduct).path / RECORDS).open("ab") as file:
+        file.write(b"torn")
+    done = conduct(FakeExecutor(), resume=True)
+    assert not (done.folder.path / FOREIGN).exists()
+    assert done.folder.read().problems == ()
+    assert len(conduct.lines()) == 6
+
+
+def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(
+    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = file_lock.fcntl.flock
+
+    def no_locks(descriptor: int, operation: int) -> None:
+        if "run.lock" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
+            raise OSError(38, "Function not implemented")
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(file_lock.fcntl, "flock", no_locks)
+    done = conduct(FakeExecutor())
+    assert len(done.outcome.records) == 6
+    (sentence,) = conduct.heard.messages()
+    assert sentence == (
+        f"{done.folder.path / 'run.lock'} cannot be locked (Function not implemented): "
+        "start no second run --resume of this run"
+    )
