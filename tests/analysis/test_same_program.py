@@ -19,19 +19,15 @@ def test_two_implementations_of_one_hash_are_one_program(record, suite, static):
         record("exact", 65536, static={"tpu:v5p": compiled(static, "sha256:b")}),
     ]
     found = programs(suite(records))
-    assert [(same.target, same.seq, same.text) for same in found] == [
-        ("tpu:v5p", 4096, "approx = exact"),
-        ("tpu:v5p", 16384, "approx = exact"),
-    ]
+    told = [(same.target, same.seq, same.text) for same in found]
+    assert told == [("tpu:v5p", 4096, "approx = exact"), ("tpu:v5p", 16384, "approx = exact")]
     assert found[0].cases == (records[0].case, records[1].case)
     assert json.loads(json.dumps(asdict(found[0])))["program"] == "sha256:4096"
 
 
 def test_a_workload_field_that_changes_nothing_is_named(record, suite, static):
-    records = [
-        record("approx", 4096, static={"host": compiled(static, "sha256:a")}, workload={"recall": recall})
-        for recall in (0.95, 1.0)
-    ]
+    figures = {"host": compiled(static, "sha256:a")}
+    records = [record("approx", 4096, static=figures, workload={"recall": recall}) for recall in (0.95, 1.0)]
     (same,) = programs(suite(records))
     assert same.text == "approx[recall 0.95 = recall 1]"
 
@@ -59,10 +55,8 @@ def test_settings_stand_with_their_implementation_where_they_differ(record, suit
 
 def test_options_and_modes_set_cases_apart_too(record, suite, static):
     figures = {"static": {"host": compiled(static, "sha256:a")}}
-    records = [
-        record("two_stage", 4096, options={"keep": 1}, **figures),
-        record("two_stage", 4096, options={"keep": 2}, mode="fwd_bwd", **figures),
-    ]
+    more = ({"options": {"keep": 1}}, {"options": {"keep": 2}, "mode": "fwd_bwd"})
+    records = [record("two_stage", 4096, **one, **figures) for one in more]
     (same,) = programs(suite(records))
     assert same.text == "two_stage[keep=1][mode fwd] = two_stage[keep=2][mode fwd_bwd]"
 

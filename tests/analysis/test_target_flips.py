@@ -28,10 +28,10 @@ def test_a_mask_of_rows_as_many_as_keys_saves_here_and_costs_there(record, suite
     assert json.loads(json.dumps(asdict(found)))["turns"] is True
 
 
-@pytest.mark.parametrize(
-    ("mine", "verdict"),
-    [(98, "less"), (99, "same"), (100, "same"), (101, "same"), (102, "more"), (0, "less")],
-)
+VERDICTS = {98: "less", 99: "same", 100: "same", 101: "same", 102: "more", 0: "less"}
+
+
+@pytest.mark.parametrize(("mine", "verdict"), VERDICTS.items())
 def test_within_one_percent_is_the_same(record, suite, static, mine, verdict):
     same = {HOST: static(temp_bytes=100), "tpu:v5p": static(temp_bytes=100)}
     records = pair(record, same, {**same, "tpu:v5p": static(temp_bytes=mine)})

@@ -98,10 +98,8 @@ def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
     (tmp_path / "harness/__init__.py").write_text("OTHER = True\n")
     pairs = [("mask/masked_again", "mask/family"), ("attention/nsa_mslk", "attention/family")]
     for variant, family in pairs:
-        here, there = (
-            source_hash.source_hash(root / f"{variant}.py", root / f"{family}.py")
-            for root in (IMPLS, tmp_path / "impls")
-        )
+        paths = [(root / f"{variant}.py", root / f"{family}.py") for root in (IMPLS, tmp_path / "impls")]
+        here, there = (source_hash.source_hash(*both) for both in paths)
         assert here == there
     changed = tmp_path / "impls/mask/reference.py"
     changed.write_text(changed.read_text() + "x = 1\n")

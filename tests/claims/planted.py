@@ -27,10 +27,8 @@ def implementation(id_: str) -> ImplementationInfo:
 CHECKS = {"order": "what if the indices stand in another order?", "twice": "and twice?"}
 FAMILY = FamilyInfo("mask", "?", FIELDS[:3], ("exact",), ("fwd", "bwd"), "family.py", checks=CHECKS)
 WIDE = FamilyInfo("wide", "?", FIELDS, ("exact",), ("fwd",), "wide/family.py")
-CATALOG = Catalog(
-    {"mask": FAMILY, "wide": WIDE},
-    {name: implementation(name) for name in ("mask/a", "mask/b", "mask/t", "wide/a")},
-)
+PLANTED = ("mask/a", "mask/b", "mask/t", "wide/a")
+CATALOG = Catalog({"mask": FAMILY, "wide": WIDE}, {name: implementation(name) for name in PLANTED})
 
 SOURCES = """\
 sources:

@@ -310,10 +310,10 @@ def test_the_fwd_bwd_table_of_0328_is_beyond_the_hardware(verdicts):
             assert cells["dense_fb"] / cells["dense"] == pytest.approx(1, abs=0.011)
 
 
-@pytest.mark.parametrize(
-    ("claim", "rate"),
-    [("backward-b200-0325", 1186), ("backward-gb200-0326-early", 1209), ("backward-gb200-0326", 1156)],
-)
+RATES = {"backward-b200-0325": 1186, "backward-gb200-0326-early": 1209, "backward-gb200-0326": 1156}
+
+
+@pytest.mark.parametrize(("claim", "rate"), RATES.items())
 def test_earlier_tables_are_within_it(verdicts, claim, rate):
     verdict = verdicts[f"attention/{claim}"]
     rows = [verdict.claim.table.numbers(row) for row in verdict.claim.table.rows]

@@ -47,10 +47,8 @@ def test_names_have_values_and_a_typo_the_nearest():
 def test_calls_are_listed_with_their_arguments_worked_out_and_answered():
     expression = parse('f("a/b", seq=n / 2) / max(1, g("c"))')
     assert expression.functions() == {"f", "g"}
-    assert sorted(expression.calls({"n": 8}), key=lambda one: one.name) == [
-        FunctionCall("f", ("a/b",), {"seq": 4.0}),
-        FunctionCall("g", ("c",), {}),
-    ]
+    calls = sorted(expression.calls({"n": 8}), key=lambda one: one.name)
+    assert calls == [FunctionCall("f", ("a/b",), {"seq": 4.0}), FunctionCall("g", ("c",), {})]
     told = []
 
     def answer(name, arguments, keywords):

@@ -80,10 +80,8 @@ def test_rows_are_written_once_for_all_claims_that_name_their_table(read):
     _, times, _, beside = read(WHOLE)
     assert times.table is beside.table
     table = times.table
-    assert [(one.source.id, one.line_numbers()) for one in table.sources] == [
-        ("findings", frozenset(range(28, 40))),
-        ("pull", frozenset({46, 51})),
-    ]
+    cited = [(one.source.id, one.line_numbers()) for one in table.sources]
+    assert cited == [("findings", frozenset(range(28, 40))), ("pull", frozenset({46, 51}))]
     assert table.rows == ((65536, 8.0, 4.0, 2.0), (131072, 30, "OOM", None))
     assert table.written == (("64Ki", "8.0", "4.00", "2.0"), ("128Ki", "30", "OOM", "null"))
 

@@ -244,10 +244,10 @@ def test_a_premise_is_compared(verdict, figure):
 # context
 
 
-@pytest.mark.parametrize(
-    ("figure", "judged"),
-    [(arithmetic(1, "1"), ADDS_UP), (arithmetic(1, "2"), INCONSISTENT), (compiled(8), CONTRADICTED)],
-)
+WORDS = {arithmetic(1, "1"): ADDS_UP, arithmetic(1, "2"): INCONSISTENT, compiled(8): CONTRADICTED}
+
+
+@pytest.mark.parametrize(("figure", "judged"), WORDS.items())
 def test_what_is_of_no_pull_request_is_context_whatever_its_figures_give(verdict, figure, judged):
     told = verdict(figure, temp=7, source="blog", section="context", expect=judged)
     assert (told.word, told.judged, told.unexpected) == (CONTEXT, judged, False)

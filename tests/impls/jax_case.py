@@ -45,8 +45,6 @@ def planned(function, shapes, compiler=jit):
     """The program of a callable for this host, compiled without its inputs."""
     import jax
 
-    arrays = {
-        name: jax.ShapeDtypeStruct(shapes[name].shape, numpy_dtype(shapes[name].dtype))
-        for name in inspect.signature(function).parameters
-    }
+    asked = {name: shapes[name] for name in inspect.signature(function).parameters}
+    arrays = {name: jax.ShapeDtypeStruct(one.shape, numpy_dtype(one.dtype)) for name, one in asked.items()}
     return compiler(function).lower(**arrays).compile()

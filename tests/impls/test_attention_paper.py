@@ -45,10 +45,8 @@ def by_hand(w, inputs, printed=False):
         chosen = forced | set(free[: w.selected - len(forced)])
         picks.append(chosen)
         for h in range(w.heads):
-            for gate, keys in (
-                (1, [at for at in range(t + 1) if at // w.block in chosen]),
-                (2, list(range(max(0, t - w.window + 1), t + 1))),
-            ):
+            past = list(range(max(0, t - w.window + 1), t + 1))
+            for gate, keys in ((1, [at for at in range(t + 1) if at // w.block in chosen]), (2, past)):
                 result[t, h] += gates[t, h, gate] * attend(q[t, h], k[keys], v[keys])
     return result[None], picks
 
@@ -181,10 +179,8 @@ def broken(w, inputs, trap):
 
             paper.attend = doubled
         elif trap == "a selection per head":
-            return run(
-                nsa_paper(of(kv_heads=w.heads)),
-                {n: x.repeat(2, 2) if n in "kv" else x for n, x in inputs.items()},
-            )
+            repeated = {n: x.repeat(2, 2) if n in "kv" else x for n, x in inputs.items()}
+            return run(nsa_paper(of(kv_heads=w.heads)), repeated)
         else:  # one key more in the window
             w = dataclasses.replace(w, window=w.window + 1)
         return run(paper.paper(w, None), inputs, wide=True)

@@ -60,10 +60,8 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
     for (_, array), (_, same) in zip(walk(first), walk(again), strict=True):
         assert np.array_equal(array, same)
         assert array.dtype.kind in "iuc" or not np.isnan(array.astype(np.float64)).any()
-    assert any(
-        not np.array_equal(array, another)
-        for (_, array), (_, another) in zip(walk(first), walk(other), strict=True)
-    )
+    pairs = zip(walk(first), walk(other), strict=True)
+    assert any(not np.array_equal(array, another) for (_, array), (_, another) in pairs)
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,10 @@ OTHERS = [
     *((broadcast_chunked, {"chunk": chunk}) for chunk in (1, 5)),
     *((onehot_gemm, options) for options in ({}, {"width": 7}, {"width": 9999})),
 ]
-SHAPES = (
-    ((1, 3, 4096, 512), (2, 5, 257, 1), (1, 2, 33, 32)),
-    ((1, 3, 1024, 64), (2, 5, 257, 6), (1, 2, 33, 32)),
-)
-CASES = [
-    *((variant, {}, shape) for variant in PLAIN for shape in SHAPES[0]),
-    *((*other, shape) for other in OTHERS for shape in SHAPES[1]),
-]
+LARGE = ((1, 3, 4096, 512), (2, 5, 257, 1), (1, 2, 33, 32))
+SMALL = ((1, 3, 1024, 64), (2, 5, 257, 6), (1, 2, 33, 32))
+CASES = [(variant, {}, shape) for variant in PLAIN for shape in LARGE]
+CASES += [(*other, shape) for other in OTHERS for shape in SMALL]
 PUBLISHED = MaskWorkload(rows=1024, seq=131072)
 
 

@@ -79,10 +79,8 @@ def test_raw_opens_all_visible_columns_that_tie(of, kept, over):
     w = MaskWorkload(rows=2, seq=8, topk=2, causal=True)
     scores = [0.9, 0.5, 0.5, 0.1, 0.5, 2.0, 3.0, 0.0]
     inputs = crafted(w, [scores, scores])
-    assert reference("masked_again", w, inputs)[0].tolist() == [
-        [1, 2, 2, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, 1, 1, 0],
-    ]
+    again = reference("masked_again", w, inputs)[0].tolist()
+    assert again == [[1, 2, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
     result = call(masked_again, w, inputs, of=of)
     assert np.flatnonzero(result[0, 0] == 0).tolist() == kept
     judgement = judged("masked_again", w, inputs, result)
@@ -120,10 +118,8 @@ def test_the_contract_catches(change, says):
 def test_rounded_visible_scores_tie_so_raw_is_over():
     w = MaskWorkload(rows=4, seq=16384, topk=1024, dtype="bf16", causal=True)
     inputs = drawn(w, 0)
-    raw, exact = (
-        judged("masked_again", w, inputs, call(masked_again, w, inputs, of=of))
-        for of in ("threshold_raw", "scatter")
-    )
+    masks = [call(masked_again, w, inputs, of=of) for of in ("threshold_raw", "scatter")]
+    raw, exact = (judged("masked_again", w, inputs, mask) for mask in masks)
     assert raw.passed
     assert exact.passed
     assert raw.figures["rows_over_topk"] == raw.figures["tied_rows"] > 0

@@ -69,11 +69,11 @@ def test_a_duplicate_counts_twice_without_a_mask():
     assert call(masked_dense, w, inputs).item() == pytest.approx(3)
 
 
+PAST_THE_END = [(-1, 8, 8), (-4, 5, 5), (4, np.nan, 6), (-5, np.nan, 6), (99, np.nan, 6)]
+
+
 @pytest.mark.jax
-@pytest.mark.parametrize(
-    ("index", "gathered", "masked"),
-    [(-1, 8, 8), (-4, 5, 5), (4, np.nan, 6), (-5, np.nan, 6), (99, np.nan, 6)],
-)
+@pytest.mark.parametrize(("index", "gathered", "masked"), PAST_THE_END)
 def test_an_index_outside_the_row(index, gathered, masked):
     """The row selects column 1 and one outside."""
     w, inputs = MaskWorkload(rows=1, seq=4, topk=2, head_dim=1), equal_weights([1, index], [4, 6, 8, 10])

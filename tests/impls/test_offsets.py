@@ -107,8 +107,7 @@ def test_reference_is_the_definition_pair_by_pair(kind, layout):
         result = reference(w, inputs)
         for row in range(2):
             one = (
-                inputs[name][row]
-                for name in ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
+                inputs[f"{part}_{side}"][row] for part in ("segment_ids", "positions") for side in ("q", "kv")
             )
             want = by_hand(w, *one)
             assert [part[row].tolist() for part in result] == [list(part) for part in want]

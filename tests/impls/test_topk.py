@@ -130,10 +130,8 @@ def test_theory_gives_the_known_values(seq, topk, buckets, keep, recall):
 @pytest.mark.parametrize(("seq", "topk", "buckets", "keep"), [(64, 60, 8, 7), (64, 8, 16, 1), (96, 12, 8, 3)])
 def test_theory_agrees_with_rational_arithmetic(seq, topk, buckets, keep):
     size = seq // buckets
-    lost = sum(
-        (held - keep) * math.comb(topk, held) * math.comb(seq - topk, size - held)
-        for held in range(keep + 1, min(topk, size) + 1)
-    )
+    missed = range(keep + 1, min(topk, size) + 1)
+    lost = sum((n - keep) * math.comb(topk, n) * math.comb(seq - topk, size - n) for n in missed)
     want = 1 - Fraction(buckets, topk) * Fraction(lost, math.comb(seq, size))
     assert expected_recall(seq, topk, buckets, keep) == pytest.approx(float(want), abs=1e-12)
 

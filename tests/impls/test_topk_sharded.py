@@ -51,10 +51,8 @@ def test_cost_is_one_devices():
 @pytest.mark.full
 def test_production_shape_over_128_devices():
     """A device scores its 1024 rows against all keys, which are gathered once; no score travels."""
-    asks = [
-        CompileRequest(Case.of(f"topk/indexer_{name}", {}, asdict(PRODUCTION)), "tpu:v5p:4x4x8")
-        for name in ("exact", "approx")
-    ]
+    cases = [Case.of(f"topk/indexer_{name}", {}, asdict(PRODUCTION)) for name in ("exact", "approx")]
+    asks = [CompileRequest(case, "tpu:v5p:4x4x8") for case in cases]
     limits = Settings(timeout_s=300.0, memory_bytes=2 << 30, threads=1)
     told = compile_all(asks, discovery.catalog(), results=ROOT / "results", settings=limits)
     exact, approx = (told[ask].static for ask in asks)

@@ -74,10 +74,8 @@ def test_only_lengths_that_both_sides_ran_count_and_series_stay_apart():
 
 def test_flops_counted_in_two_ways_have_no_common_power():
     found = pairs(lambda n: n, lambda n: n * n, figure="flops")
-    mixed = {
-        one: (base, StaticFigures(now.figures, flops_source="matmul_only", framework="torch"))
-        for one, (base, now) in found.items()
-    }
+    counted = {"flops_source": "matmul_only", "framework": "torch"}
+    mixed = {one: (base, StaticFigures(now.figures, **counted)) for one, (base, now) in found.items()}
     assert exponents(mixed, never) == {}
 
 

@@ -14,10 +14,8 @@ from harness.gate.timed.decision import pair_effect
 
 DRAWS = 4000
 FIXTURE = json.loads((Path(__file__).parents[2] / "data/aa_fixture.json").read_text())
-ROUNDS = {
-    case: [[value * 1e-4 for value in rounds] for rounds in pairs]
-    for case, pairs in sorted(FIXTURE["round_log_ratio_1e4"].items())
-}
+PAIRS = sorted(FIXTURE["round_log_ratio_1e4"].items())
+ROUNDS = {case: [[value * 1e-4 for value in rounds] for rounds in pairs] for case, pairs in PAIRS}
 EFFECTS = {case: [pair_effect(rounds) for rounds in pairs] for case, pairs in ROUNDS.items()}
 SPREAD = (-0.004, 0.003, 0.001, 0.002, -0.002, 0.0, 0.004, -0.003, -0.001, 0.0, 0.002, -0.002)
 

@@ -23,10 +23,10 @@ from tests.gate.timed.effects import around
 MARGIN = Margin()
 
 
-@pytest.mark.parametrize(
-    ("slowdown", "verdict"),
-    [(1.10, REGRESSED), (1.05, REGRESSED), (1.0, UNCHANGED), (1.01, UNCHANGED), (0.90, IMPROVED)],
-)
+CLEAR = {1.10: REGRESSED, 1.05: REGRESSED, 1.0: UNCHANGED, 1.01: UNCHANGED, 0.90: IMPROVED}
+
+
+@pytest.mark.parametrize(("slowdown", "verdict"), CLEAR.items())
 def test_clear_effects(slowdown, verdict):
     assert judge(around(math.log(slowdown)), MARGIN).verdict == verdict
 

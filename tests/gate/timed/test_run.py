@@ -41,10 +41,10 @@ WIDE = [0.3, -0.3, 0.3, -0.3]
 EVEN = (4, 6, 8, 10, 12)
 
 
-@pytest.mark.parametrize(
-    ("most", "found"),
-    [(4, (4,)), (5, (4, 5)), (6, (4, 6)), (12, EVEN), (13, (*EVEN, 13)), (24, tuple(range(4, 25, 2)))],
-)
+LOOKS = {4: (4,), 5: (4, 5), 6: (4, 6), 12: EVEN, 13: (*EVEN, 13), 24: tuple(range(4, 25, 2))}
+
+
+@pytest.mark.parametrize(("most", "found"), LOOKS.items())
 def test_it_looks_at_four_and_then_at_every_second_and_the_last(most, found):
     assert looks(most) == found
 
@@ -85,10 +85,10 @@ def verdicts(said):
     return order, [CaseVerdict(one.id, words[letter], "x") for one, letter in zip(order, said, strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("said", "lone"),
-    [("URU", [1]), ("URIRU", [1, 3]), *((said, []) for said in ("RUU", "UUR", "URRU", "URN", "NRU", "R"))],
-)
+NO_LONE = {said: [] for said in ("RUU", "UUR", "URRU", "URN", "NRU", "R")}
+
+
+@pytest.mark.parametrize(("said", "lone"), [("URU", [1]), ("URIRU", [1, 3]), *NO_LONE.items()])
 def test_a_lone_length_is_called_so_and_stays_regressed(said, lone):
     order, cases = verdicts(said)
     found = note_isolated(cases, list(reversed(order)))
@@ -126,10 +126,8 @@ def writer(tmp_path):
 
 
 def compose(writer, paired_cases, sequential_test, asked, options=ASKING):
-    return {
-        one.case.split("@")[0]: one
-        for one in module.verdicts(asked, TimedResult(tuple(paired_cases), sequential_test), writer, options)
-    }
+    timed = TimedResult(tuple(paired_cases), sequential_test)
+    return {one.case.split("@")[0]: one for one in module.verdicts(asked, timed, writer, options)}
 
 
 def test_a_verdict_stands_with_its_interval_and_its_place(writer):

@@ -88,10 +88,8 @@ def test_a_case_that_failed_before_it_was_compiled_shows_its_status():
 
 def test_doubts_about_figures_and_equal_programs_are_notes():
     doubt = "the device would run another program"
-    records = [
-        record(name, K, static={"cuda:h200": static(GIB, program="sha256:a", warnings=(doubt,))})
-        for name in ("broadcast", "approx")
-    ]
+    doubted = {"cuda:h200": static(GIB, program="sha256:a", warnings=(doubt,))}
+    records = [record(name, K, static=doubted) for name in ("broadcast", "approx")]
     notes = chart_of(*records).notes
     assert f"broadcast, approx: {doubt}" in notes
     assert "Same program on cuda:h200: approx = broadcast at 1Ki" in notes

@@ -19,9 +19,10 @@ def print_text(records):
 
 
 def test_what_holds_and_what_fails_is_counted(record):
+    failed = make_check(False, reason="row 3 keeps 2050 of 2048")
     records = [
         record("scatter", 4096, checks=(make_check(True),)),
-        record("threshold_raw", 4096, checks=(make_check(False, reason="row 3 keeps 2050 of 2048"),)),
+        record("threshold_raw", 4096, checks=(failed,)),
     ]
     row = rows(records)["mask"]["mask/kept_count"]
     assert (row.held, row.cases) == (1, 2)

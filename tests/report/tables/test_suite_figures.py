@@ -48,9 +48,9 @@ def test_ratios(value, text):
     assert fmt.ratio(value) == text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.84, "0.8 s"), (42.4, "42 s"), (59.7, "1 m 0 s"), (252.0, "4 m 12 s"), (3780.0, "1 h 3 m")],
-)
+TIMES = {0.84: "0.8 s", 42.4: "42 s", 59.7: "1 m 0 s", 252.0: "4 m 12 s", 3780.0: "1 h 3 m"}
+
+
+@pytest.mark.parametrize(("seconds", "text"), TIMES.items())
 def test_durations(seconds, text):
     assert fmt.duration(seconds) == text

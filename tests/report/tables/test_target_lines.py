@@ -40,10 +40,8 @@ def test_equal_programs_share_a_line_where_targets_agree(suite, record, static):
 
     cases = [(name, seq) for seq in (4096, 16384, 65536) for name in ("broadcast", "approx")]
     records = [record(name, seq, static=figures(seq, name)) for name, seq in cases]
-    assert program_lines(suite(records)) == [
-        "Same program on tpu:v5p: approx = broadcast at 4Ki, 16Ki",
-        "Same program on tpu:v6e: approx = broadcast at 4Ki, 16Ki, 64Ki",
-    ]
+    same = ("tpu:v5p: approx = broadcast at 4Ki, 16Ki", "tpu:v6e: approx = broadcast at 4Ki, 16Ki, 64Ki")
+    assert program_lines(suite(records)) == [f"Same program on {line}" for line in same]
     (line,) = program_lines(suite(records[:4]))
     assert line == "Same program on tpu:v5p, tpu:v6e: approx = broadcast at 4Ki, 16Ki"
 

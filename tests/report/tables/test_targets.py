@@ -105,10 +105,8 @@ def test_a_compiler_that_refuses_is_quoted(suite, record, plan_static):
 
 
 def test_a_missing_extra_is_said_once_below(suite, record, plan_static):
-    records = [
-        record(name, 4096, static={"host": plan_static(8), "tpu:v5e": Static.none(NOT_INSTALLED)})
-        for name in ("broadcast", "scatter")
-    ]
+    figures = {"host": plan_static(8), "tpu:v5e": Static.none(NOT_INSTALLED)}
+    records = [record(name, 4096, static=figures) for name in ("broadcast", "scatter")]
     text = print_text(table_of(suite(records)))
     assert text.count(NOT_INSTALLED) == 1
     assert f"No temp, FLOPs of tpu:v5e: {NOT_INSTALLED}." in text
@@ -131,10 +129,8 @@ def test_a_case_that_was_not_compiled_says_why(suite, record, plan_static):
 def test_what_failed_has_its_reason_with_the_status_alone(suite, record, plan_static):
     why = "topk ≥ seq"
     none = {"host": Static.none(why), "tpu:v5e": Static.none(why)}
-    records = [
-        record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)}),
-        record("scatter", 4096, "unsupported", reason=why, static=none),
-    ]
+    baseline = record("broadcast", 4096, static={"host": plan_static(8), "tpu:v5e": plan_static(8)})
+    records = [baseline, record("scatter", 4096, "unsupported", reason=why, static=none)]
     table = table_of(suite(records))
     assert [cell.notes for cell in table.rows[1][:-1]] == [()] * (len(table.columns) - 1)
     assert notes(table, "status", 1) == [why]
