@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -162,26 +162,26 @@ class CaseWorker:
     ) -> dict[str, Any]:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`.
 
-        With `fresh` they are all of the last set, whose storage first gets the values that `inputs` (and
-        `cotangent`) name; the last result is handed over under the name `result`, after an untimed call on
-        other inputs when `warm`: it must not lie where later calls put theirs. The call sees what it always
+        With `fresh` the last set's storage first gets the values that `inputs` (and `cotangent`) name. The
+        first reading is of that set, and a second of the other. Then the first one's result is handed over
+        under the name `result`: it must not lie where later calls put theirs. A call sees what it always
         sees: this function, this clock, no collector.
         """
         start = perf_counter()
         if fresh is not None:
             self._refill(fresh["inputs"], fresh["cotangent"])
         gc.collect()  # reference cycles of earlier calls must not pile up
-        calls, others = (self.calls, self.calls) if fresh is None else (self.calls[-1:], self.calls[:-1])
-        if warm and others:
-            self.framework.sync(self._next_call(others)())
+        if warm and (fresh is None or len(self.calls) > 1):
+            self.framework.sync(self._next_call(None if fresh is None else 1)())
         compiled = self.framework.compilations()
         kept: list[Any] = []
-        keep = None if fresh is None else kept.append
-        samples = [self.read(self._next_call(calls), inner, keep) / inner for _ in range(readings)]
+        samples: list[float] = []
+        for reading in range(readings):
+            call = self._next_call(None if fresh is None else reading)
+            keep = kept.append if fresh is not None and reading == 0 else None
+            samples.append(self.read(call, inner, keep) / inner)
         compiled = self.framework.compilations() - compiled
         if fresh is not None:
-            if warm and others:
-                self.framework.sync(self._next_call(others)())
             self._hand_over(kept.pop(), self.inputs[-1], fresh["result"])
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
 
@@ -206,9 +206,10 @@ class CaseWorker:
     def _cotangent(self, name: str | None) -> Any:
         return array_files.read(self.folder / name, self.framework.put) if name else None
 
-    def _next_call(self, calls: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
+    def _next_call(self, after_last: int | None) -> Callable[[], Any]:
+        """The call on the next set in turn, or on that which comes so many after the last."""
         self.turn += 1
-        return calls[self.turn % len(calls)]
+        return self.calls[(self.turn if after_last is None else after_last - 1) % len(self.calls)]
 
     def _time_call(self, call: Callable[[], Any]) -> tuple[float, Any]:
         start = perf_counter()

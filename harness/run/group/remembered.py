@@ -18,7 +18,7 @@ SECONDS = 1e-4
 
 
 class FirstAndAgain(NamedTuple):
-    """Seconds of a call on values that it has not seen, and typically on values that it has."""
+    """Seconds of a call on values that it has not seen, and of one on values that it has."""
 
     first_s: float
     again_s: float

@@ -52,7 +52,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds[case] and not state.is_long:
-                check_under_clock(verifier, state, "fresh0", state.samples)
+                check_under_clock(verifier, state, "fresh0")
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -60,11 +60,11 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         if state.living and state.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)
         elif state.living:
-            check_under_clock(verifier, state, "fresh1", state.samples)
+            check_under_clock(verifier, state, "fresh1")
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
-        settle_remembered(context, verifier, state, state.samples)
+        settle_remembered(context, verifier, state)
         _check_clock(context, state)
         if not state.living:
             stopping.drop(state.id)
@@ -76,26 +76,26 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
 
 
 def check_under_clock(
-    verifier: Verifier, state: CaseState, name: str, samples: Sequence[float]
+    verifier: Verifier, state: CaseState, name: str, again_s: float | None = None
 ) -> Mapping[str, Any] | None:
-    """Have a call judged on fresh inputs, and compare its time with those of `samples`, in seconds.
+    """Have a call judged on fresh inputs, and note its time beside that of one on inputs that it has seen.
 
+    The latter follows at once, for the machine may be busier than before; `again_s` (seconds) spares it.
     What it answered; None if that settled it.
     """
-    answer = verifier.check_under_clock(state, name)
+    answer = verifier.check_under_clock(state, name, readings=2 if again_s is None else 1)
     if answer is not None:
-        state.first_and_again.append(FirstAndAgain(answer["samples_s"][0], statistics.median(samples)))
+        first_s, *rest = answer["samples_s"]
+        state.first_and_again.append(FirstAndAgain(first_s, rest[0] if again_s is None else again_s))
     return answer
 
 
-def settle_remembered(
-    context: GroupContext, verifier: Verifier, state: CaseState, samples: Sequence[float]
-) -> None:
+def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState) -> None:
     """Settle a case that is fast on values that it has seen alone, each time and on further inputs."""
     for number in range(CONFIRMATIONS):
         if not (state.living and look_remembered(state.first_and_again)):
             return
-        check_under_clock(verifier, state, f"fresh{2 + number}", samples)
+        check_under_clock(verifier, state, f"fresh{2 + number}")
     if state.living and look_remembered(state.first_and_again):
         reason = remembered_reason(state.first_and_again)
         context.settle_broken_rule(state, "remembers no answer", reason)
@@ -172,7 +172,7 @@ def _take_last_turn(
     context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
 ) -> None:
     """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = check_under_clock(verifier, state, "fresh1", state.samples)
+    answer = check_under_clock(verifier, state, "fresh1", statistics.median(state.samples))
     if answer is None:
         return
     spent = context.run.spent

@@ -151,8 +151,10 @@ class Verifier:
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
-    def check_under_clock(self, state: CaseState, name: str) -> Mapping[str, Any] | None:
-        """A reading of one call on fresh inputs, its answer judged; None when that settled the case.
+    def check_under_clock(self, state: CaseState, name: str, readings: int) -> Mapping[str, Any] | None:
+        """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
+
+        None when that settled the case.
 
         It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
         """
@@ -169,7 +171,7 @@ class Verifier:
         def ask(result: str) -> Mapping[str, Any] | None:
             fresh = {"inputs": name, "cotangent": cotangent, "result": result}
             return context.ask(
-                state, "contract", "sample", readings=1, inner=1, warm=not state.is_long, fresh=fresh
+                state, "contract", "sample", readings=readings, inner=1, warm=not state.is_long, fresh=fresh
             )
 
         answer, reason = self._judge_call(state, name, ask)

@@ -164,6 +164,29 @@ def test_answers_are_judged_again_after_the_clock(tmp_path):
     assert world.paired().reason.startswith("its answer depends on earlier calls")
 
 
+def recalling(arguments):
+    """A call on values that it has not seen takes five times as long as one on those that it has."""
+    return {"samples_s": [5e-3, 1e-3][: arguments["readings"]]} if "fresh" in arguments else {}
+
+
+@pytest.mark.parametrize(("side", "verdict"), [("candidate", INCORRECT), ("base", NEW)])
+def test_a_side_that_remembers_its_answers_is_not_timed(tmp_path, side, verdict):
+    world = World(tmp_path, **{side: slower(1e-3, verbs={"sample": recalling})})
+    assert world.end()[0] == verdict
+    assert "it remembers answers: 5.00 ms on values that it had not seen" in world.paired().reason
+
+
+def test_a_clock_that_both_sides_forge_is_seen_in_one_long_reading(tmp_path):
+    def forged(arguments):
+        readings = arguments["readings"]
+        return {"samples_s": [0.6e-3] * readings}
+
+    act = slower(1e-3, verbs={"sample": forged})
+    verdict, reason = World(tmp_path, act, act).end()
+    assert verdict == INVALID
+    assert reason.startswith("the candidate read 60.0 ms where 100 ms passed here")
+
+
 def test_a_base_that_fails_afterwards_is_nothing_to_compare_with(tmp_path):
     world = World(tmp_path, wrong=["base:scatter/2"])
     assert world.end()[0] == NEW

@@ -219,7 +219,9 @@ def recalling(seconds: float, again: float, calls: int = 99) -> Act:
     left = itertools.repeat(True, calls)
 
     def sample(arguments: dict[str, Any]) -> dict[str, Any]:
-        return {"samples_s": [seconds if next(left, False) else again]} if "fresh" in arguments else {}
+        if "fresh" not in arguments:
+            return {}
+        return {"samples_s": [seconds if next(left, False) else again, again][: arguments["readings"]]}
 
     return Act(seconds=again, verbs={"sample": sample})
 
