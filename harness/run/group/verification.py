@@ -83,10 +83,10 @@ class Verifier:
         for semantics in self.semantics[home]:
             self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
         for name, seed in self.seeds.items():
-            self._draw(home, name, seed, write=False)
+            self._ask(home, "contract", "fresh", **self._fresh(home, name, seed, write=False))
         self.files.note()
 
-    def draw_fresh(self, name: str) -> None:
+    def draw_fresh(self, name: str, state: CaseState) -> None:
         """Draw inputs that no call has seen, from a seed that nobody could know, and their references.
 
         Raises Ended and Unsupported as a worker's `ask`.
@@ -94,15 +94,16 @@ class Verifier:
         if name in self.seeds:
             return
         seed = secrets.randbits(SEED_BITS)
-        homes = [home for home, reference in self.references.items() if reference is not None]
+        homes = [home for home, semantics in self.semantics.items() if semantics]
         for number, home in enumerate(homes):
-            self._draw(home, name, seed, write=number == 0)
+            arguments = self._fresh(home, name, seed, write=number == 0)
+            self._ask_again(home, state, "fresh", **arguments)
         self.seeds[name] = seed
         self.files.note()
 
-    def _draw(self, home: Home, name: str, seed: int, *, write: bool) -> None:
-        semantics = self.semantics[home]
-        self._ask(home, "inputs", "fresh", name=name, seed=seed, semantics=semantics, write=write)
+    def _fresh(self, home: Home, name: str, seed: int, *, write: bool) -> Mapping[str, Any]:
+        """What `fresh` is asked with."""
+        return {"name": name, "seed": seed, "semantics": self.semantics[home], "write": write}
 
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.
@@ -160,7 +161,7 @@ class Verifier:
         """
         context = self.context
         try:
-            self.draw_fresh(name)
+            self.draw_fresh(name, state)
         except (Unsupported, Ended) as end:
             self._settle_unverified([state], "the reference on fresh inputs", end)
             return None
@@ -208,7 +209,7 @@ class Verifier:
     def _restore_inputs(self, state: CaseState) -> bool:
         """Write inputs again that are no longer what was drawn; whether there were any."""
         try:
-            homes = [home for home, reference in self.references.items() if reference is not None]
+            homes = [home for home, semantics in self.semantics.items() if semantics]
             names = [self._ask_again(home, state, "restore")["names"] for home in homes]
         except (Unsupported, Ended) as end:
             self._settle_unverified(self.context.living(), "the inputs of the group", end)

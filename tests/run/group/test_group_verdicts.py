@@ -159,8 +159,9 @@ DIED = Ended("crashed", "killed by SIGKILL")
 STARTED_AGAIN = "the process that judges its group had died, and was started again"
 
 
-def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path: Path) -> None:
-    executor = FakeExecutor(reference=Act(verbs={"judge": at(2, DIED)}))
+@pytest.mark.parametrize("verb", ["judge", "fresh"])
+def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path: Path, verb: str) -> None:
+    executor = FakeExecutor(reference=Act(verbs={verb: at(2, DIED)}))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"ok"}
     assert executor.verbs("reference").count("reference") == 2
