@@ -123,6 +123,7 @@ class ReferenceAnswer:
 
     coverage: str  # one of COVERAGES
     seconds: float  # that the reference took
+    row_cost: tuple[float, float] | None = None  # seconds of any rows, and of each; None where it takes all
 
     def __post_init__(self) -> None:
         require_member("coverage", self.coverage, COVERAGES)

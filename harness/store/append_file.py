@@ -70,7 +70,10 @@ class AppendFile:
 
     def is_intact(self) -> bool:
         """Whether all that was written or trusted still stands as it was."""
-        return self.end is None or self._measure(self.end) == (self.end, self.checksum)
+        try:
+            return self.end is None or self._measure(self.end) == (self.end, self.checksum)
+        except OSError:  # it is gone, or no file any more
+            return False
 
     def _measure(self, limit: int | None = None) -> tuple[int, int]:
         """(bytes, checksum) of the file, or of its first `limit` bytes."""

@@ -30,7 +30,7 @@ SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better 
 
 
 class CaseWorker:
-    """Answers `prepare`, `check`, `ready`, `sample` and `finish`, in that order."""
+    """Answers `prepare`, `check`, `examine`, `ready`, `sample` and `finish`, in that order."""
 
     def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
         self.job, self.tell_compiling = job, tell_compiling
@@ -99,9 +99,12 @@ class CaseWorker:
         inputs = self._place_inputs("set0")
         call = self.prepared.bind(inputs, self._cotangent(cotangent))
         gc.collect()
+        before = self.framework.compilations()
         rise = self.framework.rise()
         seconds, answer = self._time_call(call)
         high_water, compiled = rise(), self.framework.compilations()
+        if compiled > before:  # the first call has compiled, so it does not tell how long a call takes
+            seconds = self._time_call(call)[0]
         until = perf_counter() + SHORT_SECONDS / 10
         while seconds < SHORT_SECONDS and perf_counter() < until:
             seconds = min(seconds, self._time_call(call)[0])
@@ -162,22 +165,22 @@ class CaseWorker:
     ) -> dict[str, Any]:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`.
 
-        With `fresh` the last set's storage first gets the values that `inputs` (and `cotangent`) name. The
-        first reading is of that set, and a second of the other. Then the first one's result is handed over
-        under the name `result`: it must not lie where later calls put theirs. A call sees what it always
-        sees: this function, this clock, no collector.
+        With `fresh` the last set's storage gets the values that `inputs` (and `cotangent`) name, after the
+        untimed call, which sees the old ones. The first reading is of that set, all others are of the other
+        one. Then the first one's result is handed over under the name `result`: it must not lie where later
+        calls put theirs. A call sees what it always sees: this function, this clock, no collector.
         """
         start = perf_counter()
+        gc.collect()  # reference cycles of earlier calls must not pile up
+        if warm:
+            self.framework.sync(self._next_call(None if fresh is None else 0)())
         if fresh is not None:
             self._refill(fresh["inputs"], fresh["cotangent"])
-        gc.collect()  # reference cycles of earlier calls must not pile up
-        if warm and (fresh is None or len(self.calls) > 1):
-            self.framework.sync(self._next_call(None if fresh is None else 1)())
         compiled = self.framework.compilations()
         kept: list[Any] = []
         samples: list[float] = []
         for reading in range(readings):
-            call = self._next_call(None if fresh is None else reading)
+            call = self._next_call(None if fresh is None else min(reading, 1))
             keep = kept.append if fresh is not None and reading == 0 else None
             samples.append(self.read(call, inner, keep) / inner)
         compiled = self.framework.compilations() - compiled
@@ -187,9 +190,10 @@ class CaseWorker:
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""
+        del self.calls[-1]  # a backward's residuals are not there twice
         values = array_files.read(self.folder / inputs, only=self.names)
         self.inputs[-1] = self.framework.refill(self.inputs[-1], values)
-        self.calls[-1] = self.prepared.bind(self.inputs[-1], self._cotangent(cotangent))
+        self.calls.append(self.prepared.bind(self.inputs[-1], self._cotangent(cotangent)))
 
     def do_finish(self) -> dict[str, Any]:
         """What the implementation leaves: running threads and processes, and shared memory."""

@@ -53,10 +53,10 @@ class ReferenceWorker:
         """The same numbers for every process, run and machine that has this seed and group."""
         return np.random.default_rng([self.job.seed, index, zlib.crc32(self.job.group.encode())])
 
-    def do_inputs(self, sets: int) -> dict[str, Any]:
+    def do_inputs(self, sets: int, write: bool = True) -> dict[str, Any]:
         """Draw `sets` sets of inputs; the first is the one that contracts are judged on.
 
-        With 0 none is written: another reference worker of the group has done so.
+        None is written where another reference worker of the group has done so.
         """
         self.framework.start("cpu", self.job.threads, wide=True)
         resource_limits.cap_memory(self.job.memory_bytes)
@@ -64,9 +64,8 @@ class ReferenceWorker:
         declared = family(module, self.job.case.implementation)
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
-        for index in range(max(1, sets)):
-            name = f"set{index}"
-            self._draw(name, partial(self._random, index), write=index < sets)
+        for index in range(sets):
+            self._draw(f"set{index}", partial(self._random, index), write=write)
         return {"bytes": nbytes(self.inputs[FIRST])}
 
     def _draw(self, name: str, seed: Seed, *, write: bool) -> None:
@@ -85,8 +84,13 @@ class ReferenceWorker:
             array_files.write(self.folder / name, drawn)
         self.inputs[name] = array_files.read(self.folder / name)
 
-    def do_reference(self, semantics: str, sets: int) -> dict[str, Any]:
-        """Compute the reference on the first set, whole or on rows, and the cotangents of a backward."""
+    def do_reference(
+        self, semantics: str, sets: int, row_cost: Sequence[float] | None = None
+    ) -> dict[str, Any]:
+        """Compute the reference on the first set, whole or on rows, and the cotangents of a backward.
+
+        With the `row_cost` that an earlier process has measured it chooses as many rows as that one did.
+        """
         start = perf_counter()
         reference = self._reference(semantics, FIRST)
         count = self.family.rows(self.workload) if self.family.rows else None
@@ -98,7 +102,10 @@ class ReferenceWorker:
 
         seed = partial(self._random, ROWS)
         tile = self.family.tile(self.workload)
-        self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
+        if row_cost is not None:
+            self.costs[semantics] = RowCost(*row_cost)
+        else:
+            self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
         expected = self._expect(semantics, reference, WHOLE_SECONDS, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -109,7 +116,11 @@ class ReferenceWorker:
             )
         self.expected[semantics, FIRST] = expected
         coverage = "whole" if expected.rows is None else "rows"
-        return {"coverage": coverage, "seconds": perf_counter() - start}
+        return {
+            "coverage": coverage,
+            "seconds": perf_counter() - start,
+            "row_cost": self.costs[semantics],
+        }
 
     def do_fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         """Draw inputs that no case has seen, from a `seed` that none could know, and their references.
@@ -160,8 +171,8 @@ class ReferenceWorker:
     def do_restore(self) -> dict[str, Any]:
         """Write the inputs again that are no longer what was drawn; their names."""
         names = [name for name in self.inputs if not self._intact(name)]
-        for name in names:
-            self._draw(name, self.seeds[name], write=True)
+        for name in self.inputs:  # one that another process has written again is another file now
+            self._draw(name, self.seeds[name], write=name in names)
         return {"names": names}
 
     def _intact(self, name: str) -> bool:

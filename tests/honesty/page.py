@@ -31,6 +31,9 @@ all that this user can. What is caught here is caught because something else loo
 the clock of the runner, the types of what is returned. The isolation is against accidents and against code
 that plays for points, not against an attacker; whoever runs code that he does not trust gives it a machine of
 its own.
+
+Two limits are known. A memory that gains less than threefold, or less than 0.1 ms a call, is not told from
+what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone.
 """
 
 SECTIONS = {

@@ -154,10 +154,10 @@ class FakeWorker:
     def finish(self) -> dict[str, Any]:
         return {"threads": []}
 
-    def inputs(self, sets: int) -> dict[str, Any]:
+    def inputs(self, sets: int, write: bool) -> dict[str, Any]:
         return {"bytes": 8}
 
-    def reference(self, semantics: str, sets: int) -> dict[str, Any]:
+    def reference(self, semantics: str, sets: int, row_cost: Sequence[float] | None = None) -> dict[str, Any]:
         return {"coverage": "whole", "seconds": 0.0}
 
     def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:

@@ -98,7 +98,10 @@ class GroupContext:
         start = self.run.clock()
         try:
             with self.spending(activity), self._paused_display():
-                return state.worker.ask(verb, self.settings.timeout_s, **arguments)
+                answer = state.worker.ask(verb, self.settings.timeout_s, **arguments)
+            if verb == "sample" and len(answer["samples_s"]) != arguments["readings"]:
+                text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
+                raise Ended("crashed", f"{text}; look for what meddles with its process")
         except Unsupported as refusal:
             self.settle(state, "unsupported", str(refusal))
         except Ended as ended:
@@ -106,6 +109,8 @@ class GroupContext:
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
+        else:
+            return answer
         finally:
             state.wall_s += self.run.clock() - start
         return None

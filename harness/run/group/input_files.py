@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,8 +34,9 @@ class InputFiles:
 
     def _stats(self) -> Stats:
         paths = [path for pattern in PATTERNS for path in self.folder.glob(pattern)]
-        stats = [(path, path.stat()) for path in paths]
-        return {
-            str(path.relative_to(self.folder)): (stat.st_ino, stat.st_size, stat.st_ctime_ns)
-            for path, stat in stats
-        }
+        stats: Stats = {}
+        for path in paths:
+            with suppress(FileNotFoundError):  # gone meanwhile: no longer as it was noted
+                stat = path.lstat()
+                stats[str(path.relative_to(self.folder))] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
+        return stats

@@ -38,8 +38,9 @@ class Verifier:
     def __init__(self, context: GroupContext) -> None:
         self.context = context
         self.references: dict[Home, Worker | None] = {}  # None where one has died
-        self.semantics: dict[Home, list[str]] = {}  # that have a reference there
+        self.row_costs: dict[Home, dict[str, Any]] = {}  # of the semantics that have a reference there
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
+        self.drawn: dict[Home, dict[str, int]] = {}  # those of them that a module's process has drawn
         self.files = InputFiles(context.folder)
         self.results = 0
 
@@ -50,8 +51,7 @@ class Verifier:
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            # One more than samples rotate over: the first set's answers, which were judged, are never timed.
-            self._open_reference(Home(family.module, family.desk), first, sets=SETS + 1)
+            self._open_reference(Home(family.module, family.desk), first, write=True)
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
@@ -61,28 +61,30 @@ class Verifier:
         for (home, semantics), states in judged_together.items():
             try:
                 if home not in self.references:
-                    self._open_reference(home, states[0], sets=0)
-                self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
-                self.semantics[home].append(semantics)
+                    self._open_reference(home, states[0], write=False)
+                answer = self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
+                self.row_costs[home][semantics] = answer.get("row_cost")
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
         self.files.note()
 
-    def _open_reference(self, home: Home, state: CaseState, *, sets: int) -> None:
-        """Start a process for the references of a module, and draw the inputs, or (with 0 sets) read them."""
+    def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
+        """Start a process for the references of a module; another one may have written the inputs."""
         self.references[home] = None
-        self.semantics.setdefault(home, [])
+        self.row_costs.setdefault(home, {})
         with self.context.spending("startup"):
             self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
-        self._ask(home, "inputs", "inputs", sets=sets)
+        # One more than samples rotate over: the first set's answers, which were judged, are never timed.
+        self._ask(home, "inputs", "inputs", sets=SETS + 1, write=write)
 
     def _reopen_reference(self, home: Home, state: CaseState) -> None:
         """Start the process of a module's references again, which a case may have killed."""
-        self._open_reference(home, state, sets=0)
-        for semantics in self.semantics[home]:
-            self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
-        for name, seed in self.seeds.items():
+        self._open_reference(home, state, write=False)
+        for semantics, row_cost in self.row_costs[home].items():
+            # On as many rows as before: what a case has handed over is judged by the same cotangent.
+            self._ask(home, "contract", "reference", semantics=semantics, sets=SETS, row_cost=row_cost)
+        for name, seed in self.drawn.get(home, {}).items():
             self._ask(home, "contract", "fresh", **self._fresh(home, name, seed, write=False))
         self.files.note()
 
@@ -91,19 +93,21 @@ class Verifier:
 
         Raises Ended and Unsupported as a worker's `ask`.
         """
-        if name in self.seeds:
+        home = self._home(state)
+        drawn = self.drawn.setdefault(home, {})
+        if name in drawn:
             return
-        seed = secrets.randbits(SEED_BITS)
-        homes = [home for home, semantics in self.semantics.items() if semantics]
-        for number, home in enumerate(homes):
-            arguments = self._fresh(home, name, seed, write=number == 0)
-            self._ask_again(home, state, "fresh", **arguments)
-        self.seeds[name] = seed
+        if self.files.changed() is not None:
+            self._restore_inputs(state)
+        seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
+        write = all(name not in others for others in self.drawn.values())
+        self._ask_again(home, state, "fresh", **self._fresh(home, name, seed, write=write))
+        drawn[name] = seed
         self.files.note()
 
     def _fresh(self, home: Home, name: str, seed: int, *, write: bool) -> Mapping[str, Any]:
         """What `fresh` is asked with."""
-        return {"name": name, "seed": seed, "semantics": self.semantics[home], "write": write}
+        return {"name": name, "seed": seed, "semantics": list(self.row_costs[home]), "write": write}
 
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.
@@ -155,9 +159,8 @@ class Verifier:
     def check_under_clock(self, state: CaseState, name: str, readings: int) -> Mapping[str, Any] | None:
         """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
 
-        None when that settled the case.
-
-        It is asked for as any turn is, so nothing but the values tells the call that it will be judged.
+        None when that settled the case. It is asked for as any turn is, so nothing but the values tells the
+        call that it will be judged.
         """
         context = self.context
         try:
@@ -171,8 +174,9 @@ class Verifier:
 
         def ask(result: str) -> Mapping[str, Any] | None:
             fresh = {"inputs": name, "cotangent": cotangent, "result": result}
+            warm = readings > 1
             return context.ask(
-                state, "contract", "sample", readings=readings, inner=1, warm=not state.is_long, fresh=fresh
+                state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
 
         answer, reason = self._judge_call(state, name, ask)
@@ -190,10 +194,13 @@ class Verifier:
         answer, reason = self._judge_once(state, inputs, ask)
         if reason and self._restore_inputs(state):
             state.warnings.append("another process had overwritten its inputs; it was called again")
+            state.correctness = None
             answer, reason = self._judge_once(state, inputs, ask)
         return answer, reason
 
     def _judge_once(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
+        if self.files.changed() is not None:  # in a turn of some other case: this one is not to blame
+            self._restore_inputs(state)
         self.results += 1
         result = f"result-{self.results}"
         answer = ask(result)
@@ -209,7 +216,7 @@ class Verifier:
     def _restore_inputs(self, state: CaseState) -> bool:
         """Write inputs again that are no longer what was drawn; whether there were any."""
         try:
-            homes = [home for home, semantics in self.semantics.items() if semantics]
+            homes = [home for home, costs in self.row_costs.items() if costs or self.references[home]]
             names = [self._ask_again(home, state, "restore")["names"] for home in homes]
         except (Unsupported, Ended) as end:
             self._settle_unverified(self.context.living(), "the inputs of the group", end)

@@ -180,7 +180,10 @@ def test_a_backward_is_sampled_with_cotangents(tmp_path: Path) -> None:
 
 def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path: Path) -> None:
     """An implementation that forges its process's clock claims a microsecond where a second passes."""
-    forged = {"samples_s": [1e-6] * 3}
+
+    def forged(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"samples_s": [1e-6] * arguments["readings"]}
+
     acts = {"scatter": Act(seconds=1.0, verbs={"sample": forged, "check": {"seconds": 1.0}})}
     records = measure(FakeExecutor(acts), tmp_path, one=group(THREE))
     assert records["scatter"].status == "crashed"

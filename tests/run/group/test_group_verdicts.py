@@ -222,7 +222,8 @@ def recalling(seconds: float, again: float, calls: int = 99) -> Act:
     def sample(arguments: dict[str, Any]) -> dict[str, Any]:
         if "fresh" not in arguments:
             return {}
-        return {"samples_s": [seconds if next(left, False) else again, again][: arguments["readings"]]}
+        first = seconds if next(left, False) else again
+        return {"samples_s": [first, again, again][: arguments["readings"]]}
 
     return Act(seconds=again, verbs={"sample": sample})
 
@@ -271,11 +272,19 @@ def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_agai
 
 def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path: Path) -> None:
     restored = iter([{"names": ["set0"]}])
-    executor = FakeExecutor(
-        wrong=["scatter/1"], reference=Act(verbs={"restore": lambda _: next(restored, {"names": []})})
+    wrong = iter(
+        [{"correctness": {"contract": "exact", "passed": False, "coverage": "whole", "figures": {}}}]
     )
-    measure(executor, tmp_path)
+
+    def judge(arguments: dict[str, Any]) -> dict[str, Any]:
+        return next(wrong, {}) if executor.results[arguments["result"]] == "scatter/1" else {}
+
+    verbs = {"restore": lambda _: next(restored, {"names": []}), "judge": judge}
+    executor = FakeExecutor(reference=Act(verbs=verbs))
+    found = measure(executor, tmp_path)["scatter"]
     assert executor.verbs("scatter").count("check") == 2
+    assert found.status == "ok"
+    assert timing(found).warnings == ("another process had overwritten its inputs; it was called again",)
 
 
 def test_what_a_case_leaves_running_is_a_warning(tmp_path: Path) -> None:
