@@ -85,9 +85,8 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
         if progress.kept is None:
             raise
         again = shlex.join(word for word in ["seqsweep", *sys.argv[1:]] if word != "--resume")
-        raise GateInterrupted(
-            f"stopped; the pairs measured so far are in {progress.kept}\nresume with: {again} --resume"
-        ) from None
+        print_line(f"stopped; the pairs measured so far are in {progress.kept}", err=True)
+        raise GateInterrupted(f"resume with: {again} --resume") from None
 
 
 def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:

@@ -94,7 +94,7 @@ def test_ctrl_c_says_how_to_go_on(interrupted):
     assert interrupted.out == ""
     folder, again = interrupted.err.splitlines()[-2:]
     assert str(interrupted.results) in folder
-    assert again.startswith(f"resume with: seqsweep gate {' '.join(SELF_CHECK)}")
+    assert again.startswith(f"seqsweep: resume with: seqsweep gate {' '.join(SELF_CHECK)}")
     assert again.endswith("--resume")
 
 
