@@ -12,8 +12,8 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
+from harness.report.footnotes import FewFootnotes, Footnotes
 from harness.report.memory_limit import limit_of
-from harness.report.tables.cells import FewFootnotes, Footnotes
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table

@@ -88,7 +88,7 @@ def test_a_fit_takes_the_mean_of_its_lengths_once(lengths, monkeypatch):
 
 
 def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
-    from harness.report.tables import cells
+    from harness.report import footnotes
 
     compared = 0
 
@@ -101,8 +101,8 @@ def test_a_sentence_is_looked_up_and_not_searched_for(monkeypatch):
             compared += 1
             return str.__eq__(self, other)
 
-    monkeypatch.setattr(cells, "_shorten", Sentence)
-    notes = cells.Footnotes()
+    monkeypatch.setattr(footnotes, "_shorten", Sentence)
+    notes = footnotes.Footnotes()
     for _ in range(2):
         assert [notes.mark(f"reason {i}") for i in range(500)] == [(i + 1,) for i in range(500)]
     assert compared <= 4 * 500

@@ -23,7 +23,8 @@ from harness.gate.outcome import (
 )
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.footnotes import Footnotes
+from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 

@@ -1,7 +1,6 @@
 """One function per column of a suite's table: from a case to a text with its footnotes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
@@ -11,9 +10,9 @@ from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record, state_bound
 from harness.core.units import format_count
 from harness.report import format as fmt
+from harness.report.footnotes import INCORRECT, NO_INTERVAL, OTHER_SEMANTICS, SAME_PROGRAM, Footnotes
 from harness.report.format import ABSENT
 
-LONGEST_NOTE = 220
 LONGEST_REASON = 22  # a reason of this length stands in the cell itself
 
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
@@ -25,81 +24,6 @@ class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen datacla
     text: str
     notes: tuple[int, ...] = ()
     style: str = ""
-
-
-@dataclass
-class Footnotes:
-    """Sentences numbered from 1 as they are first needed; the same sentence has one number."""
-
-    numbers: dict[str, int] = field(default_factory=dict[str, int])
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def mark(self, *sentences: str | None) -> tuple[int, ...]:
-        """The numbers of these sentences; empty ones have none."""
-        short = (_shorten(sentence) for sentence in sentences if sentence)
-        return tuple(dict.fromkeys(self.numbers.setdefault(s, len(self.numbers) + 1) for s in short))
-
-    def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
-        """The number of a kind of footnote, where only kinds are shown; no number here."""
-        del kind, detail
-        return ()
-
-    def mark_always(self, *sentences: str) -> tuple[int, ...]:
-        """The numbers of sentences without which a figure must not stand."""
-        return self.mark(*sentences)
-
-    def since(self, count: int) -> list[tuple[int, str]]:
-        return [(number, sentence) for sentence, number in self.numbers.items() if number > count]
-
-
-OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
-NO_INTERVAL = "no interval"
-SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
-INCORRECT = "incorrect"
-
-
-@dataclass
-class FewFootnotes(Footnotes):
-    """One footnote for each kind of reservation, with the first cause; all others are left out."""
-
-    details: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
-    left_out: dict[str, None] = field(default_factory=dict[str, None])
-
-    def __len__(self) -> int:
-        return len(self.details)
-
-    def mark(self, *sentences: str | None) -> tuple[int, ...]:
-        for sentence in sentences:
-            if sentence:
-                self.left_out[sentence] = None
-        return ()
-
-    def mark_kind(self, kind: str, detail: str = "") -> tuple[int, ...]:
-        causes = self.details.setdefault(kind, {})
-        if detail:
-            causes[detail] = None
-        return (list(self.details).index(kind) + 1,)
-
-    def mark_always(self, *sentences: str) -> tuple[int, ...]:
-        return tuple(number for sentence in sentences for number in self.mark_kind(sentence))
-
-    def since(self, count: int) -> list[tuple[int, str]]:
-        sentences = [_kind_sentence(kind, causes) for kind, causes in self.details.items()]
-        return list(enumerate(sentences[count:], count + 1))
-
-
-def _kind_sentence(kind: str, causes: Mapping[str, None]) -> str:
-    if not causes:
-        return kind
-    more = f"; {len(causes) - 1} more with --notes" if len(causes) > 1 else ""
-    return _shorten(f"{kind}: {next(iter(causes))}") + more
-
-
-def _shorten(sentence: str) -> str:
-    flat = " ".join(sentence.split())
-    return flat if len(flat) <= LONGEST_NOTE else flat[: LONGEST_NOTE - 1].rsplit(" ", 1)[0] + " …"
 
 
 def seq(row: CaseResult, notes: Footnotes) -> Cell:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from harness.analysis.compare_runs import Change
 from harness.core.units import format_count
 from harness.report import format as fmt
+from harness.report.footnotes import Footnotes
 from harness.report.format import short_label
-from harness.report.tables.cells import ABSENT, Cell, Footnotes
+from harness.report.tables.cells import ABSENT, Cell
 from harness.report.tables.table_data import Column, TableData
 
 COLUMNS = (

@@ -5,9 +5,10 @@ from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import FLOPS, Metric
 from harness.core.units import format_bytes, format_seconds
 from harness.report import format as fmt
+from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT
 from harness.report.tables import cells
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.cells import Cell
 from harness.report.tables.suite import breaks, heading
 from harness.report.tables.suite_columns import NAMES
 from harness.report.tables.table_data import Column, TableData, Write

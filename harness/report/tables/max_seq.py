@@ -5,8 +5,9 @@ from typing import Any
 
 from harness.core.record import state_bound
 from harness.core.units import format_count
+from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT, short_label
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, TableData
 
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))

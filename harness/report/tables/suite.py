@@ -7,7 +7,7 @@ from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_count
 from harness.core.workload import canonical
-from harness.report.tables.cells import Footnotes
+from harness.report.footnotes import Footnotes
 from harness.report.tables.suite_columns import CONTRACT, NAMES, STATIC, STATUS, timed_columns
 from harness.report.tables.summary import mean_caption, summary_rows
 from harness.report.tables.table_data import Column, Entry, TableData

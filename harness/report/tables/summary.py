@@ -8,8 +8,9 @@ from harness.core.record import state_bound
 from harness.report import format as fmt
 from harness.report.answer import describe_briefly
 from harness.report.finding import finding_of
+from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT, short_label
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.cells import Cell
 
 METRICS = ("time", *FIGURES)
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.analysis.suite_results import CaseResult
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.footnotes import Footnotes
+from harness.report.tables.cells import Cell
 
 
 @dataclass(frozen=True)

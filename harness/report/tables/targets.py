@@ -10,9 +10,10 @@ from harness.core.record import state_bound
 from harness.core.static_figures import WORDS
 from harness.core.units import format_bytes, format_count
 from harness.report import format as fmt
+from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT
 from harness.report.tables import cells
-from harness.report.tables.cells import Cell, Footnotes
+from harness.report.tables.cells import Cell
 from harness.report.tables.suite import breaks, heading
 from harness.report.tables.suite_columns import NAMES, STATUS
 from harness.report.tables.table_data import Column, TableData

@@ -40,7 +40,7 @@ class Verifier:
         self.references: dict[Home, Worker | None] = {}  # None where one has died
         self.row_costs: dict[Home, dict[str, Any]] = {}  # of the semantics that have a reference there
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
-        self.drawn: dict[Home, dict[str, int]] = {}  # those of them that a module's process has drawn
+        self.drawn: dict[Home, list[str]] = {}  # those of them that a module's process has drawn
         self.files = InputFiles(context.folder)
         self.results = 0
 
@@ -84,8 +84,8 @@ class Verifier:
         for semantics, row_cost in self.row_costs[home].items():
             # On as many rows as before: what a case has handed over is judged by the same cotangent.
             self._ask(home, "contract", "reference", semantics=semantics, sets=SETS, row_cost=row_cost)
-        for name, seed in self.drawn.get(home, {}).items():
-            self._ask(home, "contract", "fresh", **self._fresh(home, name, seed, write=False))
+        for name in self.drawn.get(home, ()):
+            self._ask(home, "contract", "fresh", **self._fresh(home, name, write=False))
         self.files.note()
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
@@ -94,20 +94,21 @@ class Verifier:
         Raises Ended and Unsupported as a worker's `ask`.
         """
         home = self._home(state)
-        drawn = self.drawn.setdefault(home, {})
+        drawn = self.drawn.setdefault(home, [])
         if name in drawn:
             return
         if self.files.changed() is not None:
             self._restore_inputs(state)
-        seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
+        self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
         write = all(name not in others for others in self.drawn.values())
-        self._ask_again(home, state, "fresh", **self._fresh(home, name, seed, write=write))
-        drawn[name] = seed
+        self._ask_again(home, state, "fresh", **self._fresh(home, name, write=write))
+        drawn.append(name)
         self.files.note()
 
-    def _fresh(self, home: Home, name: str, seed: int, *, write: bool) -> Mapping[str, Any]:
+    def _fresh(self, home: Home, name: str, *, write: bool) -> Mapping[str, Any]:
         """What `fresh` is asked with."""
-        return {"name": name, "seed": seed, "semantics": list(self.row_costs[home]), "write": write}
+        semantics = list(self.row_costs[home])
+        return {"name": name, "seed": self.seeds[name], "semantics": semantics, "write": write}
 
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.core.static_figures import Static
+from harness.report.footnotes import Footnotes
 from harness.report.run_report import print_run
-from harness.report.tables.cells import Footnotes
 from harness.report.tables.render import print_tables
 from harness.report.tables.target_lines import turning_lines
 from harness.report.tables.targets import targets_table

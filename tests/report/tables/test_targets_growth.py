@@ -1,5 +1,5 @@
 from harness.core.record import Cost
-from harness.report.tables.cells import Footnotes
+from harness.report.footnotes import Footnotes
 from harness.report.tables.detail import detail_table
 from harness.report.tables.targets import growth_table
 from tests.report.tables.columns import notes, texts
