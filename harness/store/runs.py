@@ -10,7 +10,7 @@ import gc
 import hashlib
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,19 @@ import msgspec
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
-from harness.core.file_lock import FileLock
 from harness.core.record import Record
 from harness.core.regular_file import open_regular
 from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import refused, replace, write_files
 from harness.store.jsonl import Line, encode, lines, split_whole
+from harness.store.run_lock import run_lock
 
 INFO = "run.json"
 RECORDS = "records.jsonl"
 DAMAGED = "records.damaged.jsonl"
 WITHDRAWN = "records.withdrawn.jsonl"
 FOREIGN = "records.foreign.jsonl"
-LOCK = "run.lock"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
@@ -136,7 +135,7 @@ class RunFolder:
         records.jsonl is taken as it is at the beginning. What others write there meanwhile is left out, and
         told to `tell` and to run.json in a sentence. Who only reads needs no lock, and never waits.
         """
-        with self._hold(command, tell):
+        with run_lock(self.path, command, tell):
             self._tell = tell
             self._file.trust()
             try:
@@ -147,26 +146,6 @@ class RunFolder:
                     self._note(
                         f"{RECORDS}: lines of this run were changed by something else; quote none of it"
                     )
-
-    @contextmanager
-    def _hold(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
-        """Hold the folder's lock: a file of its own, for records.jsonl and run.json are replaced at times."""
-        path = self.path / LOCK
-        try:
-            lock = FileLock(path)
-        except OSError as error:
-            raise refused(path, error) from None
-        with closing(lock):
-            try:
-                taken = lock.take(command)
-            except OSError as error:  # a file system without locks
-                taken = True
-                tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of this run")
-            if not taken:
-                raise MachineError(
-                    f"run {self.id} is being written by {lock.holder()}; wait for it, or end it"
-                )
-            yield
 
     def _leave_out_foreign(self) -> None:
         """Move what others have written behind the own last line to a file of its own."""

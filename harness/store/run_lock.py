@@ -1,0 +1,37 @@
+"""The lock of a run's folder: one process writes to it, and readers need none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from harness.core.errors import MachineError
+from harness.core.file_lock import FileLock
+from harness.store.atomic import refused
+
+LOCK = "run.lock"  # a file of its own, for records.jsonl and run.json are replaced at times
+
+
+@contextmanager
+def run_lock(folder: Path, command: str, tell: Callable[[str], None]) -> Generator[None]:
+    """Hold the lock for as long as the block; MachineError names who else holds it, and since when.
+
+    Where the file system has no locks, that is told to `tell`, and the block runs without one.
+    """
+    path = folder / LOCK
+    try:
+        lock = FileLock(path)
+    except OSError as error:
+        raise refused(path, error) from None
+    with closing(lock):
+        try:
+            taken = lock.take(command)
+        except OSError as error:
+            taken = True
+            tell(f"{path} cannot be locked ({error.strerror}): start no second run --resume of this run")
+        if not taken:
+            raise MachineError(
+                f"run {folder.name} is being written by {lock.holder()}; wait for it, or end it"
+            )
+        yield
