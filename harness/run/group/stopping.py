@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
+LONG_CALL_SECONDS = 0.1  # longer calls need no untimed one before them, and their last one is judged
 BASELINE_ROUNDS = 2  # beside the last, that a baseline gets beyond its budget: else nothing has a speedup
-BASELINE_BUDGETS, BASELINE_SECONDS = 4, 8.0  # if one of its calls takes no longer than these
+BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0  # if one of its calls takes no longer than these
+# What the fewest rounds that give an interval may take, in budgets: a ratio without one decides nothing, and
+# every rival's is lost with the baseline's.
+INTERVAL_BUDGETS, BASELINE_INTERVAL_BUDGETS = 2, 4
 
 
 def longest_baseline_call(budget_s: float) -> float:
-    """Seconds of one call up to which a baseline is measured: four budgets, but 8 s at most."""
+    """Seconds of one call up to which a baseline is measured: eight budgets, but 8 s at most."""
     return max(budget_s, min(BASELINE_BUDGETS * budget_s, BASELINE_SECONDS))
 
 
@@ -24,8 +27,8 @@ class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
     `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
-    budget is in seconds of a case's own turns, and MAX_ROUNDS turns; a baseline may exceed it for
-    BASELINE_ROUNDS.
+    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for an interval that
+    takes little more, and by a baseline for BASELINE_ROUNDS.
     """
 
     def __init__(self, baselines: Mapping[str, Sequence[str]], precision: float, budget_s: float) -> None:
@@ -71,11 +74,17 @@ class Stopping:
         turns = len(self.level[case])
         if turns == 0:
             return True
-        if turns < BASELINE_ROUNDS and case in self.baselines.get(case, ()):
-            return self.spent[case] / turns <= longest_baseline_call(self.budget_s)
         mean = self.spent[case] / turns
+        is_baseline = case in self.baselines.get(case, ())
+        if turns < BASELINE_ROUNDS and is_baseline and mean <= longest_baseline_call(self.budget_s):
+            return True
         to_come = 2 if mean > LONG_CALL_SECONDS else 1
-        return turns < MAX_ROUNDS and self.spent[case] + to_come * mean <= self.budget_s
+        limit_s, fewest = self.budget_s, samples_needed()
+        if turns + to_come <= fewest:
+            budgets = BASELINE_INTERVAL_BUDGETS if is_baseline else INTERVAL_BUDGETS
+            longest_s = budgets * self.budget_s
+            limit_s = longest_s if fewest * mean <= longest_s else limit_s
+        return turns < MAX_ROUNDS and self.spent[case] + to_come * mean <= limit_s
 
     def active(self, alive: Sequence[str]) -> list[str]:
         """The cases that need another round: those not finished, and the baselines they need."""
