@@ -26,7 +26,8 @@ FIGURE_KEYS = (
     "premise",
     "each",
 )
-TABLE_KEYS = ("source", "columns", "rows", "units")
+CURVES = "curves"  # of a table: which of its columns make a curve of a speedup chart
+TABLE_KEYS = ("source", "columns", "rows", "units", CURVES)
 
 
 def text_of(

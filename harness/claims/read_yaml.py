@@ -12,7 +12,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.functions import COLUMNS, functions_in
 from harness.claims.model import ANY, NOT_CHECKABLE, VERDICTS, Citation, Claim, Figure, Source, Table
 from harness.claims.needs import needs
-from harness.claims.read_figures import figures_of, table_of, text_of
+from harness.claims.read_figures import CURVES, figures_of, table_of, text_of
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
 from harness.sweep.axes import parse
@@ -59,14 +59,34 @@ def claims_of(family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     return load(path, family, catalog) if path.is_file() else ()
 
 
+def tables_of(family: FamilyInfo) -> tuple[tuple[Table, Entry | None], ...]:
+    """The published tables of a family's claims.yaml, each with what it says under `curves`."""
+    path = Path(family.file).with_name(FILE)
+    if not path.is_file():
+        return ()
+    root = yaml_nodes.table(read(path), path.name)
+    entries = {
+        name: yaml_nodes.table(e.node, f"table {name}") for name, e in _section(root, "tables").items()
+    }
+    tables = _tables(root, _sources_in(root))
+    return tuple((table, entries[name].entries.get(CURVES)) for name, table in tables.items())
+
+
+def _sources_in(root: yaml_nodes.YamlMapping) -> dict[str, Source]:
+    return {name: _source(name, entry) for name, entry in _section(root, "sources").items()}
+
+
+def _tables(root: yaml_nodes.YamlMapping, sources: Mapping[str, Source]) -> dict[str, Table]:
+    return {name: _table(name, entry, sources) for name, entry in _section(root, "tables").items()}
+
+
 def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     root = yaml_nodes.table(read(path), path.name)
     root.refuse_unknown(SECTIONS, "at the top level")
     if "claims" not in root.entries:
         raise UsageError(f"{root.where}: the file has no claims")
-    sources = {name: _source(name, entry) for name, entry in _section(root, "sources").items()}
-    tables = {name: _table(name, entry, sources) for name, entry in _section(root, "tables").items()}
-    file = _File(family, sources, tables)
+    sources = _sources_in(root)
+    file = _File(family, sources, _tables(root, sources))
     claims: dict[str, Claim] = {}
     for section in ("claims", "context"):
         if section not in root.entries:

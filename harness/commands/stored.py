@@ -26,8 +26,16 @@ def read_run(project: Project, name: str, selection: Selection, baseline: str | 
 
 
 def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[Path]:
-    """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files."""
+    """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files.
+
+    Curves that claims publish of a family in the run are drawn beside it.
+    """
+    from harness.claims.curves import published_curves
     from harness.report.charts import draw_run
     from harness.store.atomic import write_files
 
-    return write_files(folder or project.config.home / "charts", draw_run(stored.info, stored.records))
+    catalog = project.catalog
+    drawn = {record.family for record in stored.records} & set(catalog.families)
+    curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
+    charts = draw_run(stored.info, stored.records, curves)
+    return write_files(folder or project.config.home / "charts", charts)

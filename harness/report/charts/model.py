@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from harness.analysis.published_curve import PublishedCurve
+
 
 @dataclass(frozen=True)
 class Point:
@@ -43,7 +45,8 @@ class Outcome:
 class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
-    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×.
+    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×;
+    `published` are curves of documents, by label, of other hardware and shapes.
     """
 
     title: str
@@ -52,6 +55,7 @@ class Panel:
     outcomes: tuple[Outcome, ...]
     limit: float | None = None
     crossings: tuple[tuple[str, float], ...] = ()
+    published: tuple[tuple[str, PublishedCurve], ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -59,6 +63,7 @@ class Panel:
         points = [point for series in self.series for point in series.points]
         reach = [(point.value, point.low, point.high) for point in points]
         known = [number for numbers in reach for number in numbers if number is not None]
+        known += [value for _, curve in self.published for _, value in curve.points]
         return known + ([self.limit] if self.limit is not None else [])
 
 

@@ -167,6 +167,7 @@ def interval_notes(estimates: Iterable[Estimate]) -> list[str]:
     without: dict[str, int] = {}
     for estimate in valued:
         if estimate.low is None or estimate.high is None:
-            why = estimate.reason or "too few samples"
+            # How many rounds each has says less than that they are too few.
+            why = (estimate.reason or "too few samples").partition("; has ")[0]
             without[why] = without.get(why, 0) + 1
     return notes + [f"no interval at {n} point{'s' * (n > 1)}: {why}" for why, n in without.items()]

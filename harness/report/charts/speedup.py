@@ -1,9 +1,10 @@
 """From which length on an implementation is faster than the baseline."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.analysis.compare import Comparison
+from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.scaling import Crossover, near
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import CaseResult
@@ -18,13 +19,21 @@ BOUND = (
     "hollow: a lower bound where the baseline was given up, the largest speedup that has an interval; "
     "the baseline's time grows faster"
 )
+PUBLISHED = "dotted with a source: as published, of that hardware and of the shapes that it states"
 
 
-def speedup(grid: CaseGrid) -> Chart:
-    """The baseline's time over the case's; a lower bound goes on where the baseline was given up."""
+def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
+    """The baseline's time over the case's; a lower bound goes on where the baseline was given up.
+
+    Published `curves` of the same implementation and baseline are drawn beside it.
+    """
     compared = {c.case: c for c in grid.suite.comparisons}
     crossed = {(c.panel, c.implementation): c for c in grid.suite.crossovers}
-    panels = tuple(_panel(grid, panel, compared, crossed) for panel in grid.panels)
+    measured = [_panel(grid, panel, compared, crossed) for panel in grid.panels]
+    panels = tuple(
+        replace(panel, published=_published(grid.at(name), panel.lengths, grid.suite.baseline, curves))
+        for name, panel in zip(grid.panels, measured, strict=True)
+    )
     shown = {
         (p, line.label, point.seq)
         for p, drawn in zip(grid.panels, panels, strict=True)
@@ -45,6 +54,7 @@ def speedup(grid: CaseGrid) -> Chart:
         notes=(
             *gather_remarks(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
             *([BOUND] if bounded else []),
+            *([PUBLISHED] if any(panel.published for panel in panels) else []),
             *gather_remarks(grid, _missing_remarks(grid, compared, shown)),
             *record_notes(grid),
             *interval_notes(
@@ -80,6 +90,24 @@ def _panel(
         outcomes=tuple(outcome for outcome in outcomes if outcome.seq <= last),
         crossings=tuple((label, at) for label, at in crossings if at is not None),
     )
+
+
+def _published(
+    cells: Sequence[CaseResult], lengths: Sequence[int], baseline: str, curves: Sequence[PublishedCurve]
+) -> tuple[tuple[str, PublishedCurve], ...]:
+    """The part of each curve that lies over the panel's lengths; a line needs two points."""
+    shown: dict[tuple[str, PublishedCurve], None] = {}
+    for cell in cells:
+        for curve in curves:
+            alike = (curve.implementation, curve.baseline, curve.mode) == (
+                cell.record.implementation,
+                baseline.partition("[")[0],
+                cell.record.mode,
+            )
+            points = tuple(p for p in curve.points if lengths[0] <= p[0] <= lengths[-1])
+            if alike and len(points) > 1:
+                shown[cell.label, replace(curve, points=points)] = None
+    return tuple(shown)
 
 
 def _points(cells: Iterable[CaseResult], compared: Mapping[str, Comparison]) -> tuple[Point, ...]:

@@ -9,6 +9,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
@@ -25,17 +26,23 @@ from harness.report.charts.speedup import speedup
 from harness.report.charts.static import static
 
 
-def draw_suite(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, bytes]:
+def draw_suite(
+    suite: SuiteResults, info: Mapping[str, Any], curves: Sequence[PublishedCurve] = ()
+) -> dict[str, bytes]:
     """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
 
     UsageError when the suite has no record. Cases that failed, and suites in which all did, are drawn like
     others: by what became of them.
     """
     with style():
-        return {name: _svg(chart, figure) for name, (chart, figure) in figures_of(suite, info).items()}
+        return {
+            name: _svg(chart, figure) for name, (chart, figure) in figures_of(suite, info, curves).items()
+        }
 
 
-def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Chart, Figure]]:
+def figures_of(
+    suite: SuiteResults, info: Mapping[str, Any], curves: Sequence[PublishedCurve] = ()
+) -> dict[str, tuple[Chart, Figure]]:
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
     A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
@@ -49,7 +56,7 @@ def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[
     sheet = Sheet(
         described.get("question"), grid.constants(ran=ran), provenance(suite.records, info), suite.baseline
     )
-    charts = {"latency": latency(grid), "speedup": speedup(grid)} if ran else {}
+    charts = {"latency": latency(grid), "speedup": speedup(grid, curves)} if ran else {}
     charts["memory"] = memory(grid, info)
     if not ran or any(target != HOST for target in suite.compiled_targets):
         charts["static"] = static(grid, info)
@@ -57,13 +64,18 @@ def figures_of(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[
     return {name: (chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
 
 
-def draw_run(info: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
-    """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder."""
+def draw_run(
+    info: Mapping[str, Any], records: Sequence[Record], curves: Sequence[PublishedCurve] = ()
+) -> dict[str, bytes]:
+    """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder.
+
+    Published `curves` are drawn where they are of a suite's implementation, baseline and mode.
+    """
     return {
         f"{clean_line(suite.name).replace('/', '-')}-{kind}.svg": data
         for suite in results_of(info, records)
         if suite.records
-        for kind, data in draw_suite(suite, info).items()
+        for kind, data in draw_suite(suite, info, curves).items()
     }
 
 

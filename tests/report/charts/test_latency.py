@@ -68,7 +68,7 @@ def test_a_failed_replicate_shows_beside_a_timed_one():
 def test_values_without_an_interval_are_counted():
     few = record("scatter", 4 * K, 1e-3, timing=timing(1e-3, rounds=3))
     words = texts_of(draw_suite(suite(few), INFO)["latency"])
-    assert any("no interval at 1 point: needs ≥ 6 rounds; has 3" in word for word in words)
+    assert any("no interval at 1 point: needs ≥ 6 rounds" in word for word in words)
     assert not any("95 % intervals" in word for word in words)
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.analysis.published_curve import PublishedCurve
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.speedup import speedup
@@ -148,3 +149,15 @@ def test_an_expected_failure_is_said_to_be_expected():
 def test_an_expected_failure_that_passes_is_said_too():
     words = texts_of(draw_suite(suite(record("claimed", K, 1e-3, expected=True)), INFO)["speedup"])
     assert "• claimed: expected to be incorrect, but passed its contract" in words
+
+
+def test_a_published_curve_is_shown_over_the_lengths_of_its_own_panel_alone():
+    points = ((2 * K, 0.1), (4 * K, 0.3), (8 * K, 0.6), (16 * K, 1.5), (64 * K, 4.0))
+    curve = PublishedCurve("mask/scatter", "mask/broadcast", "fwd", "Pull #1, GB200", points)
+    others = (replace(curve, mode="bwd"), replace(curve, baseline="mask/scatter"))
+    chart = speedup(CaseGrid.of(crossing()), (curve, *others))
+    assert chart.panels[0].published == (("mask/scatter", replace(curve, points=points[1:4])),)
+    words = texts_of(draw_suite(crossing(), INFO, (curve,))["speedup"])
+    assert "scatter, Pull #1, GB200 (published)" in " ".join(words)
+    assert any("dotted with a source: as published" in word for word in words)
+    assert speedup(CaseGrid.of(crossing()), (replace(curve, points=points[:2]),)).panels[0].published == ()

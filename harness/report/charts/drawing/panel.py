@@ -24,6 +24,7 @@ from harness.report.charts.model import Chart, Panel, Series, stretches
 from harness.report.format import short_label, trim_zeros
 
 LIGHT = (0, (1.0, 1.5))  # the dots of a second figure's line
+PUBLISHED = (0, (1.0, 2.5))  # those of a curve that a document states
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
     drawn = [series for series in panel.series if series.points]
     for place, series in enumerate(drawn):
         _draw_series(axes, series, panel, view, _aside(panel, place, len(drawn)))
+    for label, curve in panel.published:
+        colour = view.looks[label].colour
+        axes.plot(*zip(*curve.points, strict=True), ls=PUBLISHED, lw=1.2, color=colour)
+        ends.append(LineEnd(curve.points[-1], f"{short_label(label)}, {curve.source} (published)", colour))
     for label, seq in panel.crossings:
         axes.plot([seq] * 2, [view.values[0], 1.0], ":", color=view.looks[label].colour, lw=0.9)
     if not drawn:

@@ -1,0 +1,76 @@
+"""The published curves of a family: the tables of its claims.yaml that say which columns are a speedup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.analysis.published_curve import PublishedCurve
+from harness.claims.read_yaml import tables_of
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import MODES
+from harness.sweep.yaml import nodes as yaml_nodes
+from harness.sweep.yaml.nodes import Entry, items, scalar
+
+if TYPE_CHECKING:
+    from harness.catalog.catalog import Catalog, FamilyInfo
+    from harness.claims.model import Table
+
+CURVE_KEYS = ("impl", "over", "mode", "times", "hardware")
+
+
+def published_curves(family: FamilyInfo, catalog: Catalog) -> tuple[PublishedCurve, ...]:
+    """The curves of a family's claims.yaml, in its order; none without that file.
+
+    UsageError: `claims.yaml:LINE: …` for a curve of an implementation or a column that is not there.
+    """
+    return tuple(
+        _curve(yaml_nodes.table(node, "a curve"), table, family.name, catalog)
+        for table, entry in tables_of(family)
+        for node in _nodes(entry)
+    )
+
+
+def _nodes(entry: Entry | None) -> tuple[yaml_nodes.Node, ...]:
+    return () if entry is None else tuple(items(entry.node, "curves"))
+
+
+def _curve(keys: yaml_nodes.YamlMapping, table: Table, family: str, catalog: Catalog) -> PublishedCurve:
+    """A curve: `{impl: nsa_mslk, over: dense, mode: fwd, times: [n, dense, nsa], hardware: GB200}`.
+
+    `times` names the columns of the length, the baseline's time and the implementation's.
+    """
+    keys.refuse_unknown(CURVE_KEYS, "of a curve")
+    for key in CURVE_KEYS:
+        if key not in keys.entries:
+            raise UsageError(f"{keys.where}: a curve needs {key}")
+    given = {key: scalar(keys.entries[key].node, key) for key in ("impl", "over", "mode", "hardware")}
+    for key in ("impl", "over"):
+        if f"{family}/{given[key].text}" not in catalog.implementations:
+            known = [name.partition("/")[2] for name in catalog.implementations]
+            hint = nearest(given[key].text, known)
+            raise UsageError(f'{given[key].where}: unknown implementation "{given[key].text}"{hint}')
+    if given["mode"].text not in MODES:
+        raise UsageError(f"{given['mode'].where}: mode is one of {', '.join(MODES)}")
+    columns = yaml_nodes.scalars(keys.entries["times"].node, "times")
+    if len(columns) != 3:
+        raise UsageError(
+            f"{keys.entries['times'].where}: times are three columns: length, baseline, implementation"
+        )
+    for column in columns:
+        if column.text not in table.columns:
+            hint = nearest(column.text, table.columns)
+            raise UsageError(f'{column.where}: table {table.id} has no column "{column.text}"{hint}')
+    length, baseline, implementation = (column.text for column in columns)
+    rows = [table.numbers(row) for row in table.rows]
+    document = table.sources[0].source
+    return PublishedCurve(
+        implementation=f"{family}/{given['impl'].text}",
+        baseline=f"{family}/{given['over'].text}",
+        mode=given["mode"].text,
+        source=f"{document.of or document.title}, {given['hardware'].text}",
+        points=tuple(
+            (int(row[length]), row[baseline] / row[implementation])
+            for row in rows
+            if {length, baseline, implementation} <= row.keys()
+        ),
+    )
