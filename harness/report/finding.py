@@ -52,11 +52,6 @@ class PanelFinding:
         digits = fmt.digits(speedup, self.compared.low, self.compared.high)
         return f"{fmt.significant(speedup, min(digits, 3))}×"
 
-    @property
-    def conclusive(self) -> bool:
-        """Whether it is told which of the two is faster."""
-        return self.verdict in {FASTER, SLOWER}
-
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
         qualities = [

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.analysis.results import HOST, static_of
-from harness.core.record import Correctness, Record
+from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, WORDS, Static, change, known
 from harness.gate.outcome import IMPROVED, INCORRECT, INVALID, NEW, REGRESSED, UNCHANGED, VANISHED
 
@@ -79,18 +78,6 @@ class StaticFigures:
             reason=reason,
             expected=expected,
             framework=framework,
-        )
-
-    @classmethod
-    def of_record(cls, record: Record, target: str = HOST, compiles: int = 0) -> StaticFigures:
-        return cls.of(
-            static_of((record,), target) or Static.none(f"not compiled for {target}"),
-            record.correctness,
-            framework=record.framework,
-            status=record.status,
-            reason=record.reason,
-            expected=record.expected,
-            compiles=compiles,
         )
 
 
