@@ -9,6 +9,7 @@ from harness.catalog.implementation import implementation
 from harness.catalog.own_semantics import OwnSemantics
 from harness.core.errors import Unsupported
 from harness.core.record import Cost
+from harness.core.stage import stage
 from harness.core.workload import axis
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "implementation",
     "leaves",
     "recall",
+    "stage",
     "tolerance",
     "within",
 ]

@@ -60,7 +60,8 @@ class Family:
     :class:`Unsupported` from `shapes`. `rows(w)` is the length of axis 1 of every result, for
     references that can be evaluated on some rows; None where only the whole result can be judged.
     `tile(w)` is the block size whose edges sampled rows must include. `checks` are properties outside the
-    contracts, for `seqsweep check`.
+    contracts, for `seqsweep check`. `stages` are the names of parts that implementations may mark, for
+    `seqsweep profile`.
 
     `sharding(w)` is the placement of a workload on several devices, as data; None for one device. A sharded
     workload is compiled for a topology of that many devices, with the compiler's own partitioning of the
@@ -80,6 +81,7 @@ class Family:
     tile: Callable[[Any], int] = field(default=lambda _: 1)
     checks: tuple[Check, ...] = ()
     sharding: Callable[[Any], Sharding | None] = _one_device
+    stages: tuple[str, ...] = ()
 
     @property
     def first_semantics(self) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, NoReturn
 
 import typer
@@ -154,6 +155,28 @@ def doctor(
         from harness.run.doctor import examine
 
         output.print_findings(examine(place.project().results), json=json)
+
+
+@command("profile")
+def profile(
+    ids: options.ProfiledIds,
+    *,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    place: options.PlaceFlags,
+    wait: options.Wait = False,
+    json: options.Json = False,
+) -> None:
+    """Where the time of a call goes: its stages within the whole, with their shares and how they grow."""
+    from harness.commands.profile import print_profile
+
+    project, overrides = place.project(), combine(selection, limits)
+    if not overrides.modes:
+        overrides = replace(overrides, modes=("fwd",))
+    schedule = project.plan((), overrides, split_words(ids))
+    done = stages.run_schedule(project, schedule, VERSION, depth="profile", wait=wait)
+    print_profile(done, json=json)
+    raise typer.Exit(stages.end_run(done, strict=False))
 
 
 @command("show")

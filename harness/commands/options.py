@@ -68,6 +68,7 @@ Text = str | None
 Words = list[str] | None
 
 Ids = Annotated[Words, typer.Argument(help="Families, implementations or checks; none: all.")]
+ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations or families to profile.")]
 Suites = Annotated[Words, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
 StoredSuites = Annotated[Words, typer.Argument(help="Suites to keep; none: all of the run.")]
 ClaimNames = Annotated[

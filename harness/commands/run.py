@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
+from harness.core.record import TIMED
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
+DONE = {"run": "measured", "profile": "profiled", "check": "judged"}  # what became of a case, by depth
 
 if TYPE_CHECKING:
     from harness.core.record import Record
@@ -97,19 +99,19 @@ def end_run(done: Done, *, strict: bool) -> int:
     records = done.outcome.records
     if any(record.unexpected for record in records):
         return INCORRECT
-    timed = done.folder.info["depth"] == "run"
+    timed = done.folder.info["depth"] in TIMED
     return _code_of(records, "measured", any(_is_measured(r, timed=timed) for r in records), strict=strict)
 
 
 def _end_stopped(done: Done) -> int:
     """Say where the records of a stopped run are; only a run that measures can be resumed."""
     again = shlex.join(word for word in typed_command() if word != "--resume")
-    if done.folder.info["depth"] == "run":
-        print_line(f"stopped; what was measured is in {done.folder.path}", err=True)
+    depth = done.folder.info["depth"]
+    print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
+    if depth == "run":
         print_line(f"resume with: {again} --resume", err=True)
     else:
-        print_line(f"stopped; what was judged is in {done.folder.path}", err=True)
-        print_line(f"check all of it again with: {again}", err=True)
+        print_line(f"{depth} all of it again with: {again}", err=True)
     return STOPPED
 
 

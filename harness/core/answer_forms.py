@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.core.errors import require_member
@@ -102,6 +102,29 @@ class SampleAnswer:
 
 
 @dataclass(frozen=True)
+class ProfileAnswer:
+    """Of `profile`: one call without marks, and one with them."""
+
+    plain_s: float = 0.0  # seconds of the call without marks
+    stages: Mapping[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
+    refused: str = ""  # why there are no stages: its framework cannot be profiled
+
+    def __post_init__(self) -> None:
+        if not self.refused and not (0 < self.plain_s < LONGEST_SECONDS and self.stages):
+            raise ValueError("it has no reading")
+        for name, (seconds, _) in self.stages.items():
+            if not 0 <= seconds < LONGEST_SECONDS:
+                raise ValueError(f'{seconds} s in stage "{name}" is no time')
+
+
+@dataclass(frozen=True)
+class CountStagesAnswer:
+    """Of `count_stages`: (operators, FLOPs, bytes) by stage."""
+
+    counts: Mapping[str, tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
 class FinishAnswer:
     """Of `finish`: what the implementation leaves."""
 
@@ -151,6 +174,8 @@ FORMS: Mapping[str, type[Any]] = {
     "examine": ExamineAnswer,
     "ready": ReadyAnswer,
     "sample": SampleAnswer,
+    "profile": ProfileAnswer,
+    "count_stages": CountStagesAnswer,
     "finish": FinishAnswer,
     "inputs": InputsAnswer,
     "reference": ReferenceAnswer,

@@ -22,6 +22,7 @@ METHODS = ("wall", "cuda_events")
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COVERAGES = ("whole", "rows")
+TIMED = ("run", "profile")  # depths of a run that read the clock
 
 
 def state_bound(bound: str) -> tuple[str, ...]:
@@ -86,6 +87,30 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class StageFigures:
+    """A stage of a profiled case, or what no stage holds."""
+
+    stage: str  # one of the family's, or several for one inside another: `selected/mask`; empty for none
+    samples_s: tuple[float, ...]  # seconds of one call in each round, without the stages inside it
+    entered: int  # how often a call begins it
+    operators: int | None = None  # dispatched in one call, views apart; None where nobody counts them
+    flops: int | None = None  # of matrix products and attention kernels
+    bytes: int | None = None  # read and written by its operators, by their operands' sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Where the time of a call goes, round by round. In each round the stages add up to the marked call."""
+
+    plain_s: tuple[float, ...]  # seconds of a call without marks in each round, of the same method
+    stages: tuple[StageFigures, ...]  # in the order in which a call begins them
+
+    def __post_init__(self) -> None:
+        if any(len(stage.samples_s) != len(self.plain_s) for stage in self.stages) or not self.plain_s:
+            raise ValueError("a profile needs rounds, with a reading of every stage in each")
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Analytic work of a workload, from the family's formulas; None where it has none."""
 
@@ -132,6 +157,7 @@ class Record:
     static: Mapping[str, Static] = field(default_factory=dict)  # by target
     cost: Cost = Cost()
     memory: Memory = Memory()
+    profile: Profile | None = None
     source: str = ""  # `sha256:…` of the code that it depends on
     fingerprint: str = ""  # `sha256:…` of what must be equal for two timings to be compared
     environment: str = ""  # `sha256:…` of the rest of the machine's state
@@ -147,6 +173,8 @@ class Record:
             self.status == "ok" and self.correctness is not None and self.correctness.passed
         ):
             raise ValueError(f"{self.case}: a timing without a passed contract")
+        if self.profile is not None and self.timing is None:
+            raise ValueError(f"{self.case}: a profile without a timing")
         if self.status == "incorrect" and (self.correctness is None or self.correctness.passed):
             raise ValueError(f"{self.case}: incorrect without a failed contract")
         if self.status == "ok" and self.correctness is not None and not self.correctness.passed:

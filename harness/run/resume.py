@@ -22,7 +22,7 @@ from harness.sweep.schedule import Schedule, suite_info
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a command. `depth` is `static`, `check` or `run`; `checks` as in a RunContext.
+    """The request of a command. `depth` is `static`, `check`, `run` or `profile`; `checks` as in RunContext.
 
     With `wait` the command waits for devices that another one holds, and is then alone on them.
     """

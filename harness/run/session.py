@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.core.record import Record
+from harness.core.record import TIMED, Record
 from harness.run.group.events import Listener
 from harness.run.group.run_context import Provenance, RunContext
 from harness.run.machine.fingerprint_probe import FingerprintProbe
@@ -40,7 +40,7 @@ def conduct(request: Request, listener: Listener) -> Done:
     devices = sorted({case.device for suite in schedule.suites for case in suite.cases})
     device = next((name for name in devices if name != "cpu"), "cpu")
     with ExitStack() as stack:
-        if request.depth == "run" or request.wait:
+        if request.depth in TIMED or request.wait:
             tell = listener.message if request.wait else None
             for name in devices:
                 stack.enter_context(device_lock(name, " ".join(request.command), wait=tell))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -18,19 +18,21 @@ from typing import Any
 from harness.catalog import loading
 from harness.catalog.arrays import nbytes
 from harness.catalog.build import build, named_inputs
-from harness.core.errors import SideError, Unsupported
+from harness.core.errors import SideError, Unsupported, nearest
 from harness.core.protocol import Job
+from harness.core.stage import BACKWARD
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits
 from harness.worker.case_checks import run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
+from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 
 
 class CaseWorker:
-    """Answers `prepare`, `check`, `examine`, `ready`, `sample` and `finish`, in that order."""
+    """Answers `prepare`, `check`, `examine`, `ready`, `sample`, `profile` and `finish`, in that order."""
 
     def __init__(self, job: Job, tell_compiling: Callable[[bool], None] = lambda _: None) -> None:
         self.job, self.tell_compiling = job, tell_compiling
@@ -187,6 +189,43 @@ class CaseWorker:
         if fresh is not None:
             self._hand_over(kept.pop(), self.inputs[-1], fresh["result"])
         return {"samples_s": samples, "seconds": perf_counter() - start, "compiled": compiled}
+
+    def do_profile(self) -> dict[str, Any]:
+        """One call with its stages timed, after an untimed one, and one on the next set without any mark.
+
+        `stages` has (seconds, times entered) by name, nested ones apart; "" is what none holds. `refused` is
+        why there are none.
+        """
+        try:
+            mark, span = self.framework.stage_clock()
+        except Unsupported as refusal:  # no reason to lose what was measured of it
+            return {"refused": str(refusal)}
+        gc.collect()
+        self.framework.sync(self._next_call(None)())
+        plain_s = self.read(self._next_call(None), 1, None)
+        recorder = StageRecorder(mark)
+        result = recorder.run(self._next_call(None))
+        recorder.end()
+        self.framework.sync(result)
+        parts = recorder.parts(span)
+        self._refuse_unknown_stages(parts)
+        return {
+            "plain_s": plain_s,
+            "stages": {name: (seconds, recorder.entered.get(name, 1)) for name, seconds in parts.items()},
+        }
+
+    def do_count_stages(self) -> dict[str, Any]:
+        """(operators, flops, bytes) of every stage of one call."""
+        return {"counts": dict(self.framework.count_stages(self._next_call(None)))}
+
+    def _refuse_unknown_stages(self, names: Iterable[str]) -> None:
+        for name in {word for path in names if path != OUTSIDE for word in path.split("/")} - {BACKWARD}:
+            if name not in self.family.stages:
+                known = ", ".join(self.family.stages) or "none"
+                raise ValueError(
+                    f'"{name}" is no stage of family {self.family.name} (it has {known})'
+                    f"{nearest(name, self.family.stages)}"
+                )
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""

@@ -27,6 +27,11 @@ def wall(sync: Callable[[Any], None]) -> Read:
     return read
 
 
+def host_marks() -> tuple[Callable[[], float], Callable[[float, float], float]]:
+    """(mark, span) by the host's clock, where a part has been computed when its code has run."""
+    return perf_counter, lambda start, end: end - start
+
+
 def _sync_and_keep(sync: Callable[[Any], None], keep: Keep) -> Keep:
     def take(result: Any) -> None:
         sync(result)

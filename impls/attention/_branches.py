@@ -13,6 +13,8 @@ from functools import partial
 from math import gcd
 from typing import Any
 
+from harness import stage
+
 from .workload import AttentionWorkload
 
 WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many masked keys
@@ -36,7 +38,8 @@ def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any) 
         starts = torch.arange(0, blocks * w.block, w.block, device=empty.device)
         return _hidden_mask(empty, starts > positions[:, None])
 
-    mask = draw()
+    with stage("mask"):
+        mask = draw()
     with _recompute_in_backward({id(mask): draw}):
         return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
 
@@ -96,8 +99,10 @@ def attend_selected(
         mask[..., -late:] = _hidden_mask(empty, hidden)
         return mask
 
-    k, v = (fetch(table) for table in tables)
-    mask = draw()
+    with stage("gather"):
+        k, v = (fetch(table) for table in tables)
+    with stage("mask"):
+        mask = draw()
     # An id is one tensor's only while it lives; these three outlive the context.
     factories = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
     with _recompute_in_backward(factories):
@@ -119,21 +124,23 @@ def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> An
     back = min(w.window, w.seq) - 1
     tokens = query.shape[1] + back
     stretches = []
-    for pieces in near:
-        joined = torch.cat(pieces, 1)
-        last = pad(joined, (0, 0, 0, 0, tokens - joined.shape[1], 0))
-        stretches.append(last.unfold(1, rows + back, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
+    with stage("gather"):
+        for pieces in near:
+            joined = torch.cat(pieces, 1)
+            last = pad(joined, (0, 0, 0, 0, tokens - joined.shape[1], 0))
+            stretches.append(last.unfold(1, rows + back, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
     parts = query.unflatten(1, (-1, rows)).unflatten(3, (w.kv_heads, group))
     grouped = parts.permute(0, 1, 3, 4, 2, 5).flatten(3, 4).flatten(0, 1)
 
-    key = torch.arange(-back, rows, device=query.device)
-    row = torch.arange(rows, device=query.device)[:, None]
-    hidden = (key > row) | (key <= row - w.window)
-    if first < back:  # before the sequence there is nothing
-        begin = torch.arange(first, first + query.shape[1], rows, device=query.device)
-        hidden = hidden | (begin[:, None, None] + key < 0)
-        hidden = hidden.repeat(query.shape[0], 1, 1)[:, None]
-    mask = _hidden_mask(query, hidden).tile(group, 1)
+    with stage("mask"):
+        key = torch.arange(-back, rows, device=query.device)
+        row = torch.arange(rows, device=query.device)[:, None]
+        hidden = (key > row) | (key <= row - w.window)
+        if first < back:  # before the sequence there is nothing
+            begin = torch.arange(first, first + query.shape[1], rows, device=query.device)
+            hidden = hidden | (begin[:, None, None] + key < 0)
+            hidden = hidden.repeat(query.shape[0], 1, 1)[:, None]
+        mask = _hidden_mask(query, hidden).tile(group, 1)
     result = scaled_dot_product_attention(grouped, *stretches, attn_mask=mask)
     result = result.unflatten(0, parts.shape[:2]).unflatten(3, (group, rows))
     return result.permute(0, 1, 4, 2, 3, 5).flatten(3, 4).flatten(1, 2)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness import stage
+
 from ._packed import packed
 from .reference_paper import lengths, refuse_paper
 from .workload import AttentionWorkload
@@ -55,40 +57,48 @@ def attention(w: AttentionWorkload, *, fla: bool = False) -> Callable[..., Any]:
         now = torch.arange(first, first + count, device=q.device)[:, None]
         q = q.to(wide).unflatten(2, (w.kv_heads, -1)).permute(0, 2, 3, 1, 4) * w.head_dim**-0.5
 
-        complete = max(0, (first + count - length) // stride + 1)
-        starts = torch.arange(0, complete * stride, stride, device=q.device)
-        scores = torch.einsum("bkgtd,bksd->bkgts", q, coarse_k[:, :, :complete])
-        p = softmax(scores, starts + length - 1 <= now)
-        coarse = torch.einsum("bkgts,bksd->bkgtd", p, coarse_v[:, :, :complete])
+        with stage("compressed"):
+            complete = max(0, (first + count - length) // stride + 1)
+            starts = torch.arange(0, complete * stride, stride, device=q.device)
+            scores = torch.einsum("bkgtd,bksd->bkgts", q, coarse_k[:, :, :complete])
+            p = softmax(scores, starts + length - 1 <= now)
+            coarse = torch.einsum("bkgts,bksd->bkgtd", p, coarse_v[:, :, :complete])
 
-        with torch.no_grad():
+        with torch.no_grad(), stage("select"):
             picks = select(p, now, first + count)
-        token = (picks[..., None] * w.block + torch.arange(w.block, device=q.device)).flatten(3)
-        head = torch.arange(q.shape[0] * w.kv_heads, device=q.device).view(-1, w.kv_heads, 1, 1)
-        rows = (head * (keys.shape[2] // w.block) + picks.clamp(min=0)).flatten()
-        chosen = [
-            x.reshape(-1, w.block * w.head_dim)[rows].view(*token.shape, w.head_dim).to(wide)
-            for x in (keys, values)
-        ]
-        seen = (token >= 0) & (token <= now)
-        p = softmax(torch.einsum("bkgtd,bktsd->bkgts", q, chosen[0]), seen[:, :, None])
-        fine = torch.einsum("bkgts,bktsd->bkgtd", p, chosen[1])
+        with stage("gather"):
+            token = (picks[..., None] * w.block + torch.arange(w.block, device=q.device)).flatten(3)
+            head = torch.arange(q.shape[0] * w.kv_heads, device=q.device).view(-1, w.kv_heads, 1, 1)
+            rows = (head * (keys.shape[2] // w.block) + picks.clamp(min=0)).flatten()
+            chosen = [
+                x.reshape(-1, w.block * w.head_dim)[rows].view(*token.shape, w.head_dim).to(wide)
+                for x in (keys, values)
+            ]
+        with stage("selected"):
+            seen = (token >= 0) & (token <= now)
+            p = softmax(torch.einsum("bkgtd,bktsd->bkgts", q, chosen[0]), seen[:, :, None])
+            fine = torch.einsum("bkgts,bktsd->bkgtd", p, chosen[1])
 
-        oldest = max(0, first - w.window + 1)
-        near = [x[:, :, oldest : first + count].to(wide) for x in (keys, values)]
-        token = torch.arange(oldest, first + count, device=q.device)
-        p = softmax(torch.einsum("bkgtd,bksd->bkgts", q, near[0]), (token <= now) & (token > now - w.window))
-        recent = torch.einsum("bkgts,bksd->bkgtd", p, near[1])
+        with stage("window"):
+            oldest = max(0, first - w.window + 1)
+            near = [x[:, :, oldest : first + count].to(wide) for x in (keys, values)]
+            token = torch.arange(oldest, first + count, device=q.device)
+            p = softmax(
+                torch.einsum("bkgtd,bksd->bkgts", q, near[0]), (token <= now) & (token > now - w.window)
+            )
+            recent = torch.einsum("bkgts,bksd->bkgtd", p, near[1])
 
-        branches = torch.stack([coarse, fine, recent], -1).permute(0, 3, 1, 2, 4, 5).flatten(2, 3)
-        share = 1 / 3 if shares is None else shares.to(wide).unsqueeze(-2)
-        return (branches * share).sum(-1)
+        with stage("gate"):
+            branches = torch.stack([coarse, fine, recent], -1).permute(0, 3, 1, 2, 4, 5).flatten(2, 3)
+            share = 1 / 3 if shares is None else shares.to(wide).unsqueeze(-2)
+            return (branches * share).sum(-1)
 
     def attend(q, k, v, gates=None):
         wide = torch.promote_types(q.dtype, torch.float32)
         fill = (0, 0, 0, -q.shape[1] % w.block)
         keys, values = (pad(x.transpose(1, 2), fill) for x in (k, v))
-        means = [x.to(wide).unfold(2, length, stride).mean(-1) for x in (keys, values)]
+        with stage("compress"):
+            means = [x.to(wide).unfold(2, length, stride).mean(-1) for x in (keys, values)]
         results = []
         for first in range(0, q.shape[1], span):
             part = slice(first, first + span)

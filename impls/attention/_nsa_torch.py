@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from harness import Unsupported
+from harness import Unsupported, stage
 
 from ._bounds import BYTES
 from ._branches import attend_compressed, attend_selected, attend_window, block_means, pad_to_multiple, table
@@ -74,11 +74,13 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
             tiles = min(tiles, max(few, _tiles_at_least(w)))
         span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
-        scoring = block_means(k.detach(), w.block, wide)
-        means = [block_means(x, w.block) for x in (k, v)]
-        shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
-        blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
-        groups = [table(pad_to_multiple(x, group), group) for x in means if group]
+        with stage("compress"):
+            scoring = block_means(k.detach(), w.block, wide)
+            means = [block_means(x, w.block) for x in (k, v)]
+            shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
+            groups = [table(pad_to_multiple(x, group), group) for x in means if group]
+        with stage("selected"):
+            blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
         keys, values = (whole(x).split(span, 1) for x in (k, v))
         canvas = None
         if w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
@@ -88,19 +90,23 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
 
         def step(first, query, shares, near, picks):
             selected, selected_groups = picks
-            if group:
-                coarse = attend_selected(w, query, first, groups, selected_groups, stride=w.block)
-            else:
-                coarse = attend_compressed(w, query, first, shared)
-            fine = attend_selected(
-                w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas
-            )
-            recent = attend_window(local, query, first, near)
-            a, b, c = (x.to(wide) for x in (coarse, fine, recent))
-            if shares is None:
-                return ((a + b + c) / 3).to(q.dtype)
-            of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
-            return (a * of_a + b * of_b + c * of_c).to(q.dtype)
+            with stage("compressed"):
+                if group:
+                    coarse = attend_selected(w, query, first, groups, selected_groups, stride=w.block)
+                else:
+                    coarse = attend_compressed(w, query, first, shared)
+            with stage("selected"):
+                fine = attend_selected(
+                    w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas
+                )
+            with stage("window"):
+                recent = attend_window(local, query, first, near)
+            with stage("gate"):
+                a, b, c = (x.to(wide) for x in (coarse, fine, recent))
+                if shares is None:
+                    return ((a + b + c) / 3).to(q.dtype)
+                of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
+                return (a * of_a + b * of_b + c * of_c).to(q.dtype)
 
         queries = whole(q).split(span, 1)
         shares = [None] * len(queries) if gates is None else whole(gates).split(span, 1)
@@ -108,7 +114,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         for i, query in enumerate(queries):
             oldest = max(0, i - -(-back // span))
             near = keys[oldest : i + 1], values[oldest : i + 1]
-            with torch.no_grad():
+            with torch.no_grad(), stage("select"):
                 picks = _select(w, query, scoring, i * span, group)
                 if upstream:
                     picks = kernel_blocks(w, picks[0]), picks[1]
@@ -159,7 +165,8 @@ def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: i
     mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
     blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
     grouped = mean.unflatten(2, (w.kv_heads, -1))
-    scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
+    with stage("score"):
+        scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
     # Up to the tile's end, not each query's: MSLK selects once a
     # tile, so later queries steer earlier ones' picks.
     future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile

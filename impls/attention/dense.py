@@ -3,7 +3,7 @@
 Packed sequences are attended one after the other; where they begin is read on the host.
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._stage import in_stage
 from .workload import AttentionWorkload
@@ -22,7 +22,8 @@ def dense(w: AttentionWorkload):
         if group > 1 and q.is_cuda and q.dtype in {torch.float32, torch.float64}:
             # CUDA's kernels take grouped heads in half precision only; else all scores would be stored
             k, v = (x.repeat_interleave(group, 1) for x in (k, v))
-        result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
+        with stage("attend"):
+            result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
         return result.transpose(1, 2)
 
     def packed(q, k, v, cu_seqlens):

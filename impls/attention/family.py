@@ -54,6 +54,19 @@ def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any =
     )
 
 
+STAGES = (
+    "compress",
+    "score",
+    "select",
+    "gather",
+    "mask",
+    "compressed",
+    "selected",
+    "window",
+    "gate",
+    "attend",
+)
+
 FAMILY = Family(
     name="attention",
     question="From which length on does sparse attention beat dense, and what does it cost to be right?",
@@ -119,4 +132,16 @@ FAMILY = Family(
     rows=lambda w: w.seq if w.stage == "attention" else w.heads,
     tile=lambda w: w.tile,
     checks=CHECKS,
+    stages=(
+        "compress",
+        "score",
+        "select",
+        "gather",
+        "mask",
+        "compressed",
+        "selected",
+        "window",
+        "gate",
+        "attend",
+    ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import Unsupported
+from harness import Unsupported, stage
 
 from ._inputs import BLOCK
 from .workload import MlaWorkload
@@ -26,16 +26,17 @@ def dequantise(w: MlaWorkload, weights: Any) -> Any:
 
     if w.weights == "plain":
         return weights
-    plain_weights = dict(weights)
-    for name in [name for name in weights if name.endswith("_scale")]:
-        scales = plain_weights.pop(name)
-        if scales.requires_grad:
-            raise Unsupported("weights=fp8_block has no backward; use weights=plain or mode fwd")
-        numbers = weights[name.removesuffix("_scale")].view(torch.float8_e4m3fn)
-        numbers = numbers.to(torch.promote_types(weights["kv_norm"].dtype, torch.float32))
-        spread = scales.repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
-        numbers *= spread[: numbers.shape[0], : numbers.shape[1]]
-        plain_weights[name.removesuffix("_scale")] = numbers.to(weights["kv_norm"].dtype)
+    with stage("dequantise"):
+        plain_weights = dict(weights)
+        for name in [name for name in weights if name.endswith("_scale")]:
+            scales = plain_weights.pop(name)
+            if scales.requires_grad:
+                raise Unsupported("weights=fp8_block has no backward; use weights=plain or mode fwd")
+            numbers = weights[name.removesuffix("_scale")].view(torch.float8_e4m3fn)
+            numbers = numbers.to(torch.promote_types(weights["kv_norm"].dtype, torch.float32))
+            spread = scales.repeat_interleave(BLOCK, 0).repeat_interleave(BLOCK, 1)
+            numbers *= spread[: numbers.shape[0], : numbers.shape[1]]
+            plain_weights[name.removesuffix("_scale")] = numbers.to(weights["kv_norm"].dtype)
     return plain_weights
 
 
@@ -44,10 +45,11 @@ def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]
     from torch.nn.functional import linear
 
     c = w.widths
-    if c.q_lora:
-        q = linear(_norm(linear(x, weights["wq_a"]), weights["q_norm"]), weights["wq_b"])
-    else:
-        q = linear(x, weights["wq"])
+    with stage("project"):
+        if c.q_lora:
+            q = linear(_norm(linear(x, weights["wq_a"]), weights["q_norm"]), weights["wq_b"])
+        else:
+            q = linear(x, weights["wq"])
     content, position = q.unflatten(-1, (c.heads, -1)).split([c.nope, c.rope], -1)
     return content, _rotate(position, freqs)
 
@@ -56,8 +58,10 @@ def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]
     """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     from torch.nn.functional import linear
 
-    ckv, kpe = linear(x, weights["wkv_a"]).split([w.widths.kv_lora, w.widths.rope], -1)
-    return _norm(ckv, weights["kv_norm"]), _rotate(kpe[:, :, None], freqs)[:, :, 0]
+    with stage("project"):
+        ckv, kpe = linear(x, weights["wkv_a"]).split([w.widths.kv_lora, w.widths.rope], -1)
+        ckv = _norm(ckv, weights["kv_norm"])
+    return ckv, _rotate(kpe[:, :, None], freqs)[:, :, 0]
 
 
 def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
@@ -67,23 +71,25 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
 
     c = w.widths
     ckv, kpe = latents(w, x, weights, freqs)
-    k, v = linear(ckv, weights["wkv_b"]).unflatten(-1, (c.heads, -1)).split([c.nope, c.v], -1)
-    return torch.cat([k, kpe[:, :, None].expand(-1, -1, c.heads, -1)], -1), v
+    with stage("expand"):
+        k, v = linear(ckv, weights["wkv_b"]).unflatten(-1, (c.heads, -1)).split([c.nope, c.v], -1)
+        return torch.cat([k, kpe[:, :, None].expand(-1, -1, c.heads, -1)], -1), v
 
 
 def probabilities(w: MlaWorkload, scores: list[Any], mask: Any = None) -> tuple[Any, ...]:
     """Softmax over the keys of all parts together, in the scores' dtype and in their parts."""
     import torch
 
-    joined = torch.cat(scores, -1) if len(scores) > 1 else scores[0]
-    wide = joined.to(_wide(joined))
-    # In place: f32 scores are the callers' own, made for this and not used again.
-    wide *= w.scale
-    if mask is not None:
-        wide += mask
-    # Rounded back to the scores' dtype before the product with the values, as upstream does.
-    shares = torch.softmax(wide, -1).to(joined.dtype)
-    return shares.split([part.shape[-1] for part in scores], -1)
+    with stage("softmax"):
+        joined = torch.cat(scores, -1) if len(scores) > 1 else scores[0]
+        wide = joined.to(_wide(joined))
+        # In place: f32 scores are the callers' own, made for this and not used again.
+        wide *= w.scale
+        if mask is not None:
+            wide += mask
+        # Rounded back to the scores' dtype before the product with the values, as upstream does.
+        shares = torch.softmax(wide, -1).to(joined.dtype)
+        return shares.split([part.shape[-1] for part in scores], -1)
 
 
 def future(w: MlaWorkload, x: Any) -> Any:
@@ -92,7 +98,8 @@ def future(w: MlaWorkload, x: Any) -> Any:
 
     if w.phase == "decode" or not w.causal:
         return None
-    return torch.full((w.seq, w.seq), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
+    with stage("mask"):
+        return torch.full((w.seq, w.seq), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
 
 
 def forward_only(x: Any) -> None:
@@ -114,8 +121,9 @@ def _rotate(x: Any, freqs: Any) -> Any:
     """Neighbouring pairs of the last axis as complex numbers, turned; x is [b, s, heads, rope]."""
     import torch
 
-    pairs = torch.view_as_complex(x.to(_wide(x)).unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * freqs[:, None]).flatten(-2).to(x.dtype)
+    with stage("rotate"):
+        pairs = torch.view_as_complex(x.to(_wide(x)).unflatten(-1, (-1, 2)).contiguous())
+        return torch.view_as_real(pairs * freqs[:, None]).flatten(-2).to(x.dtype)
 
 
 def _wide(x: Any) -> Any:

@@ -7,7 +7,7 @@ Upstream's default. A decode reads kv_lora + rope cached values per token, 71 ti
 from functools import reduce
 from operator import add
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._cost import keeps_latents
 from ._torch import dequantise, forward_only, future, latents, probabilities, queries
@@ -25,19 +25,25 @@ def absorb(w: MlaWorkload):
         weights = dequantise(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
-        content = torch.einsum("bshd,hdc->bshc", content, of_keys)
+        with stage("absorb"):
+            content = torch.einsum("bshd,hdc->bshc", content, of_keys)
         parts = [*cached, latents(w, x, weights, freqs)]
         mask = future(w, x)
-        scores = [
-            torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)
-            for ckv, kpe in parts
-        ]
+        with stage("scores"):
+            scores = [
+                torch.einsum("bshc,btc->bsht", content, ckv) + torch.einsum("bshr,btr->bsht", position, kpe)
+                for ckv, kpe in parts
+            ]
         shares = probabilities(w, scores, None if mask is None else mask[:, None])
-        mixed = reduce(
-            add, (torch.einsum("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
-        )
-        heads = torch.einsum("bshc,hdc->bshd", mixed, of_values)
-        return linear(heads.flatten(2), weights["wo"])
+        with stage("values"):
+            products = (
+                torch.einsum("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True)
+            )
+            mixed = reduce(add, products)
+        with stage("absorb"):
+            heads = torch.einsum("bshc,hdc->bshd", mixed, of_values)
+        with stage("output"):
+            return linear(heads.flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

@@ -9,7 +9,7 @@ new token, which copies the cache. Source: the multi-query view of absorbed MLA 
 (arXiv 2405.04434); the same answer as `absorb`.
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._cost import keeps_latents
 from ._torch import dequantise, forward_only, latents, queries
@@ -28,17 +28,21 @@ def absorb_sdpa(w: MlaWorkload):
         weights = dequantise(w, weights)
         of_keys, of_values = weights["wkv_b"].view(c.heads, c.nope + c.v, c.kv_lora).split([c.nope, c.v], 1)
         content, position = queries(w, x, weights, freqs)
-        q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)
+        with stage("absorb"):
+            q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)
         k = torch.cat(latents(w, x, weights, freqs), -1)
         k = torch.cat([*cached, k], 1)[:, None]
-        if hidden:
-            k = k.expand(-1, c.heads, -1, -1)
-            mixed = scaled_dot_product_attention(q.transpose(1, 2), k, k, is_causal=True, scale=w.scale)
-            mixed = mixed.transpose(1, 2)
-        else:
-            mixed = scaled_dot_product_attention(q.flatten(1, 2)[:, None], k, k, scale=w.scale).view_as(q)
-        heads = torch.einsum("bshc,hdc->bshd", mixed[..., : c.kv_lora], of_values)
-        return linear(heads.flatten(2), weights["wo"])
+        with stage("attend"):
+            if hidden:
+                k = k.expand(-1, c.heads, -1, -1)
+                mixed = scaled_dot_product_attention(q.transpose(1, 2), k, k, is_causal=True, scale=w.scale)
+                mixed = mixed.transpose(1, 2)
+            else:
+                mixed = scaled_dot_product_attention(q.flatten(1, 2)[:, None], k, k, scale=w.scale).view_as(q)
+        with stage("absorb"):
+            heads = torch.einsum("bshc,hdc->bshd", mixed[..., : c.kv_lora], of_values)
+        with stage("output"):
+            return linear(heads.flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

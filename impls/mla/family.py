@@ -35,6 +35,20 @@ __all__ = [
     "weight_shapes",
 ]
 
+STAGES = (
+    "dequantise",
+    "project",
+    "rotate",
+    "expand",
+    "absorb",
+    "mask",
+    "scores",
+    "softmax",
+    "values",
+    "attend",
+    "output",
+)
+
 FAMILY = Family(
     name="mla",
     question="Up to which length is it better to make every head's keys than to attend the latents?",
@@ -56,4 +70,17 @@ FAMILY = Family(
     modes=("fwd", "bwd", "fwd_bwd"),
     rows=lambda w: w.new,
     checks=CHECKS,
+    stages=(
+        "dequantise",
+        "project",
+        "rotate",
+        "expand",
+        "absorb",
+        "mask",
+        "scores",
+        "softmax",
+        "values",
+        "attend",
+        "output",
+    ),
 )

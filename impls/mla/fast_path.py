@@ -9,7 +9,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from harness import implementation
+from harness import implementation, stage
 
 from . import naive as standard
 from ._cost import keeps_heads
@@ -37,9 +37,14 @@ def fast_path(w: MlaWorkload):
         parts = [
             (k.transpose(1, 2), v.transpose(1, 2)) for k, v in [*cached, keys_values(w, x, weights, freqs)]
         ]
-        shares = probabilities(w, [q @ k.transpose(-1, -2) for k, _ in parts], future(w, x))
-        heads = reduce(add, (p @ v for p, (_, v) in zip(shares, parts, strict=True)))
-        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+        mask = future(w, x)
+        with stage("scores"):
+            scores = [q @ k.transpose(-1, -2) for k, _ in parts]
+        shares = probabilities(w, scores, mask)
+        with stage("values"):
+            heads = reduce(add, (p @ v for p, (_, v) in zip(shares, parts, strict=True)))
+        with stage("output"):
+            return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

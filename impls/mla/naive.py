@@ -6,7 +6,7 @@ A prefill's products are cheapest so. A decode reads heads·(nope + rope + v) ca
 from functools import reduce
 from operator import add
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._cost import keeps_heads
 from ._torch import dequantise, forward_only, future, keys_values, probabilities, queries
@@ -23,12 +23,15 @@ def naive(w: MlaWorkload):
         q = torch.cat(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         mask = future(w, x)
-        scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
+        with stage("scores"):
+            scores = [torch.einsum("bshd,bthd->bsht", q, k) for k, _ in parts]
         shares = probabilities(w, scores, None if mask is None else mask[:, None])
-        heads = reduce(
-            add, (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
-        )
-        return linear(heads.flatten(2), weights["wo"])
+        with stage("values"):
+            heads = reduce(
+                add, (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+            )
+        with stage("output"):
+            return linear(heads.flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

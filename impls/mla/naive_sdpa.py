@@ -10,7 +10,7 @@ Source: torch.nn.functional.scaled_dot_product_attention; the same answer as `na
 
 from typing import Literal
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
 from ._torch import dequantise, forward_only, keys_values, queries
@@ -55,8 +55,10 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
         q = torch.cat(queries(w, x, weights, freqs), -1)
         new = keys_values(w, x, weights, freqs)
         k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
-        heads = mix(*(part.transpose(1, 2) for part in (q, k, v)))
-        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+        with stage("attend"):
+            heads = mix(*(part.transpose(1, 2) for part in (q, k, v)))
+        with stage("output"):
+            return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, ())

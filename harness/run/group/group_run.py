@@ -12,6 +12,7 @@ from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.group_context import SETS, GroupContext
+from harness.run.group.profiling import profile_stages
 from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
@@ -127,6 +128,8 @@ class GroupRun:
             return
         correct = [state for state in states if state.living]
         sample(self.context, self.verifier, correct)
+        if self.depth == "profile":
+            profile_stages(self.context, [state for state in correct if state.living])
         for state in correct:
             if state.living:
                 leave(self.context, state)

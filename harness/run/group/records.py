@@ -80,6 +80,7 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         static={target: state.static},
         cost=state.cost,
         memory=Memory(state.high_water_bytes),
+        profile=state.profile if state.status == "ok" else None,
         started=state.started,
         wall_s=state.wall_s,
     )

@@ -37,7 +37,7 @@ class Provenance:
 
 @dataclass
 class RunContext:
-    """`depth` is how far each case goes: `check` (judged) or `run` (also measured).
+    """`depth` is how far each case goes: `check` (judged), `run` (also measured) or `profile` (by stage).
 
     `checks` are the ids of the checks to run at depth `check`, for all cases or by case id; None stands for
     all checks. `keep_crash` writes the output of a case's crash in a replicate into the run's folder, and

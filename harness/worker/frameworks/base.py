@@ -92,6 +92,17 @@ class Framework(Protocol):
         """
         ...
 
+    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
+        """(mark, span): a mark in the stream of work, and the seconds from one to another once all is done.
+
+        Unsupported where a call is one program, in which nothing of the host's runs.
+        """
+        ...
+
+    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:
+        """(operators, flops, bytes) by stage of one call, which runs; empty where nothing can be counted."""
+        ...
+
     def rise(self) -> Callable[[], int | None]:
         """A function that gives the bytes by which memory has peaked above what is in use now.
 

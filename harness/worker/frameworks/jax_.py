@@ -130,6 +130,16 @@ class Jax:
     def timer(self) -> tuple[str, str, timers.Read]:
         return "wall", "rotated", timers.wall(self.sync)
 
+    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
+        raise Unsupported(
+            "jax compiles a call as one program, in which no mark of the host's runs; profile a torch or "
+            "numpy implementation, or read its planned figures with seqsweep static"
+        )
+
+    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:  # noqa: ARG002 - see below
+        """Nothing: what the compiler has fused belongs to no stage alone."""
+        return {}
+
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
             return resource_limits.rise()

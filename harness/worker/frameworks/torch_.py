@@ -12,6 +12,7 @@ import torch
 
 from harness.catalog.arrays import Array, Shapes, prune
 from harness.core.errors import Unsupported
+from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
@@ -142,14 +143,20 @@ class Torch:
         if mode == "bwd":
             result = function(**arguments)
             ties = _ties(result, cotangent or _ones(result))
-            return lambda: {"gradients": gradients(ties, keep=True)}
+
+            def pullback() -> Any:
+                with stage(BACKWARD):
+                    return {"gradients": gradients(ties, keep=True)}
+
+            return pullback
         if cotangent is None:
             with torch.no_grad():
                 cotangent = _ones(function(**arguments))
 
         def both() -> Any:
             result = function(**arguments)
-            return {"result": result, "gradients": gradients(_ties(result, cotangent), keep=False)}
+            with stage(BACKWARD):
+                return {"result": result, "gradients": gradients(_ties(result, cotangent), keep=False)}
 
         return both
 
@@ -174,6 +181,23 @@ class Torch:
         if self.device.type == "cuda":
             return "cuda_events", "flushed", cuda_events()
         return "wall", "rotated", timers.wall(self.sync)
+
+    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
+        """Events on the device, as the host runs ahead of it; the host's clock where both are one."""
+        if self.device.type != "cuda":
+            return timers.host_marks()
+
+        def mark() -> torch.cuda.Event:
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            return event
+
+        return mark, lambda start, end: start.elapsed_time(end) / 1000
+
+    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:
+        from harness.worker.frameworks.torch_stage_counts import count_stages
+
+        return count_stages(call)
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":

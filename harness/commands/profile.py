@@ -1,0 +1,28 @@
+"""`profile`: print the stages of a profiled run, and what could not be profiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.commands.output import console, print_json, print_note
+
+if TYPE_CHECKING:
+    from harness.run.session import Done
+
+
+def print_profile(done: Done, *, json: bool) -> None:
+    """Print every profiled case; standard error has a line for each that has no profile."""
+    from harness.profile.report import print_profiles, profile_data
+    from harness.profile.stage_times import profiled_series
+
+    records = done.outcome.records
+    series = profiled_series(records)
+    for record in records:
+        if record.profile is None:
+            warnings = record.timing.warnings if record.timing else ()
+            why = record.reason or next((w for w in warnings if w.startswith("not profiled")), "not profiled")
+            print_note(f"{record.case}: {why}")
+    if json:
+        print_json({**profile_data(series), "records": [record.to_json() for record in records]})
+    else:
+        print_profiles(console(), series)

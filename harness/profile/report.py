@@ -1,0 +1,193 @@
+"""A profile on a terminal and as JSON: the sentence, then a table of stages for every length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from harness.analysis.results import label_of
+from harness.analysis.stats import Estimate
+from harness.core.units import format_big, format_bytes, format_count
+from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
+from harness.report import format as fmt
+from harness.report.tables.cells import Cell
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ABSENT = "–"
+NO_STAGE = "in no stage"
+OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
+COLUMNS = (
+    Column("seq"),
+    Column("stage", right=False),
+    Column("time"),
+    Column("95 %"),
+    Column("share"),
+    Column("times", rank=4),
+    Column("operators", rank=3),
+    Column("FLOPs", rank=2),
+    Column("GFLOP/s", rank=1),
+    Column("bytes", rank=2),
+)
+CAPTION = (
+    "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
+    "95 % interval over rounds of one process. FLOPs: matrix products and attention kernels. "
+    "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart."
+)
+
+
+def print_profiles(console: Console, series: Mapping[str, Sequence[ProfiledCase]]) -> None:
+    """Per series what its profile says, then its stages by length."""
+    for cases in series.values():
+        sample = cases[0].record
+        console.print(Text(f"{label_of(sample)}, {sample.mode} on {sample.device}", style="bold"))
+        for sentence in sentences(cases):
+            console.print(Text(sentence), soft_wrap=True)
+        print_tables(console, _table(cases))
+        console.print()
+    if series:
+        console.print(Text(CAPTION, style="dim"))
+
+
+def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
+    """Where the time goes at the longest length, what grows fastest, and how much no stage holds."""
+    longest = cases[-1]
+    stages = [entry for entry in longest.stages if entry.stage != RESIDUAL]
+    at = format_count(longest.seq)
+    whole = fmt.seconds(*_bounds(longest.whole))[0]
+    if not stages:
+        return [f"At {at} ({whole} a call) no stage is marked: with stage(…) in its code names one."]
+    largest = ", ".join(f"{entry.stage} {_share(entry.share)}" for entry in stages[:3])
+    cost = fmt.speedup(*_bounds(longest.cost))
+    return [
+        f"At {at} ({whole} a call): {largest}.",
+        *_growth_sentence(longest, growths(cases)),
+        f"The stages are {_share(longest.covered)} of the call; marks make it {cost} as long.",
+    ]
+
+
+def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
+    if not found:
+        return []
+    steepest = found[0]
+    text = f"{steepest.stage} grows fastest, with N^{fmt.exponent(steepest.exponent, None, None)}"
+    if steepest.low is not None and steepest.high is not None:
+        text = f"{steepest.stage} grows fastest, with N^{steepest.exponent:.2f}"
+        text += f" [{steepest.low:.2f}, {steepest.high:.2f}]"
+    if steepest.overtakes is not None and steepest.overtakes <= OVERTAKES_WITHIN * longest.seq:
+        text += f", and would be the largest from ≈ {_round_length(steepest.overtakes)} on"
+    return [text + "."]
+
+
+def _round_length(length: float) -> str:
+    """Two digits: `89Ki`."""
+    digits = 10 ** (math.floor(math.log10(length / 1024)) - 1)
+    return f"{round(length / 1024 / digits) * digits:g}Ki"
+
+
+def _table(cases: Sequence[ProfiledCase]) -> TableData:
+    rows: list[tuple[Cell, ...]] = []
+    breaks: list[int] = []
+    for case in cases:
+        if rows:
+            breaks.append(len(rows))
+        whole = fmt.seconds(*_bounds(case.whole))
+        rows.append(
+            (
+                Cell(format_count(case.seq)),
+                Cell("whole, without marks"),
+                Cell(whole[0]),
+                Cell(whole[1]),
+                *[Cell("")] * 6,
+            )
+        )
+        rows += [_row(entry) for entry in case.stages]
+    return TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
+
+
+def _row(entry: StageTime) -> tuple[Cell, ...]:
+    text, interval = fmt.seconds(*_bounds(entry.time)) if entry.time.value else ("0 s", "")
+    figures, rate = entry.figures, entry.flops_per_s
+    return (
+        Cell(""),
+        Cell(entry.stage or NO_STAGE),
+        Cell(text),
+        Cell(interval),
+        Cell(_share(entry.share)),
+        Cell(str(figures.entered) if entry.stage else ""),
+        Cell(ABSENT if figures.operators is None else str(figures.operators)),
+        Cell(format_big(figures.flops) if figures.flops else ABSENT),
+        Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),
+        Cell(ABSENT if figures.bytes is None else format_bytes(figures.bytes)),
+    )
+
+
+def _share(share: Estimate) -> str:
+    """`57.1 % [55.0, 59.3]`."""
+    percent = [None if x is None else 100 * x for x in (share.value, share.low, share.high)]
+    value, low, high = percent
+    if value is None:
+        return ABSENT
+    return f"{value:.1f} %" if low is None or high is None else f"{value:.1f} % [{low:.1f}, {high:.1f}]"
+
+
+def _bounds(estimate: Estimate) -> tuple[float, float | None, float | None]:
+    return estimate.value or 0.0, estimate.low, estimate.high
+
+
+def profile_data(series: Mapping[str, Sequence[ProfiledCase]]) -> dict[str, Any]:
+    """The profiles as plain data: seconds, shares from 0 to 1, counts of one call."""
+    cases = [case for profiled in series.values() for case in profiled]
+    return {
+        "profiles": [_case_data(case) for case in cases],
+        "growth": [
+            {"implementation": label_of(profiled[0].record), **vars(growth)}
+            for profiled in series.values()
+            for growth in growths(profiled)
+        ],
+    }
+
+
+def _case_data(case: ProfiledCase) -> dict[str, Any]:
+    return {
+        "case": case.record.case,
+        "implementation": label_of(case.record),
+        "seq": case.seq,
+        "whole": _estimate_data(case.whole, "s"),
+        "stages_sum": _estimate_data(case.sum, "s"),
+        "covered": _estimate_data(case.covered),
+        "marks_cost": _estimate_data(case.cost),
+        "stages": list(_stages_data(case.stages)),
+    }
+
+
+def _stages_data(stages: Iterable[StageTime]) -> Iterable[dict[str, Any]]:
+    for entry in stages:
+        figures = entry.figures
+        yield {
+            "stage": entry.stage,
+            "time": _estimate_data(entry.time, "s"),
+            "share": _estimate_data(entry.share),
+            "entered": figures.entered,
+            "operators": figures.operators,
+            "flops": figures.flops,
+            "bytes": figures.bytes,
+            "flops_per_s": entry.flops_per_s,
+        }
+
+
+def _estimate_data(estimate: Estimate, unit: str = "") -> dict[str, Any]:
+    suffix = f"_{unit}" if unit else ""
+    return {
+        f"value{suffix}": estimate.value,
+        f"low{suffix}": estimate.low,
+        f"high{suffix}": estimate.high,
+        "rounds": estimate.samples,
+        "reason": estimate.reason,
+    }

@@ -1,0 +1,155 @@
+"""The stages of a profiled case: their times, their shares of the call, and how they grow with the length.
+
+All intervals are at 95 % over the rounds of one process: for display, as those of a run's times are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.power_law import fit
+from harness.analysis.stats import ROUNDS, Estimate, too_few
+from harness.core.median_interval import median_interval, samples_needed
+from harness.core.record import Profile, Record, StageFigures
+
+RESIDUAL = ""  # the stage of what no stage holds
+LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1."""
+
+    stage: str  # RESIDUAL for what no stage holds
+    time: Estimate
+    share: Estimate
+    figures: StageFigures
+
+    @property
+    def flops_per_s(self) -> float | None:
+        """FLOP/s of its matrix products and attention kernels; None where it has none."""
+        return self.figures.flops / self.time.value if self.figures.flops and self.time.value else None
+
+
+@dataclass(frozen=True)
+class ProfiledCase:
+    """A case's stages, the largest first, then the residual.
+
+    `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
+    that sum over the marked call, `cost` the marked call over the plain one: what the marks take.
+    """
+
+    record: Record
+    whole: Estimate
+    sum: Estimate
+    covered: Estimate
+    cost: Estimate
+    stages: tuple[StageTime, ...]
+
+    @property
+    def seq(self) -> int:
+        return self.record.seq
+
+    def of(self, stage: str) -> StageTime | None:
+        return next((entry for entry in self.stages if entry.stage == stage), None)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a stage's time grows: ∝ seq^exponent, fitted over the lengths that have it.
+
+    `overtakes` is the length at which it would take as long as the largest stage of the longest call, by
+    both fits; None where it is that stage, or grows no faster.
+    """
+
+    stage: str
+    exponent: float
+    low: float | None
+    high: float | None
+    overtakes: float | None
+
+
+def profiled_case(record: Record) -> ProfiledCase | None:
+    """The stages of a record; None where it has no profile."""
+    profile = record.profile
+    if profile is None:
+        return None
+    marked = [math.fsum(stage.samples_s[i] for stage in profile.stages) for i in _rounds(profile)]
+    inside = [stage for stage in profile.stages if stage.stage != RESIDUAL]
+    sums = [math.fsum(stage.samples_s[i] for stage in inside) for i in _rounds(profile)]
+    stages = [_stage_time(stage, marked) for stage in profile.stages]
+    stages.sort(key=lambda entry: (entry.stage == RESIDUAL, -(entry.time.value or 0)))
+    return ProfiledCase(
+        record,
+        whole=_estimate(profile.plain_s),
+        sum=_estimate(sums),
+        covered=_estimate([part / whole for part, whole in zip(sums, marked, strict=True)]),
+        cost=_estimate([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
+        stages=tuple(stages),
+    )
+
+
+def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
+    """The profiled cases of each series (a case but its length), shortest first."""
+    series: dict[str, list[ProfiledCase]] = {}
+    for record in records:
+        case = profiled_case(record)
+        if case is not None:
+            series.setdefault(record.as_case.series, []).append(case)
+    for cases in series.values():
+        cases.sort(key=lambda case: case.seq)
+    return series
+
+
+def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
+    """How the stages of a series grow that matter at its longest length, the steepest first.
+
+    Empty with a single length.
+    """
+    longest = cases[-1]
+    times: dict[str, dict[int, float]] = {}
+    for entry in longest.stages:
+        if entry.stage != RESIDUAL and (entry.share.value or 0) >= LARGE_SHARE:
+            known = {case.seq: case.of(entry.stage) for case in cases}
+            values = {n: at.time.value for n, at in known.items() if at is not None and at.time.value}
+            if len(values) > 1:
+                times[entry.stage] = values
+    if not times:
+        return []
+    largest = max(times, key=lambda stage: times[stage].get(longest.seq, 0.0))
+    fits = {stage: fit(values) for stage, values in times.items()}
+    found = [
+        Growth(stage, *fits[stage], _overtakes(longest.seq, stage, largest, times, fits)) for stage in times
+    ]
+    return sorted(found, key=lambda growth: -growth.exponent)
+
+
+def _overtakes(
+    seq: int,
+    stage: str,
+    largest: str,
+    times: Mapping[str, Mapping[int, float]],
+    fits: Mapping[str, tuple[float, float | None, float | None]],
+) -> float | None:
+    """From the longest length on both go on as their fits do."""
+    faster = fits[stage][0] - fits[largest][0]
+    if stage == largest or faster <= 0 or seq not in times[stage]:
+        return None
+    return seq * (times[largest][seq] / times[stage][seq]) ** (1 / faster)
+
+
+def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
+    shares = [part / whole for part, whole in zip(stage.samples_s, marked, strict=True)]
+    return StageTime(stage.stage, _estimate(stage.samples_s), _estimate(shares), stage)
+
+
+def _rounds(profile: Profile) -> range:
+    return range(len(profile.plain_s))
+
+
+def _estimate(values: Sequence[float]) -> Estimate:
+    middle, low, high = median_interval(values)
+    reason = too_few(len(values), ROUNDS) if len(values) < samples_needed() else None
+    return Estimate(middle, low, high, len(values), ROUNDS, reason)

@@ -1,0 +1,71 @@
+"""The profiling stage of a run: rounds of calls with their stages timed, after a case has been sampled."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.median_interval import samples_needed
+from harness.core.record import Profile, StageFigures
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
+
+MOST_ROUNDS = 30  # of a profile: its intervals are for shares, not for verdicts
+
+
+def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
+    """Profile the cases in shuffled rounds: six at least, and more while a case's budget lasts.
+
+    One whose framework cannot be profiled keeps its timing, and a warning says why.
+    """
+    rounds: dict[str, list[Mapping[str, Any]]] = {state.id: [] for state in states}
+    spent: dict[str, float] = dict.fromkeys(rounds, 0.0)
+    shuffle = random.Random(f"{context.settings.seed} {context.group.key} profile")
+    open_ = list(states)
+    while open_:
+        shuffle.shuffle(open_)
+        for state in list(open_):
+            context.run.listener.case_state(state.id, f"profile {len(rounds[state.id]) + 1}")
+            start = context.run.clock()
+            answer = context.ask(state, "profile", "profile")
+            spent[state.id] += context.run.clock() - start
+            refused = None if answer is None else answer.get("refused")
+            if refused:
+                state.warnings.append(f"not profiled: {refused}")
+            elif answer is not None:
+                rounds[state.id].append(answer)
+            if answer is None or refused or _is_enough(context, len(rounds[state.id]), spent[state.id]):
+                open_.remove(state)
+    for state in states:
+        if state.living and rounds[state.id]:
+            counted = context.ask(state, "profile", "count_stages")
+            state.profile = None if counted is None else _profile(rounds[state.id], counted["counts"])
+
+
+def _is_enough(context: GroupContext, rounds: int, spent_s: float) -> bool:
+    """Whether another round would leave the budget, once there are as many as an interval needs."""
+    if rounds < samples_needed():
+        return False
+    return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > context.settings.budget_s
+
+
+def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:
+    """The rounds as one profile; a stage that a round did not enter took no time there."""
+    names = list(dict.fromkeys(name for answer in rounds for name in answer["stages"]))
+    nothing = (0.0, 0)
+    stages: list[StageFigures] = []
+    for name in names:
+        readings = [answer["stages"].get(name, nothing) for answer in rounds]
+        operators, flops, moved = counts.get(name) or (None, None, None)
+        stages.append(
+            StageFigures(
+                stage=name,
+                samples_s=tuple(seconds for seconds, _ in readings),
+                entered=max(entered for _, entered in readings),
+                operators=operators,
+                flops=flops,
+                bytes=moved,
+            )
+        )
+    return Profile(tuple(answer["plain_s"] for answer in rounds), tuple(stages))
