@@ -151,6 +151,14 @@ class FakeWorker:
             samples.append(self.call())
         return {"samples_s": samples, "seconds": self.spend(sum(samples) * inner), "compiled": 0}
 
+    def profile(self) -> dict[str, Any]:
+        call_s = self.call()
+        self.spend(3 * call_s)
+        return {"plain_s": call_s, "stages": {"": (0.25 * call_s, 1), "work": (0.75 * call_s, 2)}}
+
+    def count_stages(self) -> dict[str, Any]:
+        return {"counts": {"": (1, 0, 8), "work": (2, 100, 64)}}
+
     def finish(self) -> dict[str, Any]:
         return {"threads": []}
 

@@ -1,0 +1,105 @@
+"""`profile` on plugins of one family: a stage that takes long is the one that is seen to take long."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import call
+
+pytestmark = pytest.mark.jax
+
+SLEPT_S = 0.05
+SLEEPS = """\
+from impls.mla.workload import MlaWorkload
+from impls.mla._torch import keys_values, probabilities, queries, future
+from seqsweep import implementation, stage
+
+
+@implementation(framework="torch", semantics="dense")
+def sleeps(w: MlaWorkload):
+    import time
+
+    import torch
+
+    def attend(x, weights, freqs):
+        q = torch.cat(queries(w, x, weights, freqs), -1)
+        k, v = keys_values(w, x, weights, freqs)
+        with stage("scores"):
+            scores = torch.einsum("bshd,bthd->bsht", q, k)
+            time.sleep(0.05)
+        (shares,) = probabilities(w, [scores], future(w, x)[:, None])
+        with stage("{name}"):
+            return torch.einsum("bsht,bthd->bshd", shares, v).flatten(2) @ weights["wo"].T
+
+    return attend
+"""
+BENCH = """\
+default: [mla]
+defaults: {budget: 100ms, timeout: 60s, memory: 4GiB}
+suites:
+  mla: {family: mla, seq: [16, 32], config: small, mode: [fwd, fwd_bwd], baseline: naive, impls: [naive]}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("profile")
+    (made / "bench.yaml").write_text(BENCH)
+    (made / "sleeps.py").write_text(SLEEPS.replace("{name}", "values"))
+    (made / "misnames.py").write_text(SLEEPS.replace("{name}", "valeus").replace("sleeps", "misnames"))
+    return made
+
+
+def profile(folder, *words):
+    return call(folder, "profile", *words, "--json")
+
+
+def test_the_time_of_a_stage_is_that_of_its_own_code(folder):
+    said = profile(folder, "mla/sleeps", "--plugin", "sleeps.py", "--seq", "16")
+    assert said.code == 0, said.err
+    (case,) = said.json["profiles"]
+    shares = {stage["stage"]: stage["share"]["value"] for stage in case["stages"]}
+    assert {"project", "rotate", "expand", "scores", "softmax", "values"} <= shares.keys()
+    assert sum(shares.values()) == pytest.approx(1, abs=0.05), "shares are medians of their own"
+    scores = next(stage for stage in case["stages"] if stage["stage"] == "scores")
+    assert scores["time"]["value_s"] >= SLEPT_S, "no sleep is shorter, however busy the machine"
+    assert scores["operators"] >= 1
+    assert scores["flops"] > 0
+
+
+def test_without_a_mode_the_forward_is_profiled_and_a_backward_is_a_stage(folder):
+    said = profile(folder, "mla/naive", "--seq", "16,32")
+    assert {case["case"].split(":")[-2] for case in said.json["profiles"]} == {"fwd"}
+    assert [growth["stage"] for growth in said.json["growth"]]
+    both = profile(folder, "mla/naive", "--seq", "16", "--mode", "fwd_bwd").json["profiles"][0]
+    assert "backward" in {stage["stage"] for stage in both["stages"]}
+
+
+def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
+    said = profile(folder, "mla/misnames", "--plugin", "misnames.py", "--seq", "16")
+    assert said.code == 3
+    assert '"valeus" is no stage of family mla' in said.err
+    assert 'nearest: "values"' in said.err
+
+
+def test_a_stored_profile_is_read_again(folder):
+    profile(folder, "mla/naive", "--seq", "16")
+    shown = json.loads(call(folder, "show", "--json").out)
+    (record,) = shown["records"]
+    assert {stage["stage"] for stage in record["profile"]["stages"]} >= {"", "project", "scores"}
+    assert call(folder, "run", "mla", "--impl", "naive", "--seq", "16", "--mode", "fwd").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "Missing argument"),
+        (["mla/naiv"], 'nearest: "mla/naive"'),
+        (["mla/naive", "--seq", "8Gx"], "8Gx"),
+    ],
+)
+def test_a_slip_is_a_sentence(folder, words, why):
+    said = profile(folder, *words)
+    assert said.code == 2
+    assert why in said.err
+    assert "Traceback" not in said.err

@@ -1,0 +1,93 @@
+"""Profiles whose every number is known before anything is computed from it."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.core.record import Profile, StageFigures
+from harness.profile.report import profile_data, sentences
+from harness.profile.stage_times import growths, profiled_case, profiled_series
+from tests.records import PASSED, record_of, timing_of
+
+K = 1024
+ROUNDS = 6
+
+
+def profiled(seq, stages, *, plain=None, rounds=ROUNDS, name="sparse"):
+    """A case whose stages take these seconds in every round; 10 % more in the last."""
+    factors = [1.0] * (rounds - 1) + [1.1]
+    figures = tuple(
+        StageFigures(stage, tuple(seconds * f for f in factors), 1, 3, 600, 64)
+        for stage, seconds in stages.items()
+    )
+    whole = sum(stages.values()) if plain is None else plain
+    profile = Profile(tuple(whole * f for f in factors), figures)
+    return record_of(
+        name, seq, family="attention", correctness=PASSED, timing=timing_of([whole] * 6), profile=profile
+    )
+
+
+def test_stages_add_up_to_the_marked_call_and_the_rest_stands_last():
+    case = profiled_case(profiled(4 * K, {"": 1.0, "small": 1.0, "large": 6.0}, plain=4.0))
+    assert [(s.stage, s.time.value, s.share.value) for s in case.stages] == [
+        ("large", 6.0, 0.75),
+        ("small", 1.0, 0.125),
+        ("", 1.0, 0.125),
+    ]
+    assert (case.sum.value, case.covered.value, case.whole.value, case.cost.value) == (7.0, 0.875, 4.0, 2.0)
+    assert case.stages[0].flops_per_s == 100.0
+    assert case.stages[0].time.low == 6.0
+    assert case.stages[0].time.high == pytest.approx(6.6)
+
+
+def test_too_few_rounds_have_no_interval_and_say_so():
+    case = profiled_case(profiled(4 * K, {"": 1.0, "a": 1.0}, rounds=3))
+    assert (case.whole.low, case.whole.reason) == (None, "needs ≥ 6 rounds; has 3")
+
+
+def test_the_steepest_stage_is_named_with_the_length_at_which_it_would_be_the_largest():
+    cases = [
+        profiled_case(profiled(n * K, {"linear": 8.0 * n, "square": 0.25 * n * n, "": 0.1}))
+        for n in (1, 2, 4, 8)
+    ]
+    first, second = growths(cases)
+    assert (first.stage, first.exponent, second.stage, second.exponent) == ("square", 2.0, "linear", 1.0)
+    assert first.overtakes == pytest.approx(32 * K)
+    assert second.overtakes is None, "it is the largest"
+    assert "square grows fastest, with N^2.00 [2.00, 2.00], and would be the largest from ≈ 32Ki on." in (
+        sentences(cases)
+    )
+    assert sentences(cases)[0].startswith("At 8Ki (80 s a call): linear 79.9 % [79.9, 79.9], square 20.0 %")
+
+
+def test_a_stage_that_is_small_at_the_longest_length_is_not_fitted():
+    cases = [profiled_case(profiled(n * K, {"all": 100.0 * n, "speck": 0.01 * n**3})) for n in (1, 2)]
+    assert [growth.stage for growth in growths(cases)] == ["all"]
+
+
+def test_a_series_is_a_case_but_its_length_and_records_without_a_profile_are_in_none():
+    records = [profiled(n * K, {"": 1.0}) for n in (4, 1)]
+    other = profiled(K, {"": 1.0}, name="dense")
+    series = profiled_series([*records, other, replace(records[0], profile=None)])
+    assert [[case.seq for case in cases] for cases in series.values()] == [[K, 4 * K], [K]]
+
+
+def test_a_case_without_marks_says_how_to_name_a_stage():
+    (line,) = sentences([profiled_case(profiled(K, {"": 1.0}))])
+    assert line.startswith("At 1Ki (1.00 s a call) no stage is marked")
+
+
+def test_json_has_every_number_with_its_unit():
+    data = profile_data(profiled_series([profiled(K, {"": 1.0, "a": 3.0})]))
+    (case,) = data["profiles"]
+    assert case["whole"]["value_s"] == 4.0
+    assert case["stages"][0] | {"time": None, "share": None} == {
+        "stage": "a", "time": None, "share": None, "entered": 1, "operators": 3, "flops": 600, "bytes": 64,
+        "flops_per_s": 200.0,
+    }  # fmt: skip
+    assert case["stages"][0]["share"]["value"] == 0.75
+
+
+def test_a_profile_without_a_timing_is_no_record():
+    with pytest.raises(ValueError, match="a profile without a timing"):
+        replace(profiled(K, {"": 1.0}), timing=None)

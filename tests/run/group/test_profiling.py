@@ -1,0 +1,60 @@
+"""The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
+
+from pathlib import Path
+
+from harness.core.median_interval import samples_needed
+from harness.core.record import Record
+from harness.run.group.profiling import MOST_ROUNDS
+from harness.run.processes.executor import Ended
+from tests.run.fakes import Act, FakeExecutor
+from tests.run.plans import measure
+
+
+def profiled(tmp_path: Path, **acts: Act) -> tuple[dict[str, Record], FakeExecutor]:
+    executor = FakeExecutor(acts)
+    return measure(executor, tmp_path, depth="profile"), executor
+
+
+def test_a_profile_follows_the_samples_of_every_case(tmp_path: Path) -> None:
+    records, executor = profiled(tmp_path)
+    for record in records.values():
+        assert record.timing is not None
+        assert record.profile is not None
+        assert [stage.stage for stage in record.profile.stages] == ["", "work"]
+        assert len(record.profile.plain_s) == MOST_ROUNDS
+    verbs = executor.verbs("scatter")
+    assert verbs.index("profile") > max(i for i, verb in enumerate(verbs) if verb == "sample")
+    assert verbs[-2:] == ["count_stages", "finish"]
+
+
+def test_a_long_case_has_the_rounds_that_an_interval_needs_whatever_its_budget(tmp_path: Path) -> None:
+    records, _ = profiled(tmp_path, scatter=Act(seconds=3.0))
+    assert records["scatter"].profile is not None
+    assert len(records["scatter"].profile.plain_s) == samples_needed()
+
+
+def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path: Path) -> None:
+    refuses = Act(
+        verbs={"profile": {"refused": "one program; profile another", "stages": {}, "plain_s": 0.0}}
+    )
+    record = profiled(tmp_path, scatter=refuses)[0]["scatter"]
+    assert (record.status, record.profile) == ("ok", None)
+    assert record.timing is not None
+    assert "not profiled: one program; profile another" in record.timing.warnings
+
+
+def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path: Path) -> None:
+    answers = iter([{"": (1e-3, 1), "rare": (2e-3, 1)}, *[{"": (1e-3, 1)}] * MOST_ROUNDS])
+    act = Act(verbs={"profile": lambda _: {"stages": next(answers)}})
+    profile = profiled(tmp_path, scatter=act)[0]["scatter"].profile
+    assert profile is not None
+    rare = next(stage for stage in profile.stages if stage.stage == "rare")
+    assert rare.samples_s[0] == 2e-3
+    assert set(rare.samples_s[1:]) == {0.0}
+    assert rare.operators is None, "it was not counted"
+
+
+def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path: Path) -> None:
+    records, _ = profiled(tmp_path, scatter=Act(verbs={"profile": Ended("crashed", "it fell over")}))
+    assert (records["scatter"].status, records["scatter"].timing) == ("crashed", None)
+    assert records["broadcast"].profile is not None
