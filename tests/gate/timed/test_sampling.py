@@ -131,6 +131,20 @@ def test_a_little_may_pass_beside_the_readings_of_one_side(tmp_path, beside, liv
     assert world.paired().living is living
 
 
+def test_a_busy_machine_is_no_forged_clock(tmp_path):
+    """What lengthened the turns of one side alone has passed when they are taken again."""
+    world = World(tmp_path)
+    busy = iter([0.02] * 30)
+
+    def sample(_):
+        world.clock.now += next(busy, 0.0)
+        return {}
+
+    world.acts["candidate"] |= slower(1e-3, verbs={"sample": sample})
+    world.rounds()
+    assert world.paired().living
+
+
 def test_compiling_in_a_timed_turn_is_invalid(tmp_path):
     world = World(tmp_path, slower(1e-3, verbs={"sample": {"compiled": 1}}))
     why = "the candidate compiles in timed code; keep shapes and static arguments fixed"
