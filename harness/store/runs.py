@@ -48,7 +48,11 @@ class Stored:
 
 
 def is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in (INFO, RECORDS))
+    """Whether a run lies there; not where the folder cannot be looked into."""
+    try:
+        return any((path / name).is_file() for name in (INFO, RECORDS))
+    except OSError:
+        return False
 
 
 def problems_of(info: Mapping[str, Any]) -> list[str]:

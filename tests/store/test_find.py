@@ -19,7 +19,15 @@ def test_runs_are_listed_by_time(results):
     assert [run.id for run in all_runs(results)] == list(IDS)
 
 
-FOUND = {"latest": IDS[2], IDS[0]: IDS[0], "20261121": IDS[2], "20261120T113000Z-b": IDS[1]}
+FOUND = {
+    "latest": IDS[2],
+    "latest~0": IDS[2],
+    "latest~1": IDS[1],
+    "latest~2": IDS[0],
+    IDS[0]: IDS[0],
+    "20261121": IDS[2],
+    "20261120T113000Z-b": IDS[1],
+}
 
 
 @pytest.mark.parametrize(("name", "expected"), FOUND.items())
@@ -29,6 +37,13 @@ def test_names_of_a_run(results, name, expected):
 
 def test_the_latest_is_what_no_name_means(results):
     assert find(results).id == IDS[2]
+
+
+def test_counting_back_too_far_says_how_many_there_are(results):
+    with pytest.raises(UsageError, match=r"^latest~3: .*runs holds 3 runs; the oldest is latest~2, and"):
+        find(results, "latest~3")
+    with pytest.raises(UsageError, match='no run "latest~one"'):
+        find(results, "latest~one")
 
 
 def test_paths_of_a_run(results, tmp_path, monkeypatch):
