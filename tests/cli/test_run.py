@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.report.run_json import HEADER
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.jax
@@ -33,7 +35,11 @@ def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
     figures = {"comparisons", "throughput", "scaling", "crossovers", "means"}
     computed = figures | {"programs", "turnings", "largest"}
-    assert set(measured.json) == {"records", *computed, "overhead"}
+    assert set(measured.json) == {*HEADER, "records", *computed, "overhead"}
+    assert measured.json["suites"]["mask"]["baseline"] == "mask/broadcast"
+    assert {record["fingerprint"] for record in measured.json["records"]} <= set(
+        measured.json["fingerprints"]
+    )
     assert {record["status"] for record in measured.json["records"]} == {"ok"}
     assert len(measured.json["records"]) == 9
 
@@ -177,6 +183,8 @@ def test_compare_inside_a_run(in_process, measured):
     assert said.code == 0
     assert said.json["trend"] is False
     assert {change["of"] for change in said.json["comparisons"]} == {"mask/scatter"}
+    assert said.json["sides"]["run"]["run"] == measured.json["run"]
+    assert all(change["of_time"]["value"] > 0 for change in said.json["comparisons"])
     assert "same rounds" in in_process("compare", "latest", "--impl", "scatter,broadcast").out
 
 
@@ -187,6 +195,8 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     said = in_process("compare", str(run), str(run))
     assert said.code == 0
     assert said.out.startswith("not a verdict")
+    assert f"earlier: {run.name}, 20" in said.out
+    assert "time, later / earlier" in said.out
     elsewhere = tmp_path / run.name
     shutil.copytree(run, elsewhere)
     facts = json.loads((elsewhere / "fingerprints.json").read_text())
@@ -197,3 +207,11 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     assert refused.code == 2
     assert "cpu (" in refused.err
     assert in_process("compare", str(run), str(elsewhere), "--force").code == 0
+
+
+def test_runs_lists_what_was_stored(in_process, measured):
+    (run,) = (run for run in in_process("runs", "--json").json["runs"] if run["run"] == measured.json["run"])
+    assert (run["state"], run["cases"], run["planned"], run["statuses"]) == ("finished", 9, 9, {"ok": 9})
+    assert run["suites"] == ["mask"]
+    assert run["fingerprint"] in measured.json["fingerprints"]
+    assert measured.json["run"] in in_process("runs").out
