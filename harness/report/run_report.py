@@ -164,7 +164,8 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
     """
     console.print(Text(sides.heading, style="bold"), soft_wrap=True)
     for name, run in sides.runs.items():
-        console.print(Text(f"{name}: {run.run}, {', '.join(origin(run))}"), soft_wrap=True)
+        when, commit, machine = origin(run)
+        console.print(Text(f"{name}: {run.run}, {when} UTC, commit {commit}, {machine}"), soft_wrap=True)
     if sides.differing:
         line = f"! fingerprints differ in {', '.join(sides.differing)}"
         console.print(Text(line, style="yellow"), soft_wrap=True)
