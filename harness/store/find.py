@@ -20,7 +20,14 @@ def all_runs(results: Path) -> list[RunFolder]:
     if not folder.is_dir():
         return []
     paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
-    return [RunFolder(path) for path in paths if is_run(path)]
+    return [RunFolder(path) for path in paths if _holds_run(path)]
+
+
+def _holds_run(path: Path) -> bool:
+    try:
+        return is_run(path)
+    except OSError:  # a folder that cannot be looked into must not hide the others
+        return False
 
 
 def _run_at(name: str) -> Path | None:

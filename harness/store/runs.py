@@ -48,11 +48,7 @@ class Stored:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a run lies there; not where the folder cannot be looked into."""
-    try:
-        return any((path / name).is_file() for name in (INFO, RECORDS))
-    except OSError:
-        return False
+    return any((path / name).is_file() for name in (INFO, RECORDS))
 
 
 def problems_of(info: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,17 @@ def test_runs_are_listed_by_time(results):
     assert [run.id for run in all_runs(results)] == list(IDS)
 
 
+def test_a_folder_that_cannot_be_looked_into_hides_no_other(results, monkeypatch):
+    def refuse(path):
+        if path.name == IDS[1]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return True
+
+    monkeypatch.setattr("harness.store.find.is_run", refuse)
+    (results / "runs" / "99999999-not-a-run").rmdir()
+    assert [run.id for run in all_runs(results)] == [IDS[0], IDS[2]]
+
+
 FOUND = {
     "latest": IDS[2],
     "latest~0": IDS[2],
