@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,22 @@ def test_the_wheel_names_its_command_and_licence(wheel: zipfile.ZipFile) -> None
     info = f"seqsweep-{PROJECT['version']}.dist-info"
     assert "seqsweep = seqsweep:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert b"Apache License" in wheel.read(f"{info}/licenses/LICENSE")
+
+
+def test_the_wheel_says_whose_it_is_and_for_whom(wheel: zipfile.ZipFile) -> None:
+    text = wheel.read(f"seqsweep-{PROJECT['version']}.dist-info/METADATA").decode()
+    told = Parser().parsestr(text, headersonly=True)
+    assert (told["Author"], told["License-Expression"]) == ("seqsweep contributors", "Apache-2.0")
+    assert set(told["Keywords"].split(",")) == set(PROJECT["keywords"])
+    classifiers = told.get_all("Classifier")
+    assert {"Topic :: System :: Benchmark", "Operating System :: POSIX :: Linux"} <= set(classifiers)
+    newest = max(
+        float(name.rpartition(" ")[2]) for name in classifiers if re.search(r"Python :: 3\.\d", name)
+    )
+    assert Requirement(f"python{told['Requires-Python']}").specifier.contains(str(newest))
+    assert told["Description-Content-Type"] == "text/markdown"
+    for link in told.get_all("Project-URL") or ():
+        raise AssertionError(f"nobody has looked whether this exists: {link}")
 
 
 def test_an_editable_install_is_two_folders_and_no_copy_of_code(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ more than 10 % often enough that every usual test would raise a false alarm in a
 of comparisons; no interval covers the drift between two runs.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from harness.analysis.compare import is_apart
 from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
@@ -18,13 +18,28 @@ from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError, nearest
 from harness.core.record import Record, state_bound
+from harness.store.run_summary import RunSummary
 
 BOTH_INTERVALS = "both intervals"
 SAME_PROGRAM = "same program on both sides: a difference in time is noise or drift"
+SAME_UNEXPLAINED = "same program on both sides: whatever differs in time lies outside of it"
 SAME_OPERATORS = "same operators on both sides: only the host's work between them can differ"
 APART = "same program on both sides, yet the times are apart: something outside of the program has changed"
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
+
+FASTER, SLOWER, SAME, UNDECIDED, NO_INTERVAL = (
+    "faster",
+    "slower",
+    "about the same",
+    "undecided",
+    "no interval",
+)
+SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
+
+
+Replicates = tuple[Record, ...]
+Compare = Callable[[Replicates, Replicates], Estimate]
 
 
 @dataclass(frozen=True)
@@ -32,7 +47,9 @@ class Change:
     """Time of `of` in units of the time of `to`: below 1, `of` is faster; None, for the `reason` given.
 
     `unit` is the interval's sampling unit: `rounds`, `processes`, or `both intervals` where the sides
-    come from different runs (the widest that both sides' own 95 % intervals allow).
+    come from different runs (the widest that both sides' own 95 % intervals allow). `of_time` and `to_time`
+    are seconds per call. `reading` puts the ratio's interval into a word: FASTER, SLOWER, SAME, UNDECIDED,
+    or NO_INTERVAL.
     """
 
     case: str
@@ -40,6 +57,9 @@ class Change:
     to: str
     panel: str
     seq: int
+    of_time: Estimate
+    to_time: Estimate
+    reading: str
     ratio: float | None
     low: float | None
     high: float | None
@@ -49,27 +69,57 @@ class Change:
     warnings: tuple[str, ...] = ()
 
 
-def within(records: Sequence[Record], of: str, to: str) -> list[Change]:
+@dataclass(frozen=True)
+class SideBySide:
+    """Two sides, the one called `of` in units of the one called `to`.
+
+    `trend` is true where they were not measured together. `runs` are by what they are called; `only` has the
+    ids of the cases without a counterpart, by the side that has them. `differing` are facts of the machine.
+    """
+
+    trend: bool
+    heading: str
+    of: str
+    to: str
+    runs: Mapping[str, RunSummary]
+    changes: Sequence[Change]
+    only: Mapping[str, Sequence[str]]
+    differing: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        times = ("of_time", "to_time")
+        changes = [{**vars(c), **{time: getattr(c, time)._asdict() for time in times}} for c in self.changes]
+        runs = {name: asdict(run) for name, run in self.runs.items()}
+        told = {"trend": self.trend, "heading": self.heading, "sides": runs, "differing": self.differing}
+        return {**told, "comparisons": changes, "only": self.only}
+
+
+class Matched(NamedTuple):
+    """What two sides have in common, and the ids of the cases without a counterpart on the other."""
+
+    changes: list[Change]
+    only_of: list[str]
+    only_to: list[str]
+
+
+def within(records: Sequence[Record], of: str, to: str) -> Matched:
     """A change at every point of a run that has both implementations (labels, ids or names)."""
     cases = by_case(records).values()
-    left, right = _records_by_group(cases, of), _records_by_group(cases, to)
-    return [
-        _change(replicates, right[group], ratio(replicates, right[group]))
-        for group, replicates in left.items()
-        if group in right
-    ]
+    return _match(_records_by_group(cases, of), _records_by_group(cases, to), ratio)
 
 
-def across(before: Sequence[Record], after: Sequence[Record]) -> list[Change]:
-    """A change of every case that both runs have, the later in units of the earlier: a trend."""
-    earlier = by_case(before)
-    changes: list[Change] = []
-    for case, records in by_case(after).items():
-        if case not in earlier:
-            continue
-        change = _change(records, earlier[case], _quotient(time_of(records), time_of(earlier[case])))
-        changes.append(change)
-    return changes
+def across(before: Sequence[Record], after: Sequence[Record]) -> Matched:
+    """A change of every case that both runs have, the later (`of`) in units of the earlier: a trend."""
+    return _match(by_case(after), by_case(before), lambda of, to: _quotient(time_of(of), time_of(to)))
+
+
+def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matched:
+    """Two sides by whatever names a case on both."""
+    return Matched(
+        [_change(mine, to[key], compare(mine, to[key])) for key, mine in of.items() if key in to],
+        [records[0].case for key, records in of.items() if key not in to],
+        [records[0].case for key, records in to.items() if key not in of],
+    )
 
 
 def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
@@ -78,10 +128,10 @@ def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     return [f"{name} ({mine}, {theirs})" for name, mine, theirs in entries]
 
 
-def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
+def _records_by_group(cases: Any, word: str) -> dict[str, Replicates]:
     """Group → the records of the implementation that `word` names there."""
     known: set[str] = set()
-    by_group: dict[str, tuple[Record, ...]] = {}
+    by_group: dict[str, Replicates] = {}
     for records in cases:
         names = {records[0].implementation, label_of(records[0])}
         names |= {name.split("/", 1)[1] for name in names}
@@ -98,7 +148,7 @@ def _records_by_group(cases: Any, word: str) -> dict[str, tuple[Record, ...]]:
     return by_group
 
 
-def _change(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) -> Change:
+def _change(of: Replicates, to: Replicates, estimate: Estimate) -> Change:
     mine, theirs = of[0], to[0]
     reason = estimate.reason
     untimed = [record for record in (mine, theirs) if record.timing is None]
@@ -110,6 +160,9 @@ def _change(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
         to=label_of(theirs),
         panel=panel_of(mine),
         seq=mine.seq,
+        of_time=time_of(of),
+        to_time=time_of(to),
+        reading=NO_INTERVAL if untimed else read_interval(estimate),
         ratio=None if untimed else estimate.value,
         low=None if untimed else estimate.low,
         high=None if untimed else estimate.high,
@@ -120,7 +173,16 @@ def _change(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
     )
 
 
-def _doubts(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) -> list[str]:
+def read_interval(estimate: Estimate) -> str:
+    """What the interval of a ratio of times allows to say; the ratio itself says nothing."""
+    if estimate.low is None or estimate.high is None:
+        return NO_INTERVAL
+    if is_apart(estimate):
+        return FASTER if estimate.high < 1 else SLOWER
+    return SAME if estimate.low >= 1 / SAME_UP_TO and estimate.high <= SAME_UP_TO else UNDECIDED
+
+
+def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
     mine, theirs = of[0], to[0]
     methods = {record.timing.method for record in (mine, theirs) if record.timing is not None}
     if len(methods) > 1:
@@ -139,7 +201,10 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
     doubts += dict.fromkeys(bounds)
     kind = same_kind(of, to, target=HOST)
     if kind:
-        doubts.append(SAME_OPERATORS if kind == OPERATORS else APART if is_apart(estimate) else SAME_PROGRAM)
+        says = {FASTER: APART, SLOWER: APART, SAME: SAME_PROGRAM}.get(
+            read_interval(estimate), SAME_UNEXPLAINED
+        )
+        doubts.append(SAME_OPERATORS if kind == OPERATORS else says)
     if mine.case == theirs.case and mine.source != theirs.source:
         known = alike_in_kind(mine.source, theirs.source)
         doubts.append(OTHER_SOURCE if known else UNKNOWN_SOURCE)

@@ -47,7 +47,7 @@ class Judgement:
 class Contract:
     """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word.
 
-    `bound` says what an author's own contract allows: `rel rms ≤ 0.02`.
+    `bound` says what it allows, where the name does not: `rel rms ≤ 0.02`.
     """
 
     name: str
@@ -65,7 +65,8 @@ def leaves(tree: Any) -> Iterator[tuple[str, Any]]:
 KINDS = {"b": "boolean", "i": "integer", "u": "integer", "c": "complex"}
 
 
-def _kind(array: Any) -> str:
+def array_kind(array: Any) -> str:
+    """`floating`, `integer`, `boolean` or `complex`: what a contract asks of a result's dtype."""
     return KINDS.get(array.dtype.kind, "floating")  # ml_dtypes' bfloat16 calls itself void
 
 
@@ -85,8 +86,8 @@ def paired_leaves(evidence: Evidence) -> tuple[list[tuple[str, Any, Any]], Judge
         if left.shape != right.shape:
             laid_out = f", laid out {evidence.layout}" if evidence.layout else ""
             return refuse(f"{path} has shape {left.shape}; the reference has {right.shape}{laid_out}")
-        if _kind(left) != _kind(right):
-            return refuse(f"{path} has dtype {left.dtype}; the reference is {_kind(right)}")
+        if array_kind(left) != array_kind(right):
+            return refuse(f"{path} has dtype {left.dtype}; the reference is {array_kind(right)}")
         pairs.append((path, left, right))
     if pairs and not any(want.size == 0 or judged_mask(evidence, want).any() for _, _, want in pairs):
         return refuse("rounding alone may decide every row, so nothing can be judged; use another seed")
@@ -192,7 +193,8 @@ def tolerance(relative_rms: Mapping[str, float], *, cancelling: bool = False) ->
         }
         return Judgement(not reason, figures, reason)
 
-    return Contract("tolerance", judge)
+    bounds = ", ".join(f"{bound:.2g} in {dtype}" for dtype, bound in relative_rms.items())
+    return Contract("tolerance", judge, f"rel rms ≤ {bounds}")
 
 
 def _deviation(

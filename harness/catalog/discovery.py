@@ -74,17 +74,12 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
     if problem := _find_problem(implementation, family):
         raise UsageError(f"{file_of(implementation)}:{line_of(implementation)}: {problem}")
     own = implementation.own
-    doc = (
-        inspect.getdoc(implementation.builder)
-        or inspect.getdoc(inspect.getmodule(implementation.builder))
-        or ""
-    )
     return ImplementationInfo(
         id=f"{family.name}/{implementation.name}",
         framework=implementation.framework,
         semantics=implementation.semantics,
         options=implementation.options,
-        sentence=doc.split("\n\n", 1)[0].replace("\n", " "),
+        sentence=_describe_builder(implementation),
         expects=implementation.expect.reason if implementation.expect else None,
         module=source,
         file=str(file_of(implementation)),
@@ -93,6 +88,18 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         bounds=_bounds(own, family) if own else {},
         desk=_desk(own, family) if own else "",
     )
+
+
+def _describe_builder(implementation: Implementation) -> str:
+    """The first paragraph of a builder's docstring, or of its file's where it is the only builder there."""
+    builder = implementation.builder
+    doc, module = inspect.getdoc(builder), inspect.getmodule(builder)
+    if doc is None and module is not None:
+        beside = {
+            one.builder for one in implementations_in(module) if one.builder.__module__ == module.__name__
+        }
+        doc = inspect.getdoc(module) if beside == {builder} else None
+    return (doc or "").split("\n\n", 1)[0].replace("\n", " ")
 
 
 def _find_problem(implementation: Implementation, family: Family) -> str | None:

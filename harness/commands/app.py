@@ -13,6 +13,7 @@ from harness.commands.exit_codes import call_app
 from harness.commands.help import SectionedCommand
 from harness.commands.option_groups import splice_groups
 from harness.commands.options import combine, split_words
+from harness.core.errors import UsageError
 
 VERSION = "0.1.0"
 
@@ -129,9 +130,17 @@ def claims(
 
 
 @command("list")
-def list_(*, place: options.CatalogFlags, json: options.Json = False) -> None:
-    """Families and implementations, with their options; the targets that are compiled for."""
-    output.print_catalog(place.project().catalog, json=json)
+def list_(
+    family: options.FamilyName = None, *, place: options.CatalogFlags, json: options.Json = False
+) -> None:
+    """Families and implementations, with their options, and targets; or all about one family."""
+    project = place.project()
+    if family is None:
+        output.print_catalog(project.catalog, json=json)
+    else:
+        from harness.commands.list_family import probe_family
+
+        output.print_family(project.catalog, family, *probe_family(project, family), json=json)
 
 
 @command("doctor")
@@ -198,6 +207,27 @@ def show(
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 
 
+@command("runs")
+def runs(
+    keep: options.Keep = None,
+    dry_run: options.KeepDryRun = False,
+    *,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """The stored runs, newest first; with --keep N delete all but the newest N."""
+    from harness.commands.stored import list_runs
+    from harness.store.prune import prune
+
+    results = place.project().results
+    if keep is not None:
+        output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
+    elif dry_run:
+        raise UsageError("--dry-run: goes with --keep N; without it nothing is deleted anyway")
+    else:
+        output.print_runs(list_runs(results), json=json)
+
+
 @command("compare")
 def compare(
     run: options.FirstRun,
@@ -206,6 +236,7 @@ def compare(
     force: options.Force = False,
     *,
     place: options.ResultsFlags,
+    notes: options.Notes = False,
     json: options.Json = False,
 ) -> None:
     """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
@@ -213,7 +244,7 @@ def compare(
 
     results = place.project().results
     comparison = compare_sides(results, run, other, split_words(impl), force=force)
-    output.print_comparison(comparison, json=json)
+    output.print_comparison(comparison, json=json, notes=notes)
 
 
 @command("gate")

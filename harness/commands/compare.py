@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.analysis.compare_runs import Change
+    from harness.analysis.compare_runs import SideBySide
     from harness.store.runs import RunFolder
 
 TREND = (
@@ -17,20 +16,7 @@ TREND = (
     "a false alarm in 27-36 % of comparisons; measure both sides in one run for a verdict"
 )
 TOGETHER = "measured in the same rounds of one run"
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Two sides compared. `trend` is true where they were not measured together."""
-
-    trend: bool
-    heading: str
-    changes: list[Change]
-    differing: list[str]
-
-    def to_json(self) -> dict[str, Any]:
-        changes = [vars(change) for change in self.changes]
-        return {"trend": self.trend, "differing": self.differing, "comparisons": changes}
+EARLIER, LATER = "earlier", "later"
 
 
 def compare_sides(
@@ -48,19 +34,22 @@ def compare_sides(
 
 def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:
     """Compare two implementations of one run, the first in units of the second."""
-    from harness.analysis.compare_runs import within
+    from harness.analysis.compare_runs import SideBySide, within
     from harness.store.find import find
+    from harness.store.run_summary import summarise
 
     if len(pair) != 2:
         raise UsageError(
             f"--impl: name two implementations of the run, as --impl scatter,broadcast; got {len(pair)}"
         )
-    changes = within(find(results, run).read().records, pair[0], pair[1])
-    if not changes:
+    folder = find(results, run)
+    matched = within(folder.read().records, pair[0], pair[1])
+    if not matched.changes:
         raise UsageError(
             f"--impl: {pair[0]} and {pair[1]} share no point in run {run}; see seqsweep show --run {run}"
         )
-    return SideBySide(False, TOGETHER, changes, [])
+    only = {pair[0]: matched.only_of, pair[1]: matched.only_to}
+    return SideBySide(False, TOGETHER, *pair, {"run": summarise(folder)}, matched.changes, only)
 
 
 def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> SideBySide:
@@ -68,8 +57,9 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
 
     UsageError for fingerprints that differ, unless forced.
     """
-    from harness.analysis.compare_runs import across, differing
+    from harness.analysis.compare_runs import SideBySide, across, differing
     from harness.store.find import find
+    from harness.store.run_summary import summarise
 
     first, second = find(results, earlier), find(results, later)
     differences = differing(_facts(first), _facts(second))
@@ -78,10 +68,12 @@ def compare_runs(results: Path, earlier: str, later: str, *, force: bool) -> Sid
             f"the runs differ in {', '.join(differences)}: their timings are of different machines; "
             "--force shows them all the same"
         )
-    changes = across(first.read().records, second.read().records)
-    if not changes:
+    matched = across(first.read().records, second.read().records)
+    if not matched.changes:
         raise UsageError(f"runs {first.id} and {second.id} share no case; see seqsweep show --run {first.id}")
-    return SideBySide(True, TREND, changes, differences)
+    runs = {EARLIER: summarise(first), LATER: summarise(second)}
+    only = {EARLIER: matched.only_to, LATER: matched.only_of}
+    return SideBySide(True, TREND, LATER, EARLIER, runs, matched.changes, only, differences)
 
 
 def _facts(folder: RunFolder) -> dict[str, object]:

@@ -30,6 +30,7 @@ EXAMPLES = {
     },
     "list": {
         "seqsweep list": "what can be run",
+        "seqsweep list mask": "all about one family",
         "seqsweep list --plugin my_scatter.py": "the same, with a file of your own",
     },
     "doctor": {
@@ -40,9 +41,13 @@ EXAMPLES = {
         "seqsweep show": "the newest run",
         "seqsweep show mask --run 20261120": "one suite of an older run",
     },
+    "runs": {
+        "seqsweep runs": "every stored run, newest first",
+        "seqsweep runs --keep 20 --dry-run": "which runs would be deleted",
+    },
     "compare": {
         "seqsweep compare latest --impl scatter,broadcast": "two implementations of the newest run",
-        "seqsweep compare 20261119 20261120": "two runs: a trend, not a verdict",
+        "seqsweep compare latest~1 latest": "two runs: a trend, not a verdict",
     },
     "gate": {
         "seqsweep gate mask": "times against the merge base",

@@ -74,7 +74,13 @@ StoredSuites = Annotated[Words, typer.Argument(help="Suites to keep; none: all o
 ClaimNames = Annotated[
     Words, typer.Argument(help="Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written.")
 ]
-FirstRun = Annotated[str, typer.Argument(help="A stored run; the earlier one of two.")]
+FamilyName = Annotated[
+    Text,
+    typer.Argument(help="A family: its inputs, results, contracts and checks; none: everything in short."),
+]
+FirstRun = Annotated[
+    str, typer.Argument(help="A stored run: id, its beginning, path, latest or latest~1; of two the earlier.")
+]
 SecondRun = Annotated[Text, typer.Argument(help="The later run; none: --impl inside one.")]
 
 Family = Annotated[Words, option(SELECTION, "--family", "Only these families.")]
@@ -87,8 +93,15 @@ Config = Annotated[Path | None, option(PLACES, "--config", "Another bench.yaml."
 Plugin = Annotated[Words, option(PLACES, "--plugin", "A file with implementations.")]
 Results = Annotated[Path | None, option(PLACES, "--results", "Folder of stored runs.")]
 StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
-StoredRun = Annotated[str, option(PLACES, "--run", "A stored run: id, unique beginning, path or latest.")]
+StoredRun = Annotated[
+    str, option(PLACES, "--run", "A stored run: id, its beginning, path, latest or latest~1.")
+]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
+Notes = Annotated[bool, option(OUTPUT, "--notes", "Every footnote and case, not one for each kind.")]
+Keep = Annotated[int | None, option(RUN, "--keep", "Delete all runs but so many, the newest.")]
+KeepDryRun = Annotated[
+    bool, option(RUN, "--dry-run", "With --keep: name what would be deleted, and its size.")
+]
 Json = Annotated[bool, option(OUTPUT, "--json", "One JSON object on stdout, nothing else there.")]
 Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would be written? 1: no.")]
 Target = Annotated[
@@ -140,7 +153,7 @@ class TableFlags:
 
     columns: Annotated[Words, option(OUTPUT, "--columns", "Columns to add or prefer: temp/base,95 %.")] = None
 
-    notes: Annotated[bool, option(OUTPUT, "--notes", "Every footnote, not one for each kind.")] = False
+    notes: Notes = False
 
     def column_names(self) -> tuple[str, ...]:
         """The columns to add, or to prefer in a narrow terminal. UsageError for a name that is none."""

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.commands.streams import print_line
 from harness.core.shown_text import escape_json
+from harness.core.units import format_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.analysis.compare_runs import SideBySide
     from harness.catalog.catalog import Catalog
-    from harness.commands.compare import SideBySide
     from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.doctor import Finding
     from harness.run.dry_run import Rehearsal
     from harness.run.session import Done
+    from harness.store.prune import PrunedRun
+    from harness.store.run_summary import RunSummary
     from harness.store.runs import Stored
     from harness.sweep.schedule import Schedule
 
@@ -125,6 +128,20 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
         console().print(families_table(catalog), targets_table(targets, missing))
 
 
+def print_family(
+    catalog: Catalog, name: str, semantics: Sequence[Mapping[str, Any]], reason: str, *, json: bool
+) -> None:
+    """Print all about one family; `reason` says why its semantics are missing."""
+    family, members = catalog.family(name), catalog.of_family(name)
+    if json:
+        listed = {"implementations": [asdict(info) for info in members], "reason": reason}
+        print_json({**asdict(family), "semantics": semantics, **listed})
+    else:
+        from harness.report.tables.family_page import family_page
+
+        console().print(family_page(family, members, semantics, reason))
+
+
 def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
     """Print what this machine offers a benchmark, and what it lacks."""
     if json:
@@ -135,14 +152,37 @@ def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
         console().print(findings_table(findings))
 
 
-def print_comparison(comparison: SideBySide, *, json: bool) -> None:
+def print_comparison(sides: SideBySide, *, json: bool, notes: bool = False) -> None:
     """Print a comparison, case by case."""
     if json:
-        print_json(comparison.to_json())
+        print_json(sides.to_json())
     else:
         from harness.report.run_report import print_sides
 
-        print_sides(console(), comparison.changes, comparison.heading, comparison.differing)
+        print_sides(console(), sides, notes=notes)
+
+
+def print_runs(runs: Sequence[RunSummary], *, json: bool) -> None:
+    """Print the stored runs, a line each."""
+    if json:
+        print_json({"runs": [vars(run) for run in runs]})
+    else:
+        from harness.report.tables.run_listing import runs_table
+
+        console().print(runs_table(runs))
+
+
+def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> None:
+    """Print which runs are deleted, or would be, as that goes on, and which are left."""
+    if json:
+        print_json({"dry_run": dry_run, "runs": [vars(run) for run in pruned]})
+        return
+    verb = "would delete" if dry_run else "deleted"
+    for run in pruned:
+        said = (
+            f"left {run.path}: {run.left}" if run.left else f"{verb} {run.path} ({format_bytes(run.bytes)})"
+        )
+        print_line(said)
 
 
 def print_paths(paths: Sequence[Path], *, json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`show` and `chart`: the part of a stored run that the flags select."""
+"""Stored runs: the part of one that `show` and `chart` select, and the list of all."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.filter import rebase
-from harness.store.find import find
+from harness.store.find import all_runs, find
 from harness.store.runs import Stored, without_collector
 
 if TYPE_CHECKING:
     from harness.analysis.filter import Selection
+    from harness.store.run_summary import RunSummary
     from harness.sweep.project import Project
 
 
@@ -39,3 +40,11 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[P
     curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
     charts = draw_run(stored.info, stored.records, curves)
     return write_files(folder or project.config.home / "charts", charts)
+
+
+def list_runs(results: Path) -> list[RunSummary]:
+    """The runs under `results`, newest first."""
+    from harness.store.run_summary import summarise
+
+    with without_collector():
+        return [summarise(folder) for folder in reversed(all_runs(results))]

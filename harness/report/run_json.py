@@ -1,4 +1,4 @@
-"""A run as one JSON object: what `run --json` and `show --json` print."""
+"""A run as one JSON object, to be archived alone: what `run --json` and `show --json` print."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,13 +12,20 @@ from harness.analysis.target_flips import TargetFlip
 from harness.analysis.throughput import Throughput
 from harness.core.record import Record
 
+# Of run.json: what the figures below are of, and how they were taken. `suites` have their axes and settings.
+HEADER = ("schema", "run", "version", "command", "started", "finished", "settings", "suites", "fingerprints")
+
 
 def run_data(
     info: Mapping[str, Any], records: Sequence[Record], overhead: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The records, and the figures computed from them per suite; every list is empty rather than absent."""
+    """HEADER, the records, and the figures computed from them per suite; what there is none of is empty.
+
+    Of the header what `info` does not say is None.
+    """
     suites = results_of(info, records)
     return {
+        **{name: info.get(name) for name in HEADER},
         "records": [record.to_json() for record in records],
         "comparisons": [_figure(suite, comparison) for suite in suites for comparison in suite.comparisons],
         "throughput": [_figure(suite, throughput) for suite in suites for throughput in suite.throughputs],

@@ -1,12 +1,12 @@
 """The suites of a run on a terminal: tables, what they rest on, and what to type next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from harness.analysis.compare_runs import Change
+from harness.analysis.compare_runs import SideBySide
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
@@ -19,6 +19,7 @@ from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.max_seq import largest_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
+from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
@@ -156,17 +157,24 @@ def _share(seconds: float, wall: float) -> str:
     return f"{100 * seconds / wall:.0f} %"
 
 
-def print_sides(
-    console: Console, changes: Sequence[Change], heading: str, differing: Sequence[str] = ()
-) -> None:
-    """Two sides beside each other, under a heading that says how far they can be compared."""
-    console.print(Text(heading, style="bold"), soft_wrap=True)
-    if differing:
-        console.print(
-            Text(f"! fingerprints differ in {', '.join(differing)}", style="yellow"), soft_wrap=True
-        )
-    for table in sides_tables(changes):
+def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> None:
+    """Two sides beside each other, under lines that say what they are and how far they can be compared.
+
+    Cases of one side only are counted, and with `notes` named.
+    """
+    console.print(Text(sides.heading, style="bold"), soft_wrap=True)
+    for name, run in sides.runs.items():
+        when, commit, machine = origin(run)
+        console.print(Text(f"{name}: {run.run}, {when} UTC, commit {commit}, {machine}"), soft_wrap=True)
+    if sides.differing:
+        line = f"! fingerprints differ in {', '.join(sides.differing)}"
+        console.print(Text(line, style="yellow"), soft_wrap=True)
+    for table in sides_tables(sides.changes, sides.of, sides.to):
         print_tables(console, table)
+    for name, cases in sides.only.items():
+        if cases:
+            named = "\n  ".join(["", *cases]) if notes else " (--notes names them)"
+            console.print(Text(f"only in {name}: {_count_cases(cases)}{named}"), soft_wrap=True)
 
 
 def next_steps(suites: Sequence[SuiteResults]) -> list[str]:
@@ -209,5 +217,8 @@ def _timeout_step(records: Sequence[Record]) -> list[str]:
 
 
 def _cases(records: Sequence[Record]) -> str:
-    count = len({record.case for record in records})
-    return f"{count} case{'s' if count > 1 else ''}"
+    return _count_cases({record.case for record in records})
+
+
+def _count_cases(cases: Collection[str]) -> str:
+    return f"{len(cases)} case{'s' if len(cases) > 1 else ''}"

@@ -1,7 +1,8 @@
-"""Find a stored run by its id, the beginning of one, a path, or `latest`."""
+"""Find a stored run by its id, the beginning of one, a path, `latest`, or `latest~1` for the one before."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
@@ -10,6 +11,7 @@ from harness.store.runs import RunFolder, is_run
 
 LATEST = "latest"
 _SHOWN = 5
+_BACK = re.compile(rf"{LATEST}(?:~(\d{{1,9}}))?")  # as git counts: ~1 is the one before
 
 
 def all_runs(results: Path) -> list[RunFolder]:
@@ -18,7 +20,14 @@ def all_runs(results: Path) -> list[RunFolder]:
     if not folder.is_dir():
         return []
     paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
-    return [RunFolder(path) for path in paths if is_run(path)]
+    return [RunFolder(path) for path in paths if _holds_run(path)]
+
+
+def _holds_run(path: Path) -> bool:
+    try:
+        return is_run(path)
+    except OSError:  # a folder that cannot be looked into must not hide the others
+        return False
 
 
 def _run_at(name: str) -> Path | None:
@@ -32,7 +41,10 @@ def _run_at(name: str) -> Path | None:
 
 
 def find(results: Path, name: str = LATEST) -> RunFolder:
-    """A run by id, by unique beginning of its id, by path, or the latest. UsageError names the nearest."""
+    """A run by id, by unique beginning of its id, by path, or counted from the latest (`latest~2`).
+
+    UsageError names the nearest run, or how many there are to count back over.
+    """
     runs = all_runs(results)
     beginning = [run for run in runs if run.id.startswith(name)]
     exact = [run for run in beginning if run.id == name]
@@ -46,7 +58,15 @@ def find(results: Path, name: str = LATEST) -> RunFolder:
         return RunFolder(path)
     if not runs:
         raise UsageError(f"no runs in {results / 'runs'}; make one with: seqsweep run")
-    if name == LATEST:
-        return runs[-1]
+    if back := _BACK.fullmatch(name):
+        return _count_back(runs, name, int(back[1] or 0), results / "runs")
     near = nearest(name, [run.id for run in runs[-_SHOWN:]])
     raise UsageError(f'no run "{name}" in {results / "runs"}{near}')
+
+
+def _count_back(runs: list[RunFolder], name: str, steps: int, folder: Path) -> RunFolder:
+    if steps < len(runs):
+        return runs[-1 - steps]
+    count = f"{len(runs)} runs" if len(runs) > 1 else "one run"
+    oldest = f"{LATEST}~{len(runs) - 1}" if len(runs) > 1 else LATEST
+    raise UsageError(f"{name}: {folder} holds {count}; the oldest is {oldest}, and seqsweep runs lists them")

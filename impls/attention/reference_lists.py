@@ -73,7 +73,7 @@ def exact_lists() -> Contract:
                     return Judgement(False, {}, f"{name} is {kind}; the kernel reads int32")
         return equal.judge(evidence)
 
-    return Contract(equal.name, judge)
+    return Contract(equal.name, judge, "equal counts, and equal blocks up to them, in int32")
 
 
 def _up_to_counts(tree: Any) -> Any:

@@ -46,4 +46,4 @@ def opened() -> Contract:
             reason = f"{int(short.sum())} rows open fewer than topk {w.topk} though enough columns tie"
         return Judgement(not reason, figures, reason)
 
-    return Contract("opened", judge)
+    return Contract("opened", judge, "every column as the reference has it; of ties at the cutoff enough")

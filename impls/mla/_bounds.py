@@ -39,7 +39,8 @@ def held(bounds: Mapping[str, float], *, cancelling: bool = False) -> Contract:
         bound = {w.dtype: bounds[w.dtype] * growth(w, w.input_scale)}
         return tolerance(bound, cancelling=cancelling).judge(evidence)
 
-    return Contract("tolerance", judge)
+    allowed = tolerance(bounds, cancelling=cancelling).bound
+    return Contract("tolerance", judge, f"{allowed}; more for tokens larger than by default")
 
 
 def near(w: MlaWorkload, got: Any, want: Any, factor: float = 1.0) -> Judgement:

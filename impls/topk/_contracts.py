@@ -121,5 +121,5 @@ def interval(recall: Any) -> tuple[float | None, float | None]:
     return max(mean - half, 0.0), min(mean + half, 1.0)
 
 
-EXACT = Contract("exact", _judge_exact)
-RECALL = Contract("recall", _judge_recall)
+EXACT = Contract("exact", _judge_exact, "the same values in any order, each the score at its index")
+RECALL = Contract("recall", _judge_recall, "mean over rows ≥ the workload's recall")

@@ -81,5 +81,5 @@ def _judge_recall(evidence: Evidence) -> Judgement:
     return Judgement(verdict.passed, {**verdict.figures, **figures}, verdict.reason)
 
 
-EXACT_SCORED = Contract("exact", _judge_exact)
-RECALL_SCORED = Contract("recall", _judge_recall)
+EXACT_SCORED = Contract("exact", _judge_exact, "no largest score missing by more than rounding explains")
+RECALL_SCORED = Contract("recall", _judge_recall, "mean over rows ≥ the workload's recall")

@@ -5,14 +5,22 @@ import pytest
 from harness.analysis.compare_runs import (
     APART,
     BOTH_INTERVALS,
+    FASTER,
+    NO_INTERVAL,
     OTHER_SOURCE,
+    SAME,
     SAME_OPERATORS,
     SAME_PROGRAM,
+    SAME_UNEXPLAINED,
+    SLOWER,
+    UNDECIDED,
     UNKNOWN_SOURCE,
     across,
     differing,
+    read_interval,
     within,
 )
+from harness.analysis.stats import Estimate
 from harness.core.errors import UsageError
 
 SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0]
@@ -21,7 +29,7 @@ FAST = [sample / 2 for sample in SLOW]
 
 def test_inside_a_run_rounds_are_paired(record):
     records = [record("base", 1024, SLOW), record("quick", 1024, FAST)]
-    (change,) = within(records, "quick", "base")
+    (change,) = within(records, "quick", "base").changes
     assert change.ratio == pytest.approx(0.5)
     assert change.low == pytest.approx(0.5)
     assert change.high == pytest.approx(0.5)
@@ -30,14 +38,15 @@ def test_inside_a_run_rounds_are_paired(record):
 
 def test_swapping_the_sides_inverts_the_ratio(record):
     records = [record("base", 1024, SLOW), record("quick", 1024, sorted(FAST))]
-    (there,), (back,) = within(records, "quick", "base"), within(records, "base", "quick")
+    (there,) = within(records, "quick", "base").changes
+    (back,) = within(records, "base", "quick").changes
     assert there.ratio == pytest.approx(1 / back.ratio)
     assert there.low == pytest.approx(1 / back.high)
 
 
 def test_across_runs_the_interval_is_as_wide_as_both(record):
     before, after = [record("base", 1024, SLOW)], [record("base", 1024, FAST, run="r2")]
-    (change,) = across(before, after)
+    (change,) = across(before, after).changes
     assert change.ratio == pytest.approx(0.5)
     assert change.low == pytest.approx(0.9 / 2.2)
     assert change.high == pytest.approx(1.1 / 1.8)
@@ -46,10 +55,11 @@ def test_across_runs_the_interval_is_as_wide_as_both(record):
 
 def test_the_same_program_is_said_to_be_the_same(record, static):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
-    slow = record("base", 8, SLOW, static=figures)
-    (change,) = across([slow], [slow])
+    steady = record("base", 8, [2.0, 2.02, 1.98, 2.01, 1.99, 2.0], static=figures)
+    (change,) = across([steady], [steady]).changes
     assert SAME_PROGRAM in change.warnings
-    (change,) = across([slow], [record("base", 8, FAST, static=figures)])
+    slow = record("base", 8, SLOW, static=figures)
+    (change,) = across([slow], [record("base", 8, FAST, static=figures)]).changes
     assert APART in change.warnings
     assert SAME_PROGRAM not in change.warnings
 
@@ -57,26 +67,26 @@ def test_the_same_program_is_said_to_be_the_same(record, static):
 def test_equal_operators_of_eager_calls_are_no_equal_program(record, static):
     figures = {"host": static(temp_bytes=1, program="sha256:1")}
     slow = record("base", 8, SLOW, static=figures, framework="torch")
-    (change,) = across([slow], [slow])
+    (change,) = across([slow], [slow]).changes
     assert SAME_OPERATORS in change.warnings
     assert SAME_PROGRAM not in change.warnings
 
 
 def test_a_changed_source_is_said(record):
     one, other = (record("base", 8, SLOW, source=f"closure:{digest}") for digest in "ab")
-    (change,) = across([one], [other])
+    (change,) = across([one], [other]).changes
     assert OTHER_SOURCE in change.warnings
 
 
 def test_sources_that_were_hashed_in_two_ways_cannot_be_told_apart(record):
     one, other = (record("base", 8, SLOW, source=f"{kind}:a") for kind in ("sha256", "closure"))
-    (change,) = across([one], [other])
+    (change,) = across([one], [other]).changes
     assert UNKNOWN_SOURCE in change.warnings
     assert OTHER_SOURCE not in change.warnings
 
 
 def test_too_few_rounds_have_no_interval(record):
-    (change,) = across([record("base", 8, SLOW[:3])], [record("base", 8, SLOW)])
+    (change,) = across([record("base", 8, SLOW[:3])], [record("base", 8, SLOW)]).changes
     assert change.ratio is not None
     assert change.low is None
     assert "6" in change.reason
@@ -84,7 +94,7 @@ def test_too_few_rounds_have_no_interval(record):
 
 def test_a_side_that_failed_leaves_no_number(record):
     records = [record("base", 8, status="oom"), record("quick", 8, FAST)]
-    (change,) = within(records, "quick", "base")
+    (change,) = within(records, "quick", "base").changes
     assert change.ratio is None
     assert change.reason == "n/a (mask/base oom)"
 
@@ -100,8 +110,42 @@ def test_an_implementation_that_is_not_there(record):
         within([record("quick", 8, FAST)], "quik", "quick")
 
 
-def test_cases_of_one_run_only_are_left_out(record):
-    assert across([record("base", 8, SLOW)], [record("base", 16, SLOW)]) == []
+def test_cases_of_one_side_only_are_named(record):
+    one, other = record("base", 8, SLOW), record("base", 16, SLOW)
+    assert across([one], [other]) == ([], [other.case], [one.case])
+    records = [one, record("quick", 8, FAST), other]
+    assert within(records, "quick", "base")[1:] == ([], [other.case])
+
+
+def test_both_times_stand_beside_the_ratio(record):
+    (change,) = across([record("base", 8, SLOW)], [record("base", 8, FAST)]).changes
+    assert change.of_time[:3] == (1.0, 0.9, 1.1)
+    assert change.to_time[:3] == (2.0, 1.8, 2.2)
+
+
+READINGS = {
+    FASTER: (0.5, 0.9),
+    SLOWER: (1.1, 30),
+    SAME: (0.95, 1.05),
+    UNDECIDED: (0.5, 2),
+    NO_INTERVAL: (None,) * 2,
+}
+
+
+@pytest.mark.parametrize(("word", "bounds"), READINGS.items())
+def test_the_word_follows_the_interval_alone(word, bounds):
+    assert read_interval(Estimate(13.0, *bounds)) == word
+
+
+@pytest.mark.parametrize("rounds", [3, 6])
+def test_a_large_difference_of_one_program_is_never_called_drift(record, static, rounds):
+    figures = {"host": static(temp_bytes=1, program="sha256:1")}
+    slow = [sample * 13 for sample in SLOW[:rounds]]
+    before, after = (record("base", 8, samples, static=figures) for samples in (SLOW[:rounds], slow))
+    (change,) = across([before], [after]).changes
+    assert change.ratio == pytest.approx(13)
+    assert SAME_PROGRAM not in change.warnings
+    assert (SAME_UNEXPLAINED if rounds == 3 else APART) in change.warnings
 
 
 def test_fingerprints_name_what_differs():

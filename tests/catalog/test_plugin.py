@@ -128,6 +128,22 @@ def test_its_hash_is_that_of_family_and_workload_too(read, tmp_path):
     assert read_again() == first
 
 
+TWO = """
+@implementation(framework="numpy", semantics="double")
+def first(w: Points):
+    'Its own sentence.'
+    return lambda x: x + x
+"""
+
+
+@pytest.mark.parametrize(
+    ("builders", "sentences"), [(USES, ["The file."]), (USES + TWO, ["", "Its own sentence."])]
+)
+def test_a_files_sentence_is_that_of_its_only_builder(read, builders, sentences):
+    described = read(f"'The file.'\n{FAMILY}{builders}")
+    assert [info.sentence for info in described.implementations.values()] == sentences
+
+
 def test_a_workload_without_a_family_is_one_sentence(read, tmp_path):
     (tmp_path / "workload.py").write_text(IMPORTS + POINTS)
     text = IMPORTS + "from workload import Points" + USES

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.report.run_json import HEADER
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.jax
@@ -33,7 +35,11 @@ def test_run_prints_one_object_with_every_part(measured):
     assert measured.code == 0
     figures = {"comparisons", "throughput", "scaling", "crossovers", "means"}
     computed = figures | {"programs", "turnings", "largest"}
-    assert set(measured.json) == {"records", *computed, "overhead"}
+    assert set(measured.json) == {*HEADER, "records", *computed, "overhead"}
+    assert measured.json["suites"]["mask"]["baseline"] == "mask/broadcast"
+    assert {record["fingerprint"] for record in measured.json["records"]} <= set(
+        measured.json["fingerprints"]
+    )
     assert {record["status"] for record in measured.json["records"]} == {"ok"}
     assert len(measured.json["records"]) == 9
 
@@ -173,10 +179,12 @@ def test_kill_then_resume(seqsweep, tmp_path, project):
 
 
 def test_compare_inside_a_run(in_process, measured):
-    said = in_process("compare", "latest", "--impl", "scatter,broadcast", "--json")
+    said = in_process("compare", measured.json["run"], "--impl", "scatter,broadcast", "--json")
     assert said.code == 0
     assert said.json["trend"] is False
     assert {change["of"] for change in said.json["comparisons"]} == {"mask/scatter"}
+    assert said.json["sides"]["run"]["run"] == measured.json["run"]
+    assert all(change["of_time"]["value"] > 0 for change in said.json["comparisons"])
     assert "same rounds" in in_process("compare", "latest", "--impl", "scatter,broadcast").out
 
 
@@ -187,6 +195,8 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     said = in_process("compare", str(run), str(run))
     assert said.code == 0
     assert said.out.startswith("not a verdict")
+    assert f"earlier: {run.name}, 20" in said.out
+    assert "time, later / earlier" in said.out
     elsewhere = tmp_path / run.name
     shutil.copytree(run, elsewhere)
     facts = json.loads((elsewhere / "fingerprints.json").read_text())
@@ -197,3 +207,39 @@ def test_two_runs_are_a_trend_and_machines_are_kept_apart(in_process, measured, 
     assert refused.code == 2
     assert "cpu (" in refused.err
     assert in_process("compare", str(run), str(elsewhere), "--force").code == 0
+
+
+def test_runs_lists_what_was_stored(in_process, measured):
+    (run,) = (run for run in in_process("runs", "--json").json["runs"] if run["run"] == measured.json["run"])
+    assert (run["state"], run["cases"], run["planned"], run["statuses"]) == ("finished", 9, 9, {"ok": 9})
+    assert run["suites"] == ["mask"]
+    assert run["fingerprint"] in measured.json["fingerprints"]
+    assert measured.json["run"] in in_process("runs").out
+
+
+def test_pruning_names_what_goes_and_refuses_what_cannot_be_meant(in_process, tmp_path, project, measured):
+    (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    for name in (older := "20250101T000000Z-aaaaaaa", measured.json["run"]):
+        shutil.copytree(project / "results/runs" / measured.json["run"], tmp_path / "results/runs" / name)
+    said = in_process("runs", "--keep", "1", "--dry-run", folder=tmp_path)
+    assert said.out.startswith(f"would delete {tmp_path}/results/runs/{older} (")
+    assert in_process("runs", "--keep", "1", folder=tmp_path).out == said.out.replace(
+        "would delete", "deleted"
+    )
+    assert [path.name for path in (tmp_path / "results/runs").iterdir()] == [measured.json["run"]]
+    for words, problem in (
+        (["--keep", "0"], "at least one run stays"),
+        (["--dry-run"], "goes with --keep N"),
+    ):
+        refused = in_process("runs", *words, folder=tmp_path)
+        assert (refused.code, problem in refused.err) == (2, True)
+
+
+def test_a_family_is_described_at_a_point_of_bench_yaml(in_process):
+    family = in_process("list", "mask", "--json").json
+    exact = next(told for told in family["semantics"] if told["name"] == "exact")
+    assert (exact["point"]["seq"], exact["reason"], family["reason"]) == (256, "", "")
+    assert {"name": "topk_indices", "dtype": "i32", "shape": [1, 4, 32]} in exact["inputs"]
+    assert [array["shape"] for array in exact["result"]] == [[1, 4, 256]]
+    assert {info["id"] for info in family["implementations"]} > {"mask/broadcast", "mask/scatter"}
+    assert 'nearest: "mask"' in in_process("list", "maks").err

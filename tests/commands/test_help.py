@@ -60,10 +60,11 @@ SECTIONS = {
     "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
-    "list": ["Places", "Output", "Options", "Examples"],
+    "list": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "compare": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
 }

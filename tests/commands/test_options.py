@@ -30,7 +30,8 @@ FLAGS = {
     "doctor": ["--noise", "--self-check", *PLACE, "--json"],
     "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--json"],
-    "compare": ["--impl", "--force", "--config", "--results", "--json"],
+    "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
+    "compare": ["--impl", "--force", "--config", "--results", "--notes", "--json"],
     "gate": [
         *(
             "--against",

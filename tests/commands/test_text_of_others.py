@@ -5,11 +5,14 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from harness.analysis.compare_runs import SideBySide
+from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.model import REPRODUCED, Verdict
 from harness.claims.page import page
 from harness.commands import output
@@ -17,13 +20,16 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
 from harness.core.record import Record
+from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict, GateOutcome
 from harness.gate.output import report_outcome
 from harness.gate.report import annotations, junit, summary
 from harness.report.charts import draw_run
 from harness.report.progress import Progress
 from harness.run.processes.exit_cause import explain
-from harness.store.runs import Stored
+from harness.store.prune import PrunedRun
+from harness.store.run_summary import summarise
+from harness.store.runs import RunFolder, Stored
 from harness.worker.resource_limits import message_of
 from tests.claims.judged import claim
 from tests.gate.report.conftest import outcome_of
@@ -109,6 +115,36 @@ def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called() -> None:
     for name in draw_run(info, records):
         assert "/" not in name
         assert name.isprintable()
+
+
+def test_stored_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    folder = RunFolder.create(
+        tmp_path, NASTY.replace("/", "").replace("\0", ""), {"suites": {NASTY: {}}, "problems": [NASTY]}
+    )
+    folder.write_environment({"git": {"commit": NASTY}})
+    folder.write_fingerprint({"cpu": NASTY})
+    run = summarise(folder)
+    output.print_runs([run], json=False)
+    assert_fit(capsys.readouterr().out)
+    output.print_pruned([PrunedRun(NASTY, 1, ""), PrunedRun(NASTY, 1, NASTY)], json=False, dry_run=True)
+    assert_shown(capsys.readouterr().out)
+    sides = SideBySide(True, NASTY, NASTY, NASTY, {NASTY: run}, [], {NASTY: [NASTY]}, [NASTY])
+    output.print_comparison(sides, json=False, notes=True)
+    assert_shown(capsys.readouterr().out)
+
+
+def test_a_family(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    field = Field("seq", "str", required=False, default=NASTY, choices=(NASTY,))
+    family = FamilyInfo("f", NASTY, (field,), (NASTY,), ("fwd",), NASTY, checks={NASTY: NASTY})
+    array = {"name": NASTY, "dtype": NASTY, "shape": [1]}
+    told = {"point": {"seq": NASTY}, "inputs": [array], "result": [array], "reason": NASTY}
+    held = {**told, **dict.fromkeys(("name", "sentence", "contract", "gradient", "layout"), NASTY)}
+    output.print_family(Catalog({"f": family}), "f", [held, {**held, "point": None}], "", json=False)
+    assert_shown(capsys.readouterr().out)
 
 
 def nasty_outcome() -> GateOutcome:

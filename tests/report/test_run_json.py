@@ -1,10 +1,10 @@
 import json
 
 from harness.core.record import Record
-from harness.report.run_json import run_data
+from harness.report.run_json import HEADER, run_data
 
 LISTS = "records comparisons throughput scaling crossovers means programs turnings largest"
-EMPTY = {**{name: [] for name in LISTS.split()}, "overhead": {}}
+EMPTY = {**dict.fromkeys(HEADER), **{name: [] for name in LISTS.split()}, "overhead": {}}
 
 
 def test_the_object_has_the_public_keys_and_is_json(info, run):
@@ -18,6 +18,18 @@ def test_the_object_has_the_public_keys_and_is_json(info, run):
     mean = {"suite", "implementation", "panel", "mean", "low", "high", "n", "of", "reason"}
     assert mean <= set(data["means"][0])
     assert data["overhead"] == {"wall_s": 2.0, "work_s": 1.5, "share": 0.25}
+
+
+def test_the_object_says_what_it_is_of(info, run):
+    header = {
+        "schema": 1,
+        "version": "0.1.0",
+        "settings": {"seed": 0},
+        "fingerprints": {"sha256:1": {"cpu": "x"}},
+    }
+    data = run_data({**info, **header}, run)
+    assert {name: data[name] for name in header} == header
+    assert data["suites"] == info["suites"]
 
 
 def test_records_come_back_as_they_were(info, run):

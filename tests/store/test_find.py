@@ -19,7 +19,26 @@ def test_runs_are_listed_by_time(results):
     assert [run.id for run in all_runs(results)] == list(IDS)
 
 
-FOUND = {"latest": IDS[2], IDS[0]: IDS[0], "20261121": IDS[2], "20261120T113000Z-b": IDS[1]}
+def test_a_folder_that_cannot_be_looked_into_hides_no_other(results, monkeypatch):
+    def refuse(path):
+        if path.name == IDS[1]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return True
+
+    monkeypatch.setattr("harness.store.find.is_run", refuse)
+    (results / "runs" / "99999999-not-a-run").rmdir()
+    assert [run.id for run in all_runs(results)] == [IDS[0], IDS[2]]
+
+
+FOUND = {
+    "latest": IDS[2],
+    "latest~0": IDS[2],
+    "latest~1": IDS[1],
+    "latest~2": IDS[0],
+    IDS[0]: IDS[0],
+    "20261121": IDS[2],
+    "20261120T113000Z-b": IDS[1],
+}
 
 
 @pytest.mark.parametrize(("name", "expected"), FOUND.items())
@@ -29,6 +48,13 @@ def test_names_of_a_run(results, name, expected):
 
 def test_the_latest_is_what_no_name_means(results):
     assert find(results).id == IDS[2]
+
+
+def test_counting_back_too_far_says_how_many_there_are(results):
+    with pytest.raises(UsageError, match=r"^latest~3: .*runs holds 3 runs; the oldest is latest~2, and"):
+        find(results, "latest~3")
+    with pytest.raises(UsageError, match='no run "latest~one"'):
+        find(results, "latest~one")
 
 
 def test_paths_of_a_run(results, tmp_path, monkeypatch):

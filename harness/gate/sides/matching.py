@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case, split_label
 from harness.core.errors import UsageError
+from harness.core.paths import PROJECT
 from harness.core.workload import Field, Value, canonical, shown
 from harness.gate.sides.side import Side
 from harness.sweep.variants import Variant, from_label, variant
@@ -24,7 +26,10 @@ def counterpart(case: Case, candidate: Side, base: Side) -> Case | str | None:
     theirs = base.catalog.implementations.get(case.implementation)
     if theirs is None:
         return f"{case.implementation} is not registered in the base, {base.says}"
-    if base.trees and base.tree(theirs.file) is None:
+    installed = Path(theirs.file).is_relative_to(
+        PROJECT / "impls"
+    )  # where no tree is, one file for both sides
+    if base.trees and base.tree(theirs.file) is None and not installed:
         return f"{theirs.file} is in no git repository, so its earlier state is not known; commit it to one"
     mine = candidate.catalog.implementations[case.implementation]
     ours, family = candidate.catalog.families[case.family], base.catalog.families[case.family]

@@ -29,14 +29,15 @@ def families_table(catalog: Catalog) -> Group:
         parts += [heading, Text(f"workload: {workload}; modes: {', '.join(family.modes)}", style="dim")]
         if family.checks:
             parts.append(Text(f"checks: {', '.join(family.checks)}", style="dim"))
-        parts += [_implementations(catalog.of_family(family.name)), Text("")]
+        parts += [implementations_table(catalog.of_family(family.name)), Text("")]
     if not parts:
         parts.append(Text("No family is registered; --plugin names a file that brings one."))
     return Group(*parts)
 
 
-def _implementations(infos: Sequence[ImplementationInfo]) -> Table:
-    table = _table(
+def implementations_table(infos: Sequence[ImplementationInfo]) -> Table:
+    """A line each: options with their defaults, framework, semantics, and what it is."""
+    table = plain_table(
         ("implementation", False), ("framework", False), ("semantics", False), ("what it is", False)
     )
     for info in infos:
@@ -58,7 +59,7 @@ def _field(field: Field) -> str:
 
 def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
     """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
-    table = _table(
+    table = plain_table(
         ("target", False), ("device", False), ("memory", True), ("bandwidth", True), ("peak", True)
     )
     for target in targets:
@@ -75,7 +76,7 @@ def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group
 
     `total` and `budget_s` are of all suites together, in which a shared case is counted once.
     """
-    table = _table(
+    table = plain_table(
         ("suite", False), ("axes", False), ("cases", True), ("impossible", True), ("sampling budget", True)
     )
     reasons: Counter[str] = Counter()
@@ -98,7 +99,7 @@ def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group
 
 def schedule_table(rows: Sequence[ScheduleRow]) -> Group:
     """(case id, planned bytes, fits, estimate in seconds, why skipped) for every case, in order."""
-    table = _table(("case", False), ("planned", True), ("estimate", True), ("", False))
+    table = plain_table(("case", False), ("planned", True), ("estimate", True), ("", False))
     for case, planned, fits, estimate, skip in rows:
         verdict = Text(skip, style="dim") if skip else _fits(fits)
         table.add_row(
@@ -123,7 +124,8 @@ def _fits(fits: bool | None) -> Text:
     return Text("fits", style="green") if fits else Text("does not fit", style="yellow")
 
 
-def _table(*columns: tuple[str, bool]) -> Table:
+def plain_table(*columns: tuple[str, bool]) -> Table:
+    """An empty table of these columns: (title, whether its texts stand on the right)."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for title, right in columns:
         table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
@@ -132,7 +134,7 @@ def _table(*columns: tuple[str, bool]) -> Table:
 
 def findings_table(findings: Sequence[Any]) -> Group:
     """What `doctor` found: a line each, remedies below, and how a worker differs from a plain process."""
-    table = _table(("", False), ("", False), ("", False))
+    table = plain_table(("", False), ("", False), ("", False))
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
     differing = [finding for finding in findings if finding.state == "differs"]
     for finding in findings:
@@ -142,7 +144,7 @@ def findings_table(findings: Sequence[Any]) -> Group:
     remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
     parts: list[Text | Table] = [table, Text(""), *remedies]
     if differing:
-        differences = _table(("a measuring process differs from yours in", False), ("because", False))
+        differences = plain_table(("a measuring process differs from yours in", False), ("because", False))
         for finding in differing:
             differences.add_row(finding.what, finding.says)
         parts.append(differences)
@@ -151,7 +153,7 @@ def findings_table(findings: Sequence[Any]) -> Group:
 
 def agreements_table(agreements: Sequence[Any]) -> Group:
     """Cases in the harness beside the same in plain loops."""
-    table = _table(
+    table = plain_table(
         ("case", False), ("harness", True), ("plain loop", True), ("harness / plain", True), ("", False)
     )
     for agreement in agreements:

@@ -5,6 +5,7 @@ import pytest
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.case import Case
 from harness.core.errors import UsageError
+from harness.core.paths import PROJECT
 from harness.core.workload import Field
 from harness.gate.sides.matching import counterpart, counterpart_by_name
 from harness.gate.sides.side import Side
@@ -60,6 +61,13 @@ def test_what_is_in_no_worktree_is_new():
     base = side(trees={"/elsewhere": "/scratch/0-elsewhere"})
     assert "/r/topk/staged.py is in no git repository" in counterpart(case(), side("candidate"), base)
     assert counterpart(case(), side("candidate"), side(trees={"/elsewhere": "/r"})) == case()
+
+
+def test_what_is_installed_with_the_harness_is_one_file_for_both_sides():
+    base = side(trees={"/elsewhere": "/scratch/0-elsewhere"})
+    info = replace(base.catalog.implementations["topk/staged"], file=str(PROJECT / "impls/topk/staged.py"))
+    base = replace(base, catalog=Catalog(base.catalog.families, {info.id: info}))
+    assert counterpart(case(), side("candidate"), base) == case()
 
 
 def test_a_mode_that_the_base_lacks():

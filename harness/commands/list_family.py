@@ -1,0 +1,31 @@
+"""`list FAMILY`: what the catalog knows of a family, and what its own code says of its semantics."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness.catalog import child_process
+
+if TYPE_CHECKING:
+    from harness.sweep.project import Project
+
+PROBE_SECONDS = 60.0
+
+
+def probe_family(project: Project, name: str) -> tuple[list[dict[str, Any]], str]:
+    """(the semantics of a family as :mod:`harness.worker.family_probe` describes them, why there are none).
+
+    They are described at the shortest workload of a suite, because bench.yaml says which sizes make sense.
+    UsageError, with the nearest name, where there is no such family.
+    """
+    family, config = project.catalog.family(name), project.config
+    suites = [suite.name for suite in config.suites.values() if suite.family.text == name]
+    planned = project.plan(suites).suites if suites else ()
+    shortest = [min(suite.cases, key=lambda case: case.seq) for suite in planned]
+    points = [dict(case.workload) for case in shortest]
+    question = json.dumps({"module": family.module, "family": name, "points": points})
+    try:
+        return child_process.ask(["harness.worker.family_probe", question], PROBE_SECONDS), ""
+    except child_process.Unreadable as error:
+        return [], f"{family.file} does not say what its semantics are: {error}"

@@ -1,0 +1,78 @@
+"""All about one family: its workload, inputs, results, contracts, options and checks, as rich draws it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from harness.catalog.catalog import FamilyInfo, ImplementationInfo
+from harness.core.workload import Field, canonical
+from harness.report.tables.listing import implementations_table, plain_table
+
+
+def family_page(
+    family: FamilyInfo,
+    implementations: Sequence[ImplementationInfo],
+    semantics: Sequence[Mapping[str, Any]],
+    reason: str = "",
+) -> Group:
+    """A section each. `semantics` are those of a probe; `reason` says why there are none."""
+    options = [(f"{info.name} {o.name}", o) for info in implementations for o in info.options]
+    held = [(s["name"], s["sentence"], s["contract"], s["gradient"] or "no backward") for s in semantics]
+    return Group(
+        Text(f"{family.name}: {family.question}", style="bold"),
+        Text(f"modes: {', '.join(family.modes)}; declared in {family.file}\n", style="dim"),
+        _fields_section("workload field", [(field.name, field) for field in family.fields]),
+        _section(("semantics", "what it means", "contract", "gradient's"), held),
+        Text("\n".join([reason] if reason else _array_lines(semantics))),
+        Text(""),
+        implementations_table(implementations),
+        Text(""),
+        _fields_section("option", options),
+        _section(("check", "objection that it answers"), family.checks.items()),
+    )
+
+
+def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
+    """A table and a blank line; nothing at all without rows."""
+    table = plain_table(*((title, False) for title in titles))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return Group(table, Text("")) if table.row_count else Group()
+
+
+def _fields_section(title: str, fields: Iterable[tuple[str, Field]]) -> Group:
+    rows = [
+        (name, field.kind, "must be given" if field.required else canonical(field.default), _allowed(field))
+        for name, field in fields
+    ]
+    return _section((title, "type", "default", "allowed"), rows)
+
+
+def _allowed(field: Field) -> str:
+    usual = {
+        "int": f"≥ {field.minimum}",
+        "float": "any finite number",
+        "bool": "true, false",
+        "str": "any text",
+    }
+    return (", ".join(field.choices) or usual[field.kind]) + (", or none" if field.optional else "")
+
+
+def _array_lines(semantics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The inputs at each point, and what the references that were asked there gave."""
+    lines: dict[str, list[str]] = {}
+    for told in semantics:
+        if told["point"] is None:
+            lines[f"inputs and result of {told['name']} are not known: {told['reason']}"] = []
+            continue
+        at = ", ".join(f"{name}={canonical(value)}" for name, value in told["point"].items())
+        laid_out = f", laid out {told['layout']}" if told["layout"] else ""
+        gives = f"  the reference of {told['name']} gives {_arrays(told['result'])}{laid_out}"
+        lines.setdefault(f"inputs at {at}: {_arrays(told['inputs'])}", []).append(gives)
+    return [line for inputs, results in lines.items() for line in (inputs, *results)]
+
+
+def _arrays(arrays: Iterable[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{array['name']} {array['dtype']} {list(array['shape'])}" for array in arrays)

@@ -1,0 +1,92 @@
+"""A stored run in short: of which code, on which machine, and what became of its cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.errors import SeqsweepError
+from harness.core.file_lock import holder_of
+from harness.store.run_lock import LOCK
+from harness.store.runs import RunFolder
+
+FINISHED, OPEN, WRITTEN = "finished", "open", "being written"
+EXPECTED = " (expected)"  # behind the status of an implementation that is declared to be incorrect there
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in short; what its files do not say is None, or empty.
+
+    `cases` counts the cases that it has records of, `planned` those of its suites. `statuses` counts its
+    cases by status; one whose replicates ended differently counts under each. `problems` are sentences about
+    what could not be read.
+    """
+
+    run: str
+    started: str | None  # UTC, ISO 8601
+    commit: str | None  # of the repository around the folder that it was started in, at that time
+    dirty: bool | None  # whether files differed from the commit
+    machine: str | None  # the processor, or the GPU
+    fingerprint: str | None  # the first, where cases had different numbers of threads
+    state: str  # FINISHED, OPEN (stopped, or crashed), or WRITTEN while a process writes it
+    suites: tuple[str, ...]
+    cases: int
+    planned: int
+    statuses: Mapping[str, int]
+    problems: tuple[str, ...]
+
+
+def summarise(folder: RunFolder) -> RunSummary:
+    """The summary of a run. Whatever is damaged becomes a problem, and the rest is summarised."""
+    problems: list[str] = []
+    info = folder.readable_info(problems)
+    _, environment = _first(folder.environments, problems)
+    fingerprint, machine = _first(folder.fingerprints, problems)
+    git, suites = _mapping(environment.get("git")), _mapping(info.get("suites"))
+    planned = [_mapping(suite).get("cases") for suite in suites.values()]
+    outcomes: dict[tuple[str, str], None] = {}
+    try:
+        for record in folder.records(problems):
+            expected = EXPECTED if record.expected and record.status == "incorrect" else ""
+            outcomes[record.case, record.status + expected] = None
+    except SeqsweepError as error:
+        problems.append(str(error))
+    return RunSummary(
+        run=folder.id,
+        started=info.get("started"),
+        commit=git.get("commit"),
+        dirty=git.get("dirty"),
+        machine=_mapping(machine.get("gpu")).get("name") or machine.get("cpu"),
+        fingerprint=fingerprint,
+        state=_state(folder, info),
+        suites=tuple(suites),
+        cases=len({case for case, _ in outcomes}),
+        planned=len({str(case) for cases in planned if isinstance(cases, list) for case in cases}),
+        statuses=dict(Counter(status for _, status in outcomes).most_common()),
+        problems=tuple(problems),
+    )
+
+
+def _first(read: Callable[[], dict[str, Any]], problems: list[str]) -> tuple[str | None, Mapping[str, Any]]:
+    """The first entry of a file; what could not be read is added to `problems`."""
+    try:
+        key, facts = next(iter(read().items()), (None, {}))
+    except SeqsweepError as error:
+        problems.append(str(error))
+        return None, {}
+    return key, _mapping(facts)
+
+
+def _state(folder: RunFolder, info: Mapping[str, Any]) -> str:
+    with suppress(OSError):  # a lock that cannot be asked belongs to another user
+        if holder_of(folder.path / LOCK):
+            return WRITTEN
+    return FINISHED if info.get("finished") else OPEN
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,80 @@
+import io
+
+from rich.console import Console
+
+from harness.catalog.catalog import FamilyInfo, ImplementationInfo
+from harness.core.workload import Field
+from harness.report.tables.family_page import family_page
+
+FIELDS = (
+    Field("seq", "int", required=True),
+    Field("dtype", "str", required=False, default="f32", choices=("f32", "bf16")),
+    Field("scale", "float", required=False, default=None, optional=True),
+    Field("causal", "bool", required=False, default=False),
+)
+FAMILY = FamilyInfo(
+    "topk", "Which?", FIELDS, ("exact", "recall"), ("fwd",), "f.py", checks={"ties": "do ties count?"}
+)
+EXACT = {
+    "name": "exact",
+    "sentence": "the largest",
+    "contract": "exact: as a set",
+    "gradient": None,
+    "layout": "[B, K]",
+    "point": {"seq": 64, "dtype": "f32"},
+    "inputs": [{"name": "scores", "dtype": "f32", "shape": (1, 64)}],
+    "result": [{"name": "[0]", "dtype": "integer", "shape": [1, 8]}],
+}
+INDEXER = {
+    **EXACT,
+    "name": "indexer",
+    "sentence": "of scores",
+    "contract": "exact",
+    "gradient": "tolerance: rel rms ≤ 0.1 in f32",
+    "point": None,
+    "reason": "use stage=x",
+}
+TWO_STAGE = ImplementationInfo(
+    "topk/two_stage",
+    "jax",
+    "exact",
+    (Field("keep", "int", required=True, minimum=0),),
+    "Two.",
+    None,
+    "m",
+    "f",
+    1,
+    "h",
+)
+
+
+def lines(*words):
+    out = io.StringIO()
+    Console(file=out, width=140).print(family_page(*words))
+    return [" ".join(line.split()) for line in out.getvalue().splitlines()]
+
+
+def test_everything_is_said_about_a_family():
+    shown = lines(FAMILY, [TWO_STAGE], [EXACT, INDEXER])
+    assert shown[0] == "topk: Which?"
+    for line in (
+        "seq int must be given ≥ 1",
+        "dtype str f32 f32, bf16",
+        "scale float none any finite number, or none",
+        "causal bool false true, false",
+        "exact the largest exact: as a set no backward",
+        "indexer of scores exact tolerance: rel rms ≤ 0.1 in f32",
+        "inputs at seq=64, dtype=f32: scores f32 [1, 64]",
+        "the reference of exact gives [0] integer [1, 8], laid out [B, K]",
+        "inputs and result of indexer are not known: use stage=x",
+        "two_stage keep int must be given ≥ 0",
+        "two_stage[keep] jax exact Two.",
+        "ties do ties count?",
+    ):
+        assert line in shown, line
+
+
+def test_a_family_that_does_not_answer_is_listed_without_its_semantics():
+    shown = lines(FAMILY, [], [], "it took more than 60 s")
+    assert "it took more than 60 s" in shown
+    assert "seq int must be given ≥ 1" in shown

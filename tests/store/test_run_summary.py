@@ -1,0 +1,91 @@
+"""A run in short: what its files say, and what is left to say where they are damaged."""
+
+import json
+
+import pytest
+
+from harness.core.record import Correctness
+from harness.store.run_lock import run_lock
+from harness.store.run_summary import summarise
+
+FACTS = {"git": {"commit": "31dd830c09de", "dirty": True}, "load": [1.0]}
+WRONG = Correctness("exact", passed=False, coverage="whole")
+
+
+@pytest.fixture
+def kept(folder, record):
+    cases = [record(seq=256).case, record(seq=512).case, record(seq=1024).case, "never run"]
+    folder.update_info(
+        started="2026-11-20T11:30:00+00:00", suites={"mask": {"cases": cases}, "again": {"cases": cases}}
+    )
+    folder.write_fingerprint({"cpu": "a processor"})
+    folder.write_environment(FACTS)
+    folder.append(
+        [record(seq=256), record(seq=256, replicate=1, status="timeout", reason="why", timing=None)]
+    )
+    folder.append(
+        [record(seq=512, status="incorrect", reason="w", expected=True, correctness=WRONG, timing=None)]
+    )
+    folder.append([record(seq=1024, expected=True)])
+    return folder
+
+
+def test_cases_are_counted_by_what_became_of_them(kept):
+    run = summarise(kept)
+    assert (run.cases, run.planned, run.suites) == (3, 4, ("mask", "again"))
+    assert run.statuses == {"ok": 2, "timeout": 1, "incorrect (expected)": 1}
+
+
+def test_it_says_of_which_code_and_machine_it_is(kept):
+    kept.write_environment({"git": {"commit": "another, when it was resumed"}})
+    run = summarise(kept)
+    assert (run.run, run.started) == (kept.id, "2026-11-20T11:30:00+00:00")
+    assert (run.commit, run.dirty, run.machine) == ("31dd830c09de", True, "a processor")
+    assert run.fingerprint.startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "name"), [({"name": "a gpu"}, "a gpu"), ({"unavailable": "no driver"}, "a processor")]
+)
+def test_a_gpu_names_the_machine(folder, gpu, name):
+    folder.write_fingerprint({"cpu": "a processor", "gpu": gpu})
+    assert summarise(folder).machine == name
+
+
+def test_its_state(folder):
+    assert summarise(folder).state == "open"
+    with run_lock(folder.path, "seqsweep run", print):
+        assert summarise(folder).state == "being written"
+    folder.update_info(finished="2026-11-20T11:31:00+00:00")
+    assert summarise(folder).state == "finished"
+
+
+DAMAGE = {
+    "run.json": "{",
+    "environments.json": "[]",
+    "fingerprints.json": '{"sha256:1": 3, "sha256:2": {"gpu": "x"}}',
+    "records.jsonl": "{}\n",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_a_problem_and_the_rest_is_there(kept, name):
+    (kept.path / name).write_text(DAMAGE[name])
+    run = summarise(kept)
+    assert len(run.problems) == (name != "fingerprints.json")
+    assert run.cases == (0 if name == "records.jsonl" else 3)
+    assert run.commit == (None if name == "environments.json" else "31dd830c09de")
+    assert run.machine == (None if name == "fingerprints.json" else "a processor")
+
+
+@pytest.mark.parametrize("suites", [None, [], {"a": None, "b": {"cases": 3}, "c": {"cases": [["no id"]]}}])
+def test_a_run_json_of_another_form_stops_nothing(folder, suites):
+    (folder.path / "run.json").write_text(json.dumps({"suites": suites, "started": 3, "problems": "x"}))
+    assert summarise(folder).cases == 0
+
+
+def test_records_that_are_no_file_are_a_problem(folder):
+    (folder.path / "records.jsonl").unlink()
+    (folder.path / "records.jsonl").mkdir()
+    (problem,) = summarise(folder).problems
+    assert "cannot be read" in problem
