@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from harness.catalog import face
-from harness.commands.app import VERSION
+from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -125,6 +125,15 @@ def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> 
     assert start(["-c", code], tmp_path, site).stderr == ""
     missing = start(["-c", "from seqsweep import implementations"], tmp_path, site).stderr
     assert "ImportError: cannot import name 'implementations' from 'seqsweep'" in missing
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness/__init__.py").touch()
+    assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr
+
+
+def test_the_tests_of_others_import_a_module_of_its_own(site: Path, tmp_path: Path) -> None:
+    code = "import seqsweep, sys\nassert not {'numpy', 'harness'} & set(sys.modules)\n"
+    code += "from seqsweep import testing\nfrom seqsweep.testing import check, measure"
+    assert start(["-c", code], tmp_path, site).stderr == ""
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").touch()
     assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr

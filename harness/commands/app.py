@@ -12,8 +12,7 @@ from harness.commands.exit_codes import call_app
 from harness.commands.help import SectionedCommand
 from harness.commands.option_groups import splice_groups
 from harness.commands.options import combine, split_words
-
-VERSION = "0.1.0"
+from harness.core.version import VERSION
 
 app = typer.Typer(
     name="seqsweep",

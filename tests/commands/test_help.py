@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from harness.commands.app import VERSION, app
+from harness.commands.app import app
 from harness.commands.help import EXAMPLES
+from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = typer.main.get_command(app)
