@@ -32,6 +32,10 @@ EXAMPLES = {
         "seqsweep list": "what can be run",
         "seqsweep list --plugin my_scatter.py": "the same, with a file of your own",
     },
+    "new": {
+        "seqsweep new mask my_scatter": "my_scatter.py, right as it is; make it yours",
+        "seqsweep new --family sums": "a question of your own, in forty lines",
+    },
     "doctor": {
         "seqsweep doctor": "what is installed, and what is missing",
         "seqsweep doctor --noise": "which slowdown a gate can hold here; takes minutes",

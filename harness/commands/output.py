@@ -125,6 +125,15 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
         console().print(families_table(catalog), targets_table(targets, missing))
 
 
+def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
+    """Print the file that was written, and what to type next."""
+    if json:
+        print_json({"file": str(file), "next": list(commands)})
+    else:
+        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
+            print_line(line)
+
+
 def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
     """Print what this machine offers a benchmark, and what it lacks."""
     if json:

@@ -62,6 +62,7 @@ SECTIONS = {
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
     "list": ["Places", "Output", "Options", "Examples"],
+    "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
