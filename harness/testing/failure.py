@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from harness.core.record import Checked, Record
 from harness.core.shown_text import clean_line
-from harness.core.workload import Value
+from harness.report.format import figures
 
-MOST_CASES = 5
 COMPARED = {"whole": "the whole result compared", "rows": "sampled rows compared"}
 
 
@@ -41,27 +40,18 @@ def describe_failures(
     if not failed:
         return ""
     lines = [f"{len(failed)} of {len(records)} cases failed"]
-    for record, sentences in failed[:MOST_CASES]:
+    for record, sentences in failed:
         lines += ["", record.case, *(f"  {sentence}" for sentence in sentences)]
         if record.correctness is not None:
             verdict = record.correctness
-            figures = describe_figures(verdict.figures)
-            lines.append(f"  contract {verdict.contract}, {COMPARED[verdict.coverage]}: {figures}")
+            what = f"  contract {verdict.contract}, {COMPARED[verdict.coverage]}"
+            lines.append(f"{what}: {figures(verdict.figures)}")
         if record.crash_file:
             lines.append(f"  what it printed: {folder / record.crash_file}")
-    if len(failed) > MOST_CASES:
-        lines += ["", f"and {len(failed) - MOST_CASES} more cases"]
     lines += ["", f"again: {shlex.join(command)}", f"records: {folder}"]
     return "\n".join(f"{line[: len(line) - len(line.lstrip())]}{clean_line(line)}" for line in lines)
 
 
-def describe_figures(figures: Mapping[str, Value]) -> str:
-    """`mismatches 12, relative rms 0.01`: figures in the order given; a missing one is not shown."""
-    shown = {name.replace("_", " "): value for name, value in figures.items() if value is not None}
-    texts = [f"{name} {f'{v:.4g}' if isinstance(v, float) else v}" for name, v in shown.items()]
-    return ", ".join(texts) or "no figure"
-
-
 def _describe_check(checked: Checked) -> str:
-    what = checked.reason or describe_figures(checked.figures)
+    what = checked.reason or figures(checked.figures)
     return f"check {checked.check}: {what} (it answers: {checked.objection})"

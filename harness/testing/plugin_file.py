@@ -13,15 +13,20 @@ from harness.core.errors import UsageError, nearest
 from harness.store.atomic import write_files
 
 # Behind the process's own import path comes the test's, so that what the test could import is found there.
-IMPORTS = '''\
+IMPORT = '''\
 """{name} of {module}, as a test names it."""
 
 import sys
 
 sys.path += {path!r}
-{imports}
+from {module} import {name}
 '''
-BUILDER = """
+ADAPTER = """\
+from {declared} import {workload}
+from seqsweep import implementation
+
+function = {name}
+
 
 @implementation(framework={framework!r}, semantics={semantics!r}, name={name!r})
 def build(w: {workload}):
@@ -29,7 +34,46 @@ def build(w: {workload}):
 """
 
 
-def source_of(target: Any) -> tuple[Path, str]:
+def write_import(folder: Path, target: Implementation) -> Path:
+    """Write a plugin file that imports a decorated builder."""
+    return _write(folder, target, sys.path, "")
+
+
+def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
+    """Write a plugin file that registers a plain callable. UsageError for unknown names."""
+    _, name = _source_of(target)
+    meaning = semantics or family.semantics[0]
+    for what, word, known in (
+        ("framework", framework, FRAMEWORKS),
+        ("semantics", meaning, family.semantics),
+    ):
+        if word not in known:
+            raise UsageError(f'{name}: unknown {what} "{word}"{nearest(word, known)}')
+    file = Path(family.file)
+    adapter = ADAPTER.format(
+        declared=import_name(file),
+        workload=family.workload,
+        name=name,
+        framework=framework,
+        semantics=meaning,
+    )
+    return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
+
+
+def show_source(target: Any, written: Path) -> Path:
+    """What a command line takes: a builder's own file if it is in no package, else the written one."""
+    file, _ = _source_of(target)
+    return file if isinstance(target, Implementation) and home_of(file) == file.parent else written
+
+
+def _write(folder: Path, target: Any, path: list[str], adapter: str) -> Path:
+    file, name = _source_of(target)
+    folders = list(dict.fromkeys(filter(None, [str(home_of(file)), *path])))
+    text = IMPORT.format(name=name, module=import_name(file), path=folders) + adapter
+    return write_files(folder, {f"{name}.py": text.encode()})[0]
+
+
+def _source_of(target: Any) -> tuple[Path, str]:
     """(file, name) of a callable or an implementation. UsageError where no other process could import it."""
     function = target.builder if isinstance(target, Implementation) else target
     name = getattr(function, "__qualname__", None) or repr(function)
@@ -41,36 +85,3 @@ def source_of(target: Any) -> tuple[Path, str]:
             "define it at the top level of a file"
         )
     return Path(file).resolve(), name
-
-
-def write_import(folder: Path, implementation: Implementation) -> Path:
-    """Write a plugin file that imports a decorated builder."""
-    file, name = source_of(implementation)
-    return _write(folder, file, name, f"from {import_name(file)} import {name}  # noqa: F401")
-
-
-def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: Any, semantics: Any) -> Path:
-    """Write a plugin file that registers a plain callable. UsageError for unknown names."""
-    file, name = source_of(target)
-    meaning = semantics or family.semantics[0]
-    if framework not in FRAMEWORKS:
-        raise UsageError(f'{name}: unknown framework "{framework}"{nearest(str(framework), FRAMEWORKS)}')
-    if meaning not in family.semantics:
-        raise UsageError(
-            f'{name}: unknown semantics "{meaning}" of family {family.name}'
-            f"{nearest(str(meaning), family.semantics)}; a meaning of one's own needs a decorated builder"
-        )
-    declared = Path(family.file)
-    imports = (
-        f"from {import_name(declared)} import {family.workload}\n"
-        f"from {import_name(file)} import {name} as function\n"
-        "from seqsweep import implementation"
-    )
-    values = {"framework": framework, "semantics": meaning, "name": name, "workload": family.workload}
-    return _write(folder, file, name, imports, str(home_of(declared)), BUILDER.format(**values))
-
-
-def _write(folder: Path, file: Path, name: str, imports: str, place: str = "", builder: str = "") -> Path:
-    path = list(dict.fromkeys(filter(None, [str(home_of(file)), place, *sys.path])))
-    text = IMPORTS.format(name=name, module=import_name(file), path=path, imports=imports) + builder
-    return write_files(folder, {f"{name}.py": text.encode()})[0]

@@ -83,12 +83,13 @@ def test_measure_gives_the_record(empty):
     [
         ({"family": "msk"}, 'unknown family "msk"; nearest: "mask"'),
         ({"tpk": 64}, 'unknown workload field "tpk" of family mask; nearest: "topk"'),
+        ({"baseline": "scatter"}, 'unknown workload field "baseline" of family mask'),
         ({"rows": 0}, "mask/opened: rows must be at least 1, not 0"),
         ({"mode": "fw"}, 'mask/opened: unknown mode "fw"; nearest: "fwd"'),
         ({"checks": "kept"}, 'unknown check "kept" of family mask; nearest: "kept_ties"'),
         ({"framework": "numpie"}, 'opened: unknown framework "numpie"; nearest: "numpy"'),
-        ({"semantics": "exat"}, 'opened: unknown semantics "exat" of family mask; nearest: "exact"'),
-        ({"framework": None}, "needs its family and its framework"),
+        ({"semantics": "exat"}, 'opened: unknown semantics "exat"; nearest: "exact"'),
+        ({"framework": ""}, "needs its family and its framework"),
         ({"budget": "soon"}, "budget"),
     ],
 )
@@ -112,7 +113,7 @@ def test_measure_takes_one_case(kernels):
 def test_a_case_has_the_familys_defaults_and_no_bench_yaml(kernels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.yaml").write_text("suites: {broken")
-    asked = find_target(tmp_path / "plugins", "mask/scatter", None, None, None, ())
-    schedule = plan_cases(asked, {}, "fwd", "cpu", {"seq": ["4Ki", 8192], "rows": 8})
+    asked = find_target(tmp_path / "plugins", "mask/scatter", None)
+    schedule = plan_cases(asked, {}, {"seq": ["4Ki", 8192], "rows": 8})
     cases = [(case.seq, dict(case.workload)["topk"]) for case in schedule.suites[0].cases]
     assert cases == [(4096, 2048), (8192, 2048)]
