@@ -132,7 +132,8 @@ def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> 
 
 def test_the_tests_of_others_import_a_module_of_its_own(site: Path, tmp_path: Path) -> None:
     code = "import seqsweep, sys\nassert not {'numpy', 'harness'} & set(sys.modules)\n"
-    code += "from seqsweep import testing\nfrom seqsweep.testing import check, measure"
+    code += "from seqsweep import testing\nfrom seqsweep.testing import check, measure\n"
+    code += "assert not {'numpy', 'pandas', 'torch', 'jax', 'pytest'} & set(sys.modules)"
     assert start(["-c", code], tmp_path, site).stderr == ""
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").touch()

@@ -14,7 +14,7 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILIES = ("mask", "topk", "offsets", "mla", "attention")
+FAMILIES = sorted(file.parent.name for file in ROOT.glob("impls/*/family.py"))
 SMALL = {"mask": "--set rows=4 --seq 4Ki", "topk": "--set rows=4 --seq 4Ki", "offsets": "--seq 1Ki"}
 FIRST = "--quick --seq 64 --mode fwd,bwd,fwd_bwd"
 

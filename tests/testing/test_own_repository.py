@@ -1,14 +1,28 @@
-"""A repository of somebody else's: its kernels in a package, its tests, and pytest as it comes."""
+"""A repository of somebody else's: kernels in a package, tests of its own and of the page."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from string import Template
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/testing.md").read_text()
+SCATTER = Template((ROOT / "impls/mask/implementation.template").read_text())
+FUSED = """
+
+def fused_attention(q, k, v):
+    from torch.nn.functional import scaled_dot_product_attention
+
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True).transpose(1, 2)
+"""
 FILES = {
+    "src/my_kernels.py": SCATTER.substitute(name="my_scatter", title="My scatter") + FUSED,
+    "tests/test_page.py": re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0],
     "src/mine/__init__.py": "",
     "src/mine/shared.py": "SIGN = -1\n",
     "src/mine/kernels.py": """
@@ -80,7 +94,7 @@ def test_its_tests_run_as_they_are(tmp_path):
         text=True,
         check=False,
     )
-    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 5 passed" in done.stdout, done.stdout + done.stderr
     assert "E       AssertionError: 1 of 1 cases failed" in done.stdout
     assert "again: seqsweep check 'topk/by_sorting[reverse=true]' --plugin" in done.stdout
     assert "harness/testing" not in done.stdout.split("Captured")[0], "the test's own line is the place"
