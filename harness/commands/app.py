@@ -89,6 +89,22 @@ def check(
     raise typer.Exit(stages.end_run(done, strict=strict))
 
 
+@command("new")
+def new(
+    family: options.NewFamily = None,
+    name: options.NewName = None,
+    own: options.OwnFamily = None,
+    out: options.SourceFolder = Path(),
+    *,
+    place: options.CatalogFlags,
+    json: options.Json = False,
+) -> None:
+    """A file to start from: NAME.py, an implementation of FAMILY, or with --family one of your own."""
+    from harness.commands.new import write_new
+
+    output.print_new(*write_new(place.project(), family, name, own, out), json=json)
+
+
 @command("static")
 def static(
     suites: options.Suites = None,
@@ -131,22 +147,6 @@ def claims(
 def list_(*, place: options.CatalogFlags, json: options.Json = False) -> None:
     """Families and implementations, with their options; the targets that are compiled for."""
     output.print_catalog(place.project().catalog, json=json)
-
-
-@command("new")
-def new(
-    family: options.NewFamily = None,
-    name: options.NewName = None,
-    own: options.OwnFamily = None,
-    out: options.SourceFolder = Path(),
-    *,
-    place: options.CatalogFlags,
-    json: options.Json = False,
-) -> None:
-    """A file to start from: NAME.py, an implementation of FAMILY, or with --family one of your own."""
-    from harness.commands.new import write_new
-
-    output.print_new(*write_new(place.project(), family, name, own, out), json=json)
 
 
 @command("doctor")

@@ -88,10 +88,6 @@ Results = Annotated[Path | None, option(PLACES, "--results", "Folder of stored r
 StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
 StoredRun = Annotated[str, option(PLACES, "--run", "A stored run: id, unique beginning, path or latest.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
-NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
-NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
-OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]
-SourceFolder = Annotated[Path, option(PLACES, "--out", "Folder for the file.")]
 Json = Annotated[bool, option(OUTPUT, "--json", "One JSON object on stdout, nothing else there.")]
 Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would be written? 1: no.")]
 Target = Annotated[
@@ -111,6 +107,10 @@ Noise = Annotated[
 SelfCheck = Annotated[
     bool, option("Noise", "--self-check", "Is a case as fast here as in a plain loop of a fresh process?")
 ]
+NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
+NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
+OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]
+SourceFolder = Annotated[Path, option(PLACES, "--out", "Folder for the file.")]
 
 
 @option_group

@@ -89,6 +89,15 @@ def _print_records(
         run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
 
 
+def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
+    """Print the file that was written, and what to type next."""
+    if json:
+        print_json({"file": str(file), "next": list(commands)})
+    else:
+        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
+            print_line(line)
+
+
 def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
     """Print the suites of a dry run, or its cases where they were compiled."""
     if json:
@@ -123,15 +132,6 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
 
         missing = {target.kind: why for target in targets if (why := absent(target.kind))}
         console().print(families_table(catalog), targets_table(targets, missing))
-
-
-def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
-    """Print the file that was written, and what to type next."""
-    if json:
-        print_json({"file": str(file), "next": list(commands)})
-    else:
-        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
-            print_line(line)
 
 
 def print_findings(findings: Sequence[Finding], *, json: bool) -> None:

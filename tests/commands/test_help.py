@@ -59,10 +59,10 @@ def test_a_version_after_a_command_is_none():
 SECTIONS = {
     "run": ["Arguments", "Selection", "Limits", "Run", "Places", "Output", "Options", "Examples"],
     "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+    "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
     "list": ["Places", "Output", "Options", "Examples"],
-    "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
