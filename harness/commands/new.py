@@ -87,13 +87,13 @@ def _require_free(name: str, identity: str, known: Collection[str]) -> None:
 
 def _write(folder: Path, name: str, template: Path, **values: str) -> Path:
     title = name.replace("_", " ").capitalize()
-    text = Template(template.read_text()).substitute(values, name=name, title=title)
+    text = Template(template.read_text("utf-8")).substitute(values, name=name, title=title)
     path = folder / f"{name}.py"
     if path.exists():
         raise UsageError(f"{path} is there already, and stays as it is; choose another name, or --out FOLDER")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x") as file:
+        with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise MachineError(

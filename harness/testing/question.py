@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from harness.sweep.config import FILE, Config, suite_of
 from harness.sweep.overrides import Overrides
 from harness.sweep.schedule import Schedule, plan
 from harness.sweep.settings import Settings
-from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
+from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping, at
 from harness.testing.plugin_file import show_source, write_adapter, write_import
 
 Target = Implementation | Callable[..., Any] | str
@@ -30,11 +30,12 @@ KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, beside the famil
 
 @dataclass(frozen=True)
 class Asked:
-    """What a test asks about. `plugins` are the files and modules that a command line would need for it."""
+    """What a test asks about: `options` are those in its name, `plugins` what a command line would need."""
 
     catalog: Catalog
     implementation: str
     plugins: tuple[str, ...]
+    options: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
     @property
     def family(self) -> FamilyInfo:
@@ -54,7 +55,9 @@ def find_target(
     given = tuple(map(str, plugins))
     known = discovery.catalog(given)
     if isinstance(target, str):
-        return Asked(known, known.implementation(split_label(target)[0], family).id, given)
+        with at(target):
+            bare, spelled = split_label(target)
+        return Asked(known, known.implementation(bare, family).id, given, dict(spelled))
     if isinstance(target, Implementation):
         written, name, home = write_import(folder, target), target.name, family or family_of(target).name
     elif not family or not framework:
@@ -80,7 +83,7 @@ def plan_cases(asked: Asked, options: Mapping[str, Value], keywords: Mapping[str
     fields = [family.field(name).name for name in keywords if name not in KEYS]
     if absent := missing(family, fields):
         raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; give {absent[0]}=…")
-    written = {**keywords, "family": family.name, "impls": label(where, options)}
+    written = {**keywords, "family": family.name, "impls": label(where, {**asked.options, **options})}
     entries = {name: Entry(where, _node(where, values)) for name, values in written.items()}
     suite = suite_of(family.name, Entry(where, YamlMapping(where, entries)))
     config = Config(Path(FILE), Path.cwd(), (suite.name,), Settings(), (), {suite.name: suite})
@@ -107,9 +110,9 @@ def command_of(
     (name,) = suite.implementations
     flags = [("--plugin", plugin) for plugin in asked.plugins]
     flags += [("--mode", ",".join(suite.modes)), ("--device", ",".join(suite.devices))]
-    for field, values in suite.axes.items():
+    for axis, values in suite.axes.items():
         texts = ",".join(map(canonical, values))
-        flags.append(("--seq", texts) if field == "seq" else ("--set", f"{field}={texts}"))
+        flags.append(("--seq", texts) if axis == "seq" else ("--set", f"{axis}={texts}"))
     flags += [(f"--{name}", str(keywords[name])) for name in known_settings.NAMES if name in keywords]
     words = (name, *checks) if verb == "check" else ("--impl", name)
     return ["seqsweep", verb, *words, *(word for flag in flags for word in flag)]

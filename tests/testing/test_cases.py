@@ -117,3 +117,9 @@ def test_a_case_has_the_familys_defaults_and_no_bench_yaml(kernels, tmp_path, mo
     schedule = plan_cases(asked, {}, {"seq": ["4Ki", 8192], "rows": 8})
     cases = [(case.seq, dict(case.workload)["topk"]) for case in schedule.suites[0].cases]
     assert cases == [(4096, 2048), (8192, 2048)]
+
+
+def test_a_name_may_hold_options(tmp_path):
+    asked = find_target(tmp_path, "topk/two_stage[buckets=64]", None)
+    (suite,) = plan_cases(asked, {"keep": 3}, {"seq": 4096}).suites
+    assert suite.implementations == ("topk/two_stage[buckets=64,keep=3]",)
