@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from harness.catalog import face
-from harness.commands.app import VERSION
+from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -73,7 +73,8 @@ def test_the_wheel_holds_every_file_of_both_packages(wheel: zipfile.ZipFile) -> 
     sources = [path for name in ("harness", "impls") for path in (ROOT / name).rglob("*") if path.is_file()]
     files = {str(path.relative_to(ROOT)) for path in sources if "__pycache__" not in path.parts}
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == files - {"harness/entry/seqsweep.py"} | {"seqsweep.py", "harness/bench.yaml"}
+    on_top = {name.removeprefix("harness/entry/") for name in files}
+    assert packed == on_top | {"harness/bench.yaml"}
 
 
 def test_the_wheel_names_its_command_and_licence(wheel: zipfile.ZipFile) -> None:
@@ -141,6 +142,16 @@ def test_what_a_plugin_imports_comes_by_one_name(site: Path, tmp_path: Path) -> 
     assert start(["-c", code], tmp_path, site).stderr == ""
     missing = start(["-c", "from seqsweep import implementations"], tmp_path, site).stderr
     assert "ImportError: cannot import name 'implementations' from 'seqsweep'" in missing
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness/__init__.py").touch()
+    assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr
+
+
+def test_the_tests_of_others_import_a_module_of_its_own(site: Path, tmp_path: Path) -> None:
+    code = "import seqsweep, sys\nassert not {'numpy', 'harness'} & set(sys.modules)\n"
+    code += "from seqsweep import testing\nfrom seqsweep.testing import check, measure\n"
+    code += "assert not {'numpy', 'pandas', 'torch', 'jax', 'pytest'} & set(sys.modules)"
+    assert start(["-c", code], tmp_path, site).stderr == ""
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").touch()
     assert 'ImportError: "harness" would be imported from' in start(["-c", code], tmp_path, ".", site).stderr

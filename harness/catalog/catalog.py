@@ -16,7 +16,8 @@ class FamilyInfo:
     """`desk` is the framework that the family's references need: numpy, or torch.
 
     `module` is the family's own module, which a reference worker loads: importing an implementation there
-    could affect the verdict on its neighbours. `checks` maps names to objections.
+    could affect the verdict on its neighbours. `checks` maps names to objections. `workload` is the name of
+    the workload's class; `inputs` are the names of the inputs of its defaults, where those make sense.
     """
 
     name: str
@@ -28,6 +29,8 @@ class FamilyInfo:
     desk: str = "numpy"
     module: str = ""
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
+    workload: str = ""
+    inputs: tuple[str, ...] = ()
 
     def field(self, name: str) -> Field:
         for candidate in self.fields:

@@ -36,12 +36,13 @@ from harness.catalog.loading import (
 from harness.catalog.own_semantics import OwnSemantics
 from harness.catalog.source_hash import source_hash
 from harness.core.errors import SideError, UsageError, nearest
-from harness.core.workload import MODES, fields_of
+from harness.core.workload import MODES, Field, fields_of
 
 PLUGIN_SECONDS = 60.0
 ENTRY_POINTS = "seqsweep.implementations"
 
 SIDE_SECONDS = 120.0
+SHORT_SEQ = 4096  # a length that every family of this project takes
 
 
 def describe_family(family: Family, source: str) -> FamilyInfo:
@@ -66,7 +67,18 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         desk="torch" if "torch" in frameworks else "numpy",
         checks={check.name: check.objection for check in family.checks},
         module=home if (home := module_of(family)).startswith("impls.") else source,
+        workload=family.workload.__name__,
+        inputs=_input_names(family, fields),
     )
+
+
+def _input_names(family: Family, fields: Iterable[Field]) -> tuple[str, ...]:
+    """The inputs of a short workload that is else the default one; none where that makes no sense."""
+    values = {f.name: SHORT_SEQ if f.name == "seq" else f.minimum for f in fields if f.required}
+    try:
+        return tuple(family.shapes(family.workload(**values)))
+    except Exception:  # a plugin's own code: only a skeleton of an implementation is the poorer for it
+        return ()
 
 
 def describe_implementation(implementation: Implementation, source: str) -> ImplementationInfo:

@@ -65,7 +65,7 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
         return ()
     # In the order in which Python would look: the first folder that holds a name decides, so that a file of
     # a worktree is not mixed with its namesake of the working tree, and both trees' hashes can be compared.
-    roots = list(dict.fromkeys([file.parent, _home(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
+    roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
     imported: list[Path] = []
     for name, level in _names(tree):
         parts = tuple(name.split("."))
@@ -81,9 +81,14 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
     return tuple(path for path in imported if not _is_hashed_elsewhere(path))
 
 
-def _home(file: Path) -> Path:
+def home_of(file: Path) -> Path:
     """The folder that a package's own absolute imports start from."""
     return next(folder for folder in file.parents if not (folder / "__init__.py").is_file())
+
+
+def import_name(file: Path) -> str:
+    """The name by which a file is imported from its home: `impls.mask.family`."""
+    return ".".join(file.relative_to(home_of(file)).with_suffix("").parts)
 
 
 @cache

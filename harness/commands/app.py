@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -14,8 +15,7 @@ from harness.commands.help import SectionedCommand
 from harness.commands.option_groups import splice_groups
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
-
-VERSION = "0.1.0"
+from harness.core.version import VERSION
 
 app = typer.Typer(
     name="seqsweep",
@@ -89,6 +89,22 @@ def check(
     )
     output.print_run(done, json=json, notes=True)
     raise typer.Exit(stages.end_run(done, strict=strict))
+
+
+@command("new")
+def new(
+    family: options.NewFamily = None,
+    name: options.NewName = None,
+    own: options.OwnFamily = None,
+    out: options.SourceFolder = Path(),
+    *,
+    place: options.CatalogFlags,
+    json: options.Json = False,
+) -> None:
+    """A file to start from: NAME.py, an implementation of FAMILY, or with --family one of your own."""
+    from harness.commands.new import write_new
+
+    output.print_new(*write_new(place.project(), family, name, own, out), json=json)
 
 
 @command("static")

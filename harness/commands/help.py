@@ -18,6 +18,10 @@ EXAMPLES = {
         "seqsweep check mask topk/sort": "a family, and one implementation of another",
         "seqsweep check mask/kept_count": "one check",
     },
+    "new": {
+        "seqsweep new mask my_scatter": "my_scatter.py, right as it is; make it yours",
+        "seqsweep new --family sums": "a question of your own, in forty lines",
+    },
     "static": {
         "seqsweep static mask --target host,tpu:v5p,cuda:h200": "for this machine and two others",
         "seqsweep static mask --target tpu:v5p --max-seq": "how long a sequence fits a TPU v5p",

@@ -121,6 +121,10 @@ Noise = Annotated[
 SelfCheck = Annotated[
     bool, option("Noise", "--self-check", "Is a case as fast here as in a plain loop of a fresh process?")
 ]
+NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
+NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
+OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]
+SourceFolder = Annotated[Path, option(PLACES, "--out", "Folder for the file.")]
 
 
 @option_group

@@ -92,6 +92,15 @@ def _print_records(
         run_report.print_run(console(), info, records, overhead, problems, columns, notes=notes)
 
 
+def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
+    """Print the file that was written, and what to type next."""
+    if json:
+        print_json({"file": str(file), "next": list(commands)})
+    else:
+        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
+            print_line(line)
+
+
 def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
     """Print the suites of a dry run, or its cases where they were compiled."""
     if json:

@@ -6,4 +6,4 @@ PACKAGE = Path(__file__).resolve().parents[1]  # harness/
 PROJECT = PACKAGE.parent  # what holds harness/ and impls/: a checkout, or the folder a wheel went to
 ENTRY = (
     PACKAGE / "entry" if (PACKAGE / "entry").is_dir() else PROJECT
-)  # what holds seqsweep.py: a wheel has it on top
+)  # what holds seqsweep/: a wheel has it on top

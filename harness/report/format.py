@@ -2,9 +2,11 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 from harness.core.metric import Metric
 from harness.core.units import format_ratio, format_seconds
+from harness.core.workload import Value
 
 ABSENT = "–"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -95,6 +97,13 @@ def duration(seconds_: float) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} m"
+
+
+def figures(numbers: Mapping[str, Value]) -> str:
+    """`mismatches 12, relative rms 0.01`: what a verdict was decided on; what is missing is not shown."""
+    shown = {name.replace("_", " "): value for name, value in numbers.items() if value is not None}
+    texts = (f"{name} {f'{v:.4g}' if isinstance(v, float) else v}" for name, v in shown.items())
+    return ", ".join(texts) or "no figure"
 
 
 def significant(value: float, count: int) -> str:

@@ -98,10 +98,11 @@ def _suites(root: YamlMapping) -> dict[str, SuiteConfig]:
     if "suites" not in root.entries:
         return {}
     mapping = table(root.entries["suites"].node, "suites")
-    return {name: _suite(name, entry) for name, entry in mapping.entries.items()}
+    return {name: suite_of(name, entry) for name, entry in mapping.entries.items()}
 
 
-def _suite(name: str, entry: Entry) -> SuiteConfig:
+def suite_of(name: str, entry: Entry) -> SuiteConfig:
+    """A suite as it is written; UsageError, with the place, for what is none."""
     if not _SUITE_NAME.fullmatch(name):
         raise UsageError(
             f'{entry.where}: "{name}" cannot name a suite, because files are named after it; '

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from harness.commands.app import VERSION, app
+from harness.commands.app import app
 from harness.commands.help import EXAMPLES
+from harness.core.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = typer.main.get_command(app)
@@ -58,6 +59,7 @@ def test_a_version_after_a_command_is_none():
 SECTIONS = {
     "run": ["Arguments", "Selection", "Limits", "Run", "Places", "Output", "Options", "Examples"],
     "check": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+    "new": ["Arguments", "Places", "Output", "Options", "Examples"],
     "static": ["Arguments", "Targets", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
     "list": ["Arguments", "Places", "Output", "Options", "Examples"],

@@ -45,7 +45,7 @@ class BaseImports:
                 places[place.name] = at_base or place
             elif at_base and at_base.exists():
                 places[place.name] = at_base
-        return {**places, "harness": PROJECT / "harness", "seqsweep.py": ENTRY / "seqsweep.py"}
+        return {**places, "harness": PROJECT / "harness", "seqsweep": ENTRY / "seqsweep"}
 
     def plugins(self, sources: Sequence[str]) -> tuple[str, ...]:
         """The sources as the base has them, without those that it does not have."""

@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.analysis.results import label_of
 from harness.core.record import Checked, Record
 from harness.core.units import format_count
-from harness.report.format import short_label
+from harness.report.format import figures, short_label
 
 
 @dataclass
@@ -72,9 +72,4 @@ def _few(sentences: Sequence[str], most: int = 2) -> list[str]:
 
 
 def _size(checked: Checked) -> str:
-    figures = ", ".join(
-        f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else value}"
-        for name, value in checked.figures.items()
-        if value is not None
-    )
-    return checked.reason or figures or "no figure"
+    return checked.reason or figures(checked.figures)

@@ -130,7 +130,7 @@ def candidate(project, tmp_path):
         shutil.rmtree(links, ignore_errors=True)
         links.mkdir()
         (links / "harness").symlink_to(PROGRAM / "harness")
-        (links / "seqsweep.py").symlink_to(PROGRAM / "harness/entry/seqsweep.py")
+        (links / "seqsweep").symlink_to(PROGRAM / "harness/entry/seqsweep")
         (links / "impls").symlink_to(project.folder / "impls")
         return Side("candidate", "the working tree", catalog_elsewhere([str(links)], plugins))
 

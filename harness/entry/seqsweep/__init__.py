@@ -36,7 +36,7 @@ def describe_foreign(*packages: str) -> str | None:
 
 def __getattr__(name: str) -> Any:
     """What the harness offers to implementations and families."""
-    if not name.startswith("__"):  # Python asks for __path__ where main is imported, which says more
+    if not name.startswith("__"):  # whoever inspects a module asks for such names
         if problem := describe_foreign("harness"):
             raise ImportError(problem)
         from harness.catalog import face
@@ -54,7 +54,3 @@ def main() -> NoReturn:
     from harness.commands.app import main as run_command
 
     run_command()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,107 @@
+"""`new`: a file to start from, with an implementation of a family or with a family of one's own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Collection, Sequence
+from importlib.util import find_spec
+from keyword import iskeyword
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from harness.catalog.source_hash import home_of, import_name
+from harness.core.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from harness.catalog.catalog import FamilyInfo
+    from harness.sweep.project import Project
+
+HERE = Path(__file__).parent
+FILE = "implementation.template"  # beside a built-in family's family.py, and here for all others
+LENGTHS = "1Ki,4Ki"  # for a family that no suite gives lengths
+
+
+def write_new(
+    project: Project, family: str | None, name: str | None, own: str | None, folder: Path
+) -> tuple[Path, list[str]]:
+    """Write NAME.py into the folder: (the file, the commands to type next). Nothing is overwritten.
+
+    UsageError for a name that cannot be taken, or is; MachineError where the folder takes no file.
+    """
+    if own and not (family or name):
+        return _write_family(project, own, folder)
+    if family and name and not own:
+        return _write_implementation(project, project.catalog.family(family), name, folder)
+    raise UsageError(
+        f"write seqsweep new FAMILY NAME (families: {', '.join(project.catalog.families)}), "
+        "or seqsweep new --family NAME for one of your own"
+    )
+
+
+def _write_implementation(
+    project: Project, family: FamilyInfo, name: str, folder: Path
+) -> tuple[Path, list[str]]:
+    _require_free(name, f"{family.name}/{name}", project.catalog.implementations)
+    file, home = Path(family.file), home_of(Path(family.file))
+    template = file.with_name(FILE)
+    others = project.catalog.of_family(family.name)
+    imports = f"from {import_name(file)} import {family.workload}"
+    if str(home) not in {str(folder.resolve()), *sys.path}:
+        imports = f"import sys\n\nsys.path.append({str(home)!r})\n{imports}"
+    path = _write(
+        folder,
+        name,
+        template if template.is_file() else HERE / FILE,
+        imports=imports,
+        workload=family.workload,
+        inputs=", ".join(family.inputs),
+        framework=others[0].framework if others else "numpy",
+        semantics=family.semantics[0],
+    )
+    has_suite = any(suite.family.text == family.name for suite in project.config.suites.values())
+    lengths = () if has_suite else ("--seq", LENGTHS)
+    plugins = [word for plugin in (*project.given_plugins, str(path)) for word in ("--plugin", plugin)]
+    return path, _next(f"{family.name}/{name}", family.name, (*plugins, *lengths), "--quick")
+
+
+def _write_family(project: Project, name: str, folder: Path) -> tuple[Path, list[str]]:
+    _require_free(name, name, project.catalog.families)
+    workload = "".join(part.capitalize() for part in name.split("_")) + "Workload"
+    path = _write(folder, name, HERE / "family.template", workload=workload)
+    return path, _next(name, name, ("--plugin", str(path), "--seq", LENGTHS))
+
+
+def _require_free(name: str, identity: str, known: Collection[str]) -> None:
+    """UsageError for what is no name of a function and a file, or belongs to something else already."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or iskeyword(name):
+        raise UsageError(f'"{name}" cannot name a function in Python; use letters, digits and _')
+    if identity in known:
+        raise UsageError(f"{identity} is registered already; choose another name")
+    found = find_spec(name)
+    if found is not None and found.origin is not None:
+        raise UsageError(f"{name}.py would hide the module {name} from what imports it; choose another name")
+
+
+def _write(folder: Path, name: str, template: Path, **values: str) -> Path:
+    title = name.replace("_", " ").capitalize()
+    text = Template(template.read_text("utf-8")).substitute(values, name=name, title=title)
+    path = folder / f"{name}.py"
+    if path.exists():
+        raise UsageError(f"{path} is there already, and stays as it is; choose another name, or --out FOLDER")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise MachineError(
+            f"{path} cannot be written ({error.strerror}); name another folder with --out"
+        ) from None
+    return path
+
+
+def _next(identity: str, family: str, flags: Sequence[str], *run: str) -> list[str]:
+    check = ["seqsweep", "check", identity, *flags]
+    return [shlex.join(check), shlex.join(["seqsweep", "run", "--family", family, *flags, *run])]

@@ -1,0 +1,5 @@
+"""`python -m seqsweep …` is `seqsweep …`."""
+
+from . import main
+
+main()

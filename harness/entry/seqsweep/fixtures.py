@@ -1,0 +1,18 @@
+"""A pytest fixture, for a conftest.py that says `pytest_plugins = ["seqsweep.fixtures"]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def seqsweep_case(tmp_path: Path) -> Callable[..., Any]:
+    """`seqsweep.testing.measure`, whose run lies in the test's temporary folder and stays as long as that."""
+    from .testing import measure
+
+    return partial(measure, results=tmp_path / "results")

@@ -1,0 +1,87 @@
+"""The plugin file through which a case's own process finds a callable of a test: it imports it by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.catalog.catalog import FamilyInfo
+from harness.catalog.implementation import FRAMEWORKS, Implementation
+from harness.catalog.source_hash import home_of, import_name
+from harness.core.errors import UsageError, nearest
+from harness.store.atomic import write_files
+
+# Behind the process's own import path comes the test's, so that what the test could import is found there.
+IMPORT = '''\
+"""{name} of {module}, as a test names it."""
+
+import sys
+
+sys.path += {path!r}
+from {module} import {name}
+'''
+ADAPTER = """\
+from {declared} import {workload}
+from seqsweep import implementation
+
+function = {name}
+
+
+@implementation(framework={framework!r}, semantics={semantics!r}, name={name!r})
+def build(w: {workload}):
+    return function
+"""
+
+
+def write_import(folder: Path, target: Implementation) -> Path:
+    """Write a plugin file that imports a decorated builder."""
+    return _write(folder, target, sys.path, "")
+
+
+def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str, semantics: str) -> Path:
+    """Write a plugin file that registers a plain callable. UsageError for unknown names."""
+    _, name = _source_of(target)
+    meaning = semantics or family.semantics[0]
+    for what, word, known in (
+        ("framework", framework, FRAMEWORKS),
+        ("semantics", meaning, family.semantics),
+    ):
+        if word not in known:
+            raise UsageError(f'{name}: unknown {what} "{word}"{nearest(word, known)}')
+    file = Path(family.file)
+    adapter = ADAPTER.format(
+        declared=import_name(file),
+        workload=family.workload,
+        name=name,
+        framework=framework,
+        semantics=meaning,
+    )
+    return _write(folder, target, [str(home_of(file)), *sys.path], adapter)
+
+
+def show_source(target: Any, written: Path) -> Path:
+    """What a command line takes: a builder's own file if it is in no package, else the written one."""
+    file, _ = _source_of(target)
+    return file if isinstance(target, Implementation) and home_of(file) == file.parent else written
+
+
+def _write(folder: Path, target: Any, path: list[str], adapter: str) -> Path:
+    file, name = _source_of(target)
+    folders = list(dict.fromkeys(filter(None, [str(home_of(file)), *path])))
+    text = IMPORT.format(name=name, module=import_name(file), path=folders) + adapter
+    return write_files(folder, {f"{name}.py": text.encode()})[0]
+
+
+def _source_of(target: Any) -> tuple[Path, str]:
+    """(file, name) of a callable or an implementation. UsageError where no other process could import it."""
+    function = target.builder if isinstance(target, Implementation) else target
+    name = getattr(function, "__qualname__", None) or repr(function)
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    file = getattr(module, "__file__", None)
+    if file is None or getattr(module, name, None) is not target:
+        raise UsageError(
+            f"{name}: a case runs in a process of its own, which imports it by file and name; "
+            "define it at the top level of a file"
+        )
+    return Path(file).resolve(), name

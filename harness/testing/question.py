@@ -1,0 +1,125 @@
+"""The question of a test as a schedule: its callable in the catalog, and its keywords as those of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.catalog import discovery
+from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.catalog.implementation import Implementation
+from harness.catalog.loading import family_of
+from harness.core.case import label, split_label
+from harness.core.errors import UsageError, nearest
+from harness.core.workload import Value, canonical
+from harness.sweep import settings as known_settings
+from harness.sweep.axes import missing
+from harness.sweep.config import FILE, Config, suite_of
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import Schedule, plan
+from harness.sweep.settings import Settings
+from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping, at
+from harness.testing.plugin_file import show_source, write_adapter, write_import
+
+Target = Implementation | Callable[..., Any] | str
+Values = Value | Sequence[Value]
+KEYS = ("mode", "device", *known_settings.NAMES)  # of a suite, beside the family's fields
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a test asks about: `options` are those in its name, `plugins` what a command line would need."""
+
+    catalog: Catalog
+    implementation: str
+    plugins: tuple[str, ...]
+    options: Mapping[str, Value] = field(default_factory=dict[str, Value])
+
+    @property
+    def family(self) -> FamilyInfo:
+        return self.catalog.family(self.implementation.split("/")[0])
+
+
+def find_target(
+    folder: Path,
+    target: Target,
+    family: str | None,
+    *,
+    framework: str = "",
+    semantics: str = "",
+    plugins: Sequence[str | Path] = (),
+) -> Asked:
+    """The target, registered: a name, a decorated builder, or a plain callable by a file in `folder`."""
+    given = tuple(map(str, plugins))
+    known = discovery.catalog(given)
+    if isinstance(target, str):
+        with at(target):
+            bare, spelled = split_label(target)
+        return Asked(known, known.implementation(bare, family).id, given, dict(spelled))
+    if isinstance(target, Implementation):
+        written, name, home = write_import(folder, target), target.name, family or family_of(target).name
+    elif not family or not framework:
+        raise UsageError(
+            "a callable without @implementation needs its family and its framework, as in "
+            'check(f, "mask", framework="jax", semantics="exact", seq=4096)'
+        )
+    else:
+        home = known.family(family).name
+        written = write_adapter(folder, target, known.family(home), framework, semantics)
+        name = written.stem
+    everything = known.merged(discovery.plugin(str(written)))
+    shown = show_source(target, written)
+    return Asked(everything, everything.implementation(f"{home}/{name}").id, (*given, str(shown)))
+
+
+def plan_cases(asked: Asked, options: Mapping[str, Value], keywords: Mapping[str, Values]) -> Schedule:
+    """The schedule of one suite, with these keywords as its keys: every combination of the fields' values.
+
+    UsageError, with the nearest name, for a keyword that is none, and for a value that does not fit.
+    """
+    family, where = asked.family, asked.implementation
+    fields = [family.field(name).name for name in keywords if name not in KEYS]
+    if absent := missing(family, fields):
+        raise UsageError(f"{where}: family {family.name} needs {' and '.join(absent)}; give {absent[0]}=…")
+    written = {**keywords, "family": family.name, "impls": label(where, {**asked.options, **options})}
+    entries = {name: Entry(where, _node(where, values)) for name, values in written.items()}
+    suite = suite_of(family.name, Entry(where, YamlMapping(where, entries)))
+    config = Config(Path(FILE), Path.cwd(), (suite.name,), Settings(), (), {suite.name: suite})
+    return plan(config, asked.catalog, (), Overrides())
+
+
+def check_ids(asked: Asked, checks: bool | str | Sequence[str]) -> tuple[str, ...] | None:
+    """The checks to make, as `family/name`; None for all. UsageError for one that does not exist."""
+    if isinstance(checks, bool):
+        return None if checks else ()
+    family = asked.family
+    names = [name.split("/")[-1] for name in ([checks] if isinstance(checks, str) else checks)]
+    for name in names:
+        if name not in family.checks:
+            raise UsageError(f'unknown check "{name}" of family {family.name}{nearest(name, family.checks)}')
+    return tuple(f"{family.name}/{name}" for name in names)
+
+
+def command_of(
+    verb: str, asked: Asked, schedule: Schedule, keywords: Mapping[str, Values], checks: Sequence[str]
+) -> list[str]:
+    """The command line that asks the same of the same code, whatever the bench.yaml beside it says."""
+    (suite,) = schedule.suites
+    (name,) = suite.implementations
+    flags = [("--plugin", plugin) for plugin in asked.plugins]
+    flags += [("--mode", ",".join(suite.modes)), ("--device", ",".join(suite.devices))]
+    for axis, values in suite.axes.items():
+        texts = ",".join(map(canonical, values))
+        flags.append(("--seq", texts) if axis == "seq" else ("--set", f"{axis}={texts}"))
+    flags += [(f"--{name}", str(keywords[name])) for name in known_settings.NAMES if name in keywords]
+    words = (name, *checks) if verb == "check" else ("--impl", name)
+    return ["seqsweep", verb, *words, *(word for flag in flags for word in flag)]
+
+
+def _node(where: str, values: Values) -> Node:
+    """One value or several, as bench.yaml would have them written."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return Listing(where, tuple(Scalar.given(where, canonical(value)) for value in values))
+    return Scalar.given(where, canonical(values))

@@ -1,0 +1,127 @@
+"""`seqsweep new`: what it writes is right as it is, and nothing is ever overwritten."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+
+ROOT = Path(__file__).resolve().parents[2]
+FAMILIES = sorted(file.parent.name for file in ROOT.glob("impls/*/family.py"))
+SMALL = {"mask": "--set rows=4 --seq 4Ki", "topk": "--set rows=4 --seq 4Ki", "offsets": "--seq 1Ki"}
+FIRST = "--quick --seq 64 --mode fwd,bwd,fwd_bwd"
+
+
+@pytest.fixture
+def new(tmp_path, monkeypatch, capsys):
+    """`seqsweep new` in an empty folder: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        return call_app(app, ["new", *words]), *capsys.readouterr()
+
+    return call
+
+
+def type_in(folder, command, code=0):
+    """The records of a command that `new` said to type next."""
+    program, *words = shlex.split(command)
+    assert program == "seqsweep"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words, "--json"],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)["records"]
+
+
+@pytest.mark.parametrize(
+    "family", [name if name == "offsets" else pytest.param(name, marks=pytest.mark.full) for name in FAMILIES]
+)
+def test_an_implementation_passes_as_it_is_written(new, tmp_path, family):
+    code, out, _ = new(family, "my_own", "--json")
+    assert code == 0
+    check, _ = json.loads(out)["next"]
+    assert check == f"seqsweep check {family}/my_own --plugin my_own.py"
+    records = type_in(tmp_path, f"{check} {SMALL.get(family, FIRST)}")
+    assert {record["implementation"] for record in records} == {f"{family}/my_own"}
+    assert all(record["correctness"]["passed"] for record in records)
+    assert any(record["checks"] for record in records)
+
+
+def test_a_family_passes_as_it_is_written(new, tmp_path):
+    code, out, _ = new("--family", "sums", "--json")
+    assert code == 0
+    records = type_in(tmp_path, json.loads(out)["next"][0])
+    passed = {(record["implementation"], record["seq"]): record["status"] for record in records}
+    assert passed == dict.fromkeys(
+        [(f"sums/{name}", seq) for seq in (1024, 4096) for name in ("by_matrix", "by_scan")], "ok"
+    )
+
+
+def test_the_pages_show_what_is_written(new, tmp_path):
+    new("mask", "my_scatter")
+    new("--family", "sums")
+    assert (tmp_path / "my_scatter.py").read_text() in (ROOT / "README.md").read_text()
+    assert (tmp_path / "sums.py").read_text() in (ROOT / "docs/plugins.md").read_text()
+    assert len((tmp_path / "sums.py").read_text().splitlines()) <= 45
+
+
+def test_a_plugins_own_family_gets_a_skeleton_with_its_inputs(new, tmp_path):
+    new("--family", "sums")
+    code, out, _ = new("sums", "mine", "--plugin", "sums.py", "--out", "deep/er")
+    assert (code, out.splitlines()[0]) == (0, "wrote deep/er/mine.py")
+    text = (tmp_path / "deep/er/mine.py").read_text()
+    assert "def answer(x):" in text
+    check = re.search(r"next: (seqsweep check .*)", out)
+    assert check is not None
+    record, _ = type_in(tmp_path, check[1], code=3)
+    assert record["status"] == "unsupported"
+    assert "mine is not written yet; return the answer here instead" in record["reason"]
+
+
+def test_nothing_is_overwritten(new, tmp_path):
+    (tmp_path / "mine.py").write_text("precious")
+    code, out, err = new("mask", "mine")
+    assert (code, out) == (2, "")
+    assert "mine.py is there already, and stays as it is" in err
+    assert (tmp_path / "mine.py").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["msk", "mine"], 'unknown family "msk"; nearest: "mask"'),
+        (["mask", "my-own"], '"my-own" cannot name a function in Python'),
+        (["mask", "class"], '"class" cannot name a function in Python'),
+        (["mask", "scatter"], "mask/scatter is registered already; choose another name"),
+        (["mask", "json"], "json.py would hide the module json"),
+        (["--family", "topk"], "topk is registered already"),
+        (["mask"], "write seqsweep new FAMILY NAME"),
+        (["mask", "mine", "--family", "sums"], "or seqsweep new --family NAME"),
+    ],
+)
+def test_a_name_that_cannot_be_taken_is_wrong_usage(new, tmp_path, words, said):
+    code, out, err = new(*words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_takes_no_file_is_a_sentence(new, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = new("mask", "mine", "--out", "file")
+    assert code == 5
+    assert err.startswith("seqsweep: file/mine.py cannot be written (")
+    assert err.endswith("name another folder with --out\n")

@@ -1,0 +1,125 @@
+"""`check` and `measure` of a user's own callables: what passes, what fails, and what is refused."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.testing.cases import check, measure
+from harness.testing.question import find_target, plan_cases
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = importlib.util.spec_from_file_location("kernels", Path(__file__).with_name("kernels.py"))
+PLAIN = {"framework": "numpy", "semantics": "exact"}
+SMALL = {"seq": 512, "topk": 64, "rows": 2}
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    module = importlib.util.module_from_spec(SPEC)
+    sys.modules["kernels"] = module
+    SPEC.loader.exec_module(module)
+    yield module
+    del sys.modules["kernels"]
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path, monkeypatch):
+    """A current folder in which nothing may stay, and a temporary folder beside it."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return tmp_path
+
+
+def test_a_plain_callable_is_held_to_the_family(kernels, empty):
+    (record,) = check(kernels.opened, "mask", **PLAIN, **SMALL)
+    assert (record.status, record.implementation, record.workload["topk"]) == ("ok", "mask/opened", 64)
+    assert record.correctness.passed
+    assert record.checks
+    assert record.timing is None
+    assert list((empty / "here").iterdir()) == []
+    assert not list((empty / "tmp").glob("seqsweep-*/runs"))
+
+
+def test_a_wrong_one_fails_with_figures_and_a_command_that_says_the_same(kernels, empty):
+    with pytest.raises(AssertionError) as caught:
+        check(kernels.one_further, "mask", checks=False, **PLAIN, **SMALL)
+    said = str(caught.value)
+    assert "incorrect: " in said
+    assert "contract exact, the whole result compared: mismatches " in said
+    command = next(line for line in said.splitlines() if line.startswith("again: "))
+    words = command.removeprefix("again: seqsweep ").split()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TMPDIR": str(empty / "tmp")},
+    )
+    assert done.returncode == 4, done.stderr
+    assert "one_further" in done.stdout
+
+
+def test_what_was_not_judged_does_not_pass(kernels):
+    with pytest.raises(AssertionError, match="unsupported: seq is too odd; use another"):
+        check(kernels.refusing, **SMALL)
+
+
+def test_measure_gives_the_record(empty):
+    record = measure("mask/torch_scatter", budget="50ms", results=empty / "kept", **SMALL)
+    assert record.timing.median_s > 0
+    assert record.seq == 512
+    assert [path.name for path in (empty / "kept/runs").iterdir()] == [record.run]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"family": "msk"}, 'unknown family "msk"; nearest: "mask"'),
+        ({"tpk": 64}, 'unknown workload field "tpk" of family mask; nearest: "topk"'),
+        ({"baseline": "scatter"}, 'unknown workload field "baseline" of family mask'),
+        ({"rows": 0}, "mask/opened: rows must be at least 1, not 0"),
+        ({"mode": "fw"}, 'mask/opened: unknown mode "fw"; nearest: "fwd"'),
+        ({"checks": "kept"}, 'unknown check "kept" of family mask; nearest: "kept_ties"'),
+        ({"framework": "numpie"}, 'opened: unknown framework "numpie"; nearest: "numpy"'),
+        ({"semantics": "exat"}, 'opened: unknown semantics "exat"; nearest: "exact"'),
+        ({"framework": ""}, "needs its family and its framework"),
+        ({"budget": "soon"}, "budget"),
+    ],
+)
+def test_what_does_not_exist_is_named_with_the_nearest(kernels, words, said):
+    with pytest.raises(UsageError) as caught:
+        check(kernels.opened, **{"family": "mask", **PLAIN, **SMALL, **words})
+    assert said in str(caught.value)
+
+
+def test_what_no_other_process_could_import_is_refused(kernels):
+    for target in (kernels.hide(), lambda topk_indices: topk_indices):
+        with pytest.raises(UsageError, match="define it at the top level of a file"):
+            check(target, "mask", **PLAIN, **SMALL)
+
+
+def test_measure_takes_one_case(kernels):
+    with pytest.raises(UsageError, match="measure takes one case"):
+        measure(kernels.opened, "mask", **PLAIN, **{**SMALL, "rows": [2, 4]})
+
+
+def test_a_case_has_the_familys_defaults_and_no_bench_yaml(kernels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench.yaml").write_text("suites: {broken")
+    asked = find_target(tmp_path / "plugins", "mask/scatter", None)
+    schedule = plan_cases(asked, {}, {"seq": ["4Ki", 8192], "rows": 8})
+    cases = [(case.seq, dict(case.workload)["topk"]) for case in schedule.suites[0].cases]
+    assert cases == [(4096, 2048), (8192, 2048)]
+
+
+def test_a_name_may_hold_options(tmp_path):
+    asked = find_target(tmp_path, "topk/two_stage[buckets=64]", None)
+    (suite,) = plan_cases(asked, {"keep": 3}, {"seq": 4096}).suites
+    assert suite.implementations == ("topk/two_stage[buckets=64,keep=3]",)
