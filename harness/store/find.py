@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
@@ -14,7 +15,11 @@ _SHOWN = 5
 
 def all_runs(results: Path) -> list[RunFolder]:
     """The runs under `results`/runs, oldest first: ids sort by time; folders that were renamed come first."""
-    folder = results / "runs"
+    return runs_in(results / "runs")
+
+
+def runs_in(folder: Path) -> list[RunFolder]:
+    """The runs that lie in a folder, in the same order; none where it does not exist."""
     if not folder.is_dir():
         return []
     paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
@@ -33,7 +38,11 @@ def _run_at(name: str) -> Path | None:
 
 def find(results: Path, name: str = LATEST) -> RunFolder:
     """A run by id, by unique beginning of its id, by path, or the latest. UsageError names the nearest."""
-    runs = all_runs(results)
+    return find_among(all_runs(results), name, results / "runs")
+
+
+def find_among(runs: Sequence[RunFolder], name: str, folder: Path) -> RunFolder:
+    """The run that `name` means among those of a folder, oldest first; as :func:`find`."""
     beginning = [run for run in runs if run.id.startswith(name)]
     exact = [run for run in beginning if run.id == name]
     if exact or len(beginning) == 1:
@@ -45,8 +54,8 @@ def find(results: Path, name: str = LATEST) -> RunFolder:
     if path:
         return RunFolder(path)
     if not runs:
-        raise UsageError(f"no runs in {results / 'runs'}; make one with: seqsweep run")
+        raise UsageError(f"no runs in {folder}; make one with: seqsweep run")
     if name == LATEST:
         return runs[-1]
     near = nearest(name, [run.id for run in runs[-_SHOWN:]])
-    raise UsageError(f'no run "{name}" in {results / "runs"}{near}')
+    raise UsageError(f'no run "{name}" in {folder}{near}')
