@@ -67,7 +67,7 @@ def across(before: Sequence[Record], after: Sequence[Record]) -> list[Change]:
     for case, records in by_case(after).items():
         if case not in earlier:
             continue
-        change = _change(records, earlier[case], _quotient(time_of(records), time_of(earlier[case])))
+        change = _change(records, earlier[case], quotient(time_of(records), time_of(earlier[case])))
         changes.append(change)
     return changes
 
@@ -146,7 +146,7 @@ def _doubts(of: tuple[Record, ...], to: tuple[Record, ...], estimate: Estimate) 
     return doubts
 
 
-def _quotient(of: Estimate, to: Estimate) -> Estimate:
+def quotient(of: Estimate, to: Estimate) -> Estimate:
     """The ratio of two values not measured together; its interval is as wide as both intervals allow."""
     if of.value is None or to.value is None:
         return Estimate(None, reason=of.reason or to.reason)

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.compare_runs import Change
+from harness.analysis.history import CaseHistory
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
@@ -17,6 +18,7 @@ from harness.report.memory_limit import limit_of
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
+from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.max_seq import largest_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.suite import suite_tables
@@ -167,6 +169,14 @@ def print_sides(
         )
     for table in sides_tables(changes):
         print_tables(console, table)
+
+
+def print_history(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
+    """A table per case, under a heading that says how far its times can be compared."""
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    for history in histories:
+        print_tables(console, history_table(history))
+        _print_lines(console, left_out_lines(history))
 
 
 def next_steps(suites: Sequence[SuiteResults]) -> list[str]:

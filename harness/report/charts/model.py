@@ -43,7 +43,8 @@ class Outcome:
 class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
-    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×.
+    `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×. `names`
+    stand at the grid where it is none of lengths: then it is powers of two, which the axis spaces evenly.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Panel:
     outcomes: tuple[Outcome, ...]
     limit: float | None = None
     crossings: tuple[tuple[str, float], ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -76,6 +78,7 @@ class Chart:
     empty: str
     panels: tuple[Panel, ...]
     notes: tuple[str, ...]
+    x_label: str = "sequence length"
 
     def lanes(self, labels: Iterable[str]) -> list[str]:
         """The rows of the lane, alike in all panels: implementations that have an outcome in some panel."""
