@@ -30,6 +30,11 @@ FLAGS = {
     "doctor": ["--noise", "--self-check", *PLACE, "--json"],
     "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--json"],
+    "export": [
+        *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),
+        "--results",
+    ],
+    "history": ["--out", "--config", "--results", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--json"],
     "gate": [
         *(
