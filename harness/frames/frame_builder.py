@@ -67,6 +67,12 @@ def _series(values: Sequence[Any], kind: str) -> pd.Series:
     if kind == "time":
         times = pd.to_datetime(list(values), utc=True, format="ISO8601", errors="coerce")
         return pd.Series(times.as_unit("us"))
+    if kind == "float64":
+        return pd.Series(np.array(values, dtype=kind))
+    if kind == "Int64":  # pandas itself takes three times as long, to find out that they are whole
+        missing = np.array([value is None for value in values], dtype=bool)
+        whole = np.array([value or 0 for value in values], dtype=np.int64)
+        return pd.Series(pd.arrays.IntegerArray(whole, missing))
     return pd.Series([text or None for text in values] if kind == "str" else values, dtype=kind)
 
 
@@ -85,5 +91,5 @@ def _infer(values: Sequence[Any]) -> pd.Series:
     kinds = set(map(type, values)) - {type(None)}
     for allowed, kind in (({bool}, "boolean"), ({int}, "Int64"), ({int, float}, "float64")):
         if kinds and kinds <= allowed:
-            return pd.Series(values, dtype=kind)
+            return _series(values, kind)
     return _series([None if value is None else canonical(value) for value in values], "category")
