@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = {"torch", "jax", "jaxlib"}
-HEAVY = FRAMEWORKS | {"pandas", "matplotlib", "scipy", "numpy", "pydantic"}
+HEAVY = FRAMEWORKS | {"pandas", "pyarrow", "matplotlib", "scipy", "numpy", "pydantic"}
 
 
 def files(*folders: str) -> list[Path]:
@@ -106,3 +106,31 @@ def test_what_only_prints_starts_without_heavy_packages(arguments: list[str], tm
     assert status == 0
     assert "scatter" in done.stdout or "doctor" in done.stdout
     assert not HEAVY & set(modules)
+
+
+STARTS = {
+    "import seqsweep": HEAVY | {"msgspec", "harness", "typer"},
+    "from seqsweep import implementation": HEAVY | {"harness.store", "harness.frames"},
+    "import harness.worker.fork_server, harness.worker.case_worker": {"pandas", "harness.store"},
+    "import harness.commands.stored, harness.report.run_report": {"pandas", "harness.frames"},
+    "import harness.commands.gate": {"pandas", "harness.frames"},
+}
+
+
+@pytest.mark.parametrize(("code", "absent"), STARTS.items(), ids=list(STARTS))
+def test_who_wants_no_dataframe_loads_none(code: str, absent: set[str]) -> None:
+    places = os.pathsep.join([str(ROOT), str(ROOT / "harness/entry")])
+    loaded = subprocess.check_output(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"],
+        env={**os.environ, "PYTHONPATH": places},
+        text=True,
+    )
+    assert not absent & set(loaded.split())
+
+
+def test_load_is_offered_by_the_entry() -> None:
+    code = "from seqsweep import load\nprint(load.__module__)"
+    places = os.pathsep.join([str(ROOT), str(ROOT / "harness/entry")])
+    environment = {**os.environ, "PYTHONPATH": places}
+    said = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert said == "harness.frames.load\n"

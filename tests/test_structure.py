@@ -26,6 +26,12 @@ SHARED = {
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "evidence": {"claims": "what expressions ask for", "gate/report": "what a gate keeps of a case"},
+    "history": {
+        "analysis": "of a case",
+        "commands": "the command",
+        "report/tables": "the table of it",
+        "report/charts": "the chart of it",
+    },
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
     "options": {"commands": "of every command", "gate": "of the gate"},

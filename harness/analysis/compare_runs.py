@@ -110,7 +110,7 @@ def within(records: Sequence[Record], of: str, to: str) -> Matched:
 
 def across(before: Sequence[Record], after: Sequence[Record]) -> Matched:
     """A change of every case that both runs have, the later (`of`) in units of the earlier: a trend."""
-    return _match(by_case(after), by_case(before), lambda of, to: _quotient(time_of(of), time_of(to)))
+    return _match(by_case(after), by_case(before), lambda of, to: quotient(time_of(of), time_of(to)))
 
 
 def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: Compare) -> Matched:
@@ -211,7 +211,7 @@ def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
     return doubts
 
 
-def _quotient(of: Estimate, to: Estimate) -> Estimate:
+def quotient(of: Estimate, to: Estimate) -> Estimate:
     """The ratio of two values not measured together; its interval is as wide as both intervals allow."""
     if of.value is None or to.value is None:
         return Estimate(None, reason=of.reason or to.reason)

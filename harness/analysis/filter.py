@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,27 +28,40 @@ class Selection:
 
         `records` are taken one by one, and those that do not match are let go at once.
         """
-        suites = dict(info.get("suites") or {})
-        for name in self.suites:
-            if name not in suites:
-                raise UsageError(f'the run has no suite "{name}"{nearest(name, suites)}')
-        if self.suites:
-            suites = {name: suites[name] for name in self.suites}
-        cases = {case for suite in suites.values() for case in suite["cases"]}
+        kept = [record for _, record in self.across([(info, records)])]
+        return self.narrow(info, kept), kept
+
+    def across(
+        self, runs: Iterable[tuple[Mapping[str, Any], Iterable[Record]]]
+    ) -> Iterator[tuple[Mapping[str, Any], Record]]:
+        """The records of several runs that match, each with its run.json, one by one.
+
+        UsageError, once all are read, for a word that none of the runs has.
+        """
         filters = self._filters()
-        kept = [
-            record
-            for record in records
-            if (not self.suites or record.case in cases) and all(part.keeps(record) for part in filters)
-        ]
+        known: set[str] = set()
+        for info, records in runs:
+            suites = info.get("suites") or {}
+            known.update(suites)
+            cases = {case for name in self.suites if name in suites for case in suites[name]["cases"]}
+            for record in records:
+                if (not self.suites or record.case in cases) and all(part.keeps(record) for part in filters):
+                    yield info, record
+        for name in self.suites:
+            if name not in known:
+                raise UsageError(f'the run has no suite "{name}"{nearest(name, known)}')
         for part in filters:
             part.refuse_unknown()
-        cases_left = {record.case for record in kept}
-        narrowed = {
-            name: {**suite, "cases": [case for case in suite["cases"] if case in cases_left]}
-            for name, suite in suites.items()
+
+    def narrow(self, info: Mapping[str, Any], kept: Iterable[Record]) -> dict[str, Any]:
+        """Run.json with the suites and cases of the records that were kept, and no others."""
+        left = {record.case for record in kept}
+        suites = {
+            name: {**suite, "cases": [case for case in suite["cases"] if case in left]}
+            for name, suite in (info.get("suites") or {}).items()
+            if not self.suites or name in self.suites
         }
-        return {**info, "suites": {n: s for n, s in narrowed.items() if s["cases"]}}, kept
+        return {**info, "suites": {name: suite for name, suite in suites.items() if suite["cases"]}}
 
     def _filters(self) -> list[_Filter]:
         """A filter per flag that was given, in the order in which they narrow each other."""

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from harness.commands import options, output
+from harness.commands import options, output, stored_options
 from harness.commands import run as stages
 from harness.commands.exit_codes import call_app
 from harness.commands.help import SectionedCommand
@@ -297,6 +297,41 @@ def chart(
     project = place.project()
     stored = read_run(project, run, selection.part(names), baseline)
     output.print_paths(draw_charts(project, stored, out), json=json)
+
+
+@command("export")
+def export(
+    run: stored_options.ExportedRun = "latest",
+    *,
+    flags: stored_options.ExportFlags,
+    selection: options.StoredFlags,
+    baseline: options.StoredBaseline = None,
+    place: options.ResultsFlags,
+) -> None:
+    """A stored run for other programs: rows, Markdown for a pull request, or a service's JSON."""
+    from harness.commands.export import export_rows, export_summary
+
+    table, part, project = flags.table(), selection.part(None), place.project()
+    if table is None:
+        data = export_summary(project, run, part, baseline, flags.to)
+    else:
+        data = export_rows(project, run, part, baseline, table, flags.to)
+    output.write_data(data, flags.out)
+
+
+@command("history")
+def history(
+    case: stored_options.CasePattern,
+    out: stored_options.SvgFile = None,
+    *,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """The medians of a case over all stored runs on one machine: a trend, not a verdict."""
+    from harness.commands.history import read_histories
+
+    histories = read_histories(place.project().results, case, output.print_note)
+    output.print_histories(histories, out, json=json)
 
 
 def main() -> NoReturn:

@@ -63,6 +63,15 @@ EXAMPLES = {
         "seqsweep chart": "the newest run, into charts/",
         "seqsweep chart mask --out figures": "one suite, into a folder of your choice",
     },
+    "export": {
+        "seqsweep export --to csv --out run.csv": "the newest run, a row per case",
+        "seqsweep export 20261120 --to markdown": "an older run, for a pull request",
+        "seqsweep export --to bencher --family mask": "latencies of one family",
+    },
+    "history": {
+        "seqsweep history 'mask/scatter@*seq=4096*'": "a case in every stored run",
+        "seqsweep history 'mask/scatter@*' --out trend.svg": "several, and a chart of them",
+    },
 }
 
 

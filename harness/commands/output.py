@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.commands.streams import print_line
+from harness.core.errors import UsageError
 from harness.core.shown_text import escape_json
 from harness.core.units import format_bytes
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.compare_runs import SideBySide
     from harness.catalog.catalog import Catalog
+    from harness.commands.history import Histories
     from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.doctor import Finding
@@ -201,3 +203,29 @@ def print_paths(paths: Sequence[Path], *, json: bool) -> None:
     else:
         for path in paths:
             print_line(str(path))
+
+
+def write_data(data: bytes, out: Path | None) -> None:
+    """Write a whole file, or standard output where none is named. MachineError where it cannot be."""
+    if out is None:
+        sys.stdout.buffer.write(data)
+    elif out.exists() and not out.is_file():
+        raise UsageError(f"--out {out}: is no file; name one")
+    else:
+        from harness.store.atomic import write_files
+
+        write_files(out.parent, {out.name: data})
+
+
+def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
+    """Print a table per case, and draw them into the file if one is named."""
+    if out is not None:
+        from harness.report.charts.history import draw_history
+
+        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
+    if json:
+        print_json(histories.to_json())
+    else:
+        from harness.report.run_report import print_history
+
+        print_history(console(), histories.cases, histories.heading)

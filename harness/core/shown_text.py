@@ -18,6 +18,7 @@ _SEQUENCES = re.compile(
     r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
+_MARKDOWN = re.compile(r"[\\`*_|\[\]#~$]")
 
 
 def clean_text(text: str) -> str:
@@ -32,6 +33,12 @@ def clean_text(text: str) -> str:
 def clean_line(text: str) -> str:
     """The same on one line, with single spaces."""
     return " ".join(clean_text(text).split())
+
+
+def escape_markdown(text: str) -> str:
+    """The same, with nothing in it that Markdown, HTML or a table's cell would take for its own."""
+    flat = _MARKDOWN.sub(r"\\\g<0>", clean_line(text))
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def escape_json(text: str) -> str:

@@ -90,12 +90,15 @@ class GateFolder:
         return pairs
 
 
+def gates(results: Path) -> list[GateFolder]:
+    """All gates that are kept under `results`, oldest first: their ids sort by time."""
+    return [GateFolder(path.parent) for path in sorted((results / "gates").glob(f"*/{HEADER}"))]
+
+
 def newest(results: Path, request: str | None = None) -> GateFolder:
     """The newest gate, or the newest unfinished one of a request. UsageError when there is none."""
     folder = results / "gates"
-    folders = sorted(path.parent for path in folder.glob(f"*/{HEADER}")) if folder.is_dir() else []
-    for path in reversed(folders):
-        gate = GateFolder(path)
+    for gate in reversed(gates(results)):
         header = gate.header if request else {}
         if request is None or (header.get("request") == request and header.get("outcome") is None):
             return gate

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.compare_runs import SideBySide
+from harness.analysis.history import CaseHistory
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
@@ -17,6 +18,7 @@ from harness.report.memory_limit import limit_of
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
+from harness.report.tables.history import history_table, left_out_lines
 from harness.report.tables.max_seq import largest_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
@@ -175,6 +177,14 @@ def print_sides(console: Console, sides: SideBySide, *, notes: bool = False) -> 
         if cases:
             named = "\n  ".join(["", *cases]) if notes else " (--notes names them)"
             console.print(Text(f"only in {name}: {_count_cases(cases)}{named}"), soft_wrap=True)
+
+
+def print_history(console: Console, histories: Sequence[CaseHistory], heading: str) -> None:
+    """A table per case, under a heading that says how far its times can be compared."""
+    console.print(Text(heading, style="bold"), soft_wrap=True)
+    for history in histories:
+        print_tables(console, history_table(history))
+        _print_lines(console, left_out_lines(history))
 
 
 def next_steps(suites: Sequence[SuiteResults]) -> list[str]:

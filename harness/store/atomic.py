@@ -14,7 +14,7 @@ def refused(path: Path, error: OSError) -> MachineError:
     """What to tell the user when the machine does not let us write."""
     return MachineError(
         f"{path}: cannot be written ({error.strerror or error}); "
-        "free space or permit writing there, or name another folder with --results"
+        "free space or permit writing there, or name another place with --results or --out"
     )
 
 

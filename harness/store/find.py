@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
@@ -16,7 +17,11 @@ _BACK = re.compile(rf"{LATEST}(?:~(\d{{1,9}}))?")  # as git counts: ~1 is the on
 
 def all_runs(results: Path) -> list[RunFolder]:
     """The runs under `results`/runs, oldest first: ids sort by time; folders that were renamed come first."""
-    folder = results / "runs"
+    return runs_in(results / "runs")
+
+
+def runs_in(folder: Path) -> list[RunFolder]:
+    """The runs that lie in a folder, in the same order; none where it does not exist."""
     if not folder.is_dir():
         return []
     paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
@@ -45,7 +50,11 @@ def find(results: Path, name: str = LATEST) -> RunFolder:
 
     UsageError names the nearest run, or how many there are to count back over.
     """
-    runs = all_runs(results)
+    return find_among(all_runs(results), name, results / "runs")
+
+
+def find_among(runs: Sequence[RunFolder], name: str, folder: Path) -> RunFolder:
+    """The run that `name` means among those of a folder, oldest first; as :func:`find`."""
     beginning = [run for run in runs if run.id.startswith(name)]
     exact = [run for run in beginning if run.id == name]
     if exact or len(beginning) == 1:
@@ -57,14 +66,14 @@ def find(results: Path, name: str = LATEST) -> RunFolder:
     if path:
         return RunFolder(path)
     if not runs:
-        raise UsageError(f"no runs in {results / 'runs'}; make one with: seqsweep run")
+        raise UsageError(f"no runs in {folder}; make one with: seqsweep run")
     if back := _BACK.fullmatch(name):
-        return _count_back(runs, name, int(back[1] or 0), results / "runs")
+        return _count_back(runs, name, int(back[1] or 0), folder)
     near = nearest(name, [run.id for run in runs[-_SHOWN:]])
-    raise UsageError(f'no run "{name}" in {results / "runs"}{near}')
+    raise UsageError(f'no run "{name}" in {folder}{near}')
 
 
-def _count_back(runs: list[RunFolder], name: str, steps: int, folder: Path) -> RunFolder:
+def _count_back(runs: Sequence[RunFolder], name: str, steps: int, folder: Path) -> RunFolder:
     if steps < len(runs):
         return runs[-1 - steps]
     count = f"{len(runs)} runs" if len(runs) > 1 else "one run"

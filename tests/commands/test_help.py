@@ -67,6 +67,8 @@ SECTIONS = {
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
+    "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
+    "history": ["Arguments", "Output", "Places", "Options", "Examples"],
     "compare": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
 }

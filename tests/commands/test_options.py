@@ -31,6 +31,11 @@ FLAGS = {
     "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
+    "export": [
+        *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),
+        "--results",
+    ],
+    "history": ["--out", "--config", "--results", "--json"],
     "compare": ["--impl", "--force", "--config", "--results", "--notes", "--json"],
     "gate": [
         *(

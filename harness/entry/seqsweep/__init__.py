@@ -7,12 +7,14 @@ this module looks where both come from before it imports either.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from harness.catalog.face import *  # noqa: F403 - editors and type checkers see what __getattr__ gives
+    from harness.frames.load import load as load
 
 # This file lies beside `harness` in an installed wheel, and inside it in a checkout.
 HOME = next(place for place in Path(__file__).resolve().parents if (place / "harness/__init__.py").is_file())
@@ -34,11 +36,16 @@ def describe_foreign(*packages: str) -> str | None:
     return None
 
 
+OFFERED = {"load": "harness.frames.load"}  # name → the module that has it, loaded once it is asked for
+
+
 def __getattr__(name: str) -> Any:
-    """What the harness offers to implementations and families."""
+    """What the harness offers: OFFERED to scripts and notebooks, the rest to implementations and families."""
     if not name.startswith("__"):  # whoever inspects a module asks for such names
         if problem := describe_foreign("harness"):
             raise ImportError(problem)
+        if name in OFFERED:
+            return getattr(import_module(OFFERED[name]), name)
         from harness.catalog import face
 
         if name in face.__all__:

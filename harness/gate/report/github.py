@@ -7,7 +7,7 @@ here how many there are.
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.core.shown_text import clean_line, clean_text
+from harness.core.shown_text import clean_line, clean_text, escape_markdown
 from harness.core.units import format_count
 from harness.gate.outcome import (
     IMPROVED,
@@ -100,21 +100,23 @@ def _property(text: str) -> str:
 def summary(outcome: GateOutcome) -> str:
     """A Markdown page: the verdict, the cases that ask for attention, the others folded away."""
     if outcome.broken:
-        return f"### Gate: a side does not load\n\n{_inline(outcome.broken)}\n"
+        return f"### Gate: a side does not load\n\n{escape_markdown(outcome.broken)}\n"
     loud = [case for case in outcome.cases if case.verdict not in _QUIET]
     quiet = [case for case in outcome.cases if case.verdict in _QUIET and not case.same_code]
     same_code = wording.same_code_line(outcome)
-    left_out = [f"- {_inline(line)}" for line in wording.left_out_lines(outcome)]
+    left_out = [f"- {escape_markdown(line)}" for line in wording.left_out_lines(outcome)]
     means = wording.means_line(outcome)
     parts = [
-        f"### Gate: {_inline(wording.conclusion(outcome))}",
-        "\n".join(f"{_inline(line)}  " for line in (wording.comparison(outcome), *wording.promises(outcome))),
+        f"### Gate: {escape_markdown(wording.conclusion(outcome))}",
+        "\n".join(
+            f"{escape_markdown(line)}  " for line in (wording.comparison(outcome), *wording.promises(outcome))
+        ),
         *_tables(outcome, loud),
         *_details(wording.counts(quiet), _tables(outcome, quiet)),
-        *([_inline(same_code)] if same_code else []),
+        *([escape_markdown(same_code)] if same_code else []),
         *_details(f"{len(outcome.left_out)} left out", ["\n".join(left_out)] if left_out else []),
-        *([_inline(means)] if means else []),
-        *(f"> {_inline(note)}" for note in outcome.notes),
+        *([escape_markdown(means)] if means else []),
+        *(f"> {escape_markdown(note)}" for note in outcome.notes),
         "\n".join(f"- {_code(step)}" for step in wording.next_steps(outcome)),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -131,7 +133,8 @@ def _tables(outcome: GateOutcome, cases: Sequence[CaseVerdict]) -> list[str]:
     verdicts = {case.case: case for case in cases}
     families = by_family([name_of(case) for case in verdicts])
     return [
-        f"{_inline(heading(names))}\n\n{_table(outcome, names, [verdicts[name.case] for name in names])}"
+        f"{escape_markdown(heading(names))}\n\n"
+        f"{_table(outcome, names, [verdicts[name.case] for name in names])}"
         for names in families.values()
     ]
 
@@ -150,7 +153,7 @@ def _table(outcome: GateOutcome, names: Sequence[Name], cases: Sequence[CaseVerd
                 wording.ABSENT if name.seq is None else format_count(name.seq),
                 wording.in_words(case.verdict),
                 *(figures if timed else []),
-                "; ".join(map(_inline, reasons)),
+                "; ".join(map(escape_markdown, reasons)),
             ]
         )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -158,11 +161,3 @@ def _table(outcome: GateOutcome, names: Sequence[Name], cases: Sequence[CaseVerd
 
 def _code(text: str) -> str:
     return f"`{clean_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
-
-
-def _inline(text: str) -> str:
-    """Text as it stands: on one line, with nothing in it that Markdown or HTML would take for its own."""
-    flat = clean_line(text)
-    for special in ("\\", "`", "*", "_", "|", "[", "]", "#"):
-        flat = flat.replace(special, f"\\{special}")
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

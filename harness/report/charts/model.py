@@ -46,7 +46,8 @@ class Panel:
     """One mode and one value of every other swept axis; `lengths` is its grid.
 
     `limit` is the memory that it may take; `crossings` are (label, length) where lines cross 1×;
-    `published` are curves of documents, by label, of other hardware and shapes.
+    `published` are curves of documents, by label, of other hardware and shapes. `names` stand at the grid
+    where it is none of lengths: then it is powers of two, which the axis spaces evenly.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Panel:
     limit: float | None = None
     crossings: tuple[tuple[str, float], ...] = ()
     published: tuple[tuple[str, PublishedCurve], ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -81,6 +83,7 @@ class Chart:
     empty: str
     panels: tuple[Panel, ...]
     notes: tuple[str, ...]
+    x_label: str = "sequence length"
 
     def lanes(self, labels: Iterable[str]) -> list[str]:
         """The rows of the lane, alike in all panels: implementations that have an outcome in some panel."""

@@ -1,29 +1,26 @@
 """The charts of a suite: which ones its records have something to say for."""
 
-import io
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
-from harness.core.shown_text import clean_line, clean_text
+from harness.core.shown_text import clean_line
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.model import Chart
-from harness.report.charts.provenance import provenance
 from harness.report.charts.speedup import speedup
 from harness.report.charts.static import static
+from harness.report.charts.svg import to_svg
+from harness.report.provenance import provenance
 
 
 def draw_suite(
@@ -35,9 +32,8 @@ def draw_suite(
     others: by what became of them.
     """
     with style():
-        return {
-            name: _svg(chart, figure) for name, (chart, figure) in figures_of(suite, info, curves).items()
-        }
+        figures = figures_of(suite, info, curves)
+        return {name: to_svg(chart, figure) for name, (chart, figure) in figures.items()}
 
 
 def figures_of(
@@ -77,28 +73,3 @@ def draw_run(
         if suite.records
         for kind, data in draw_suite(suite, info, curves).items()
     }
-
-
-def _svg(chart: Chart, figure: Figure) -> bytes:
-    """No date and no version in it: both would differ between two drawings of the same records."""
-    FigureCanvasSVG(figure)
-    for text in figure.findobj(Text):
-        text.set_text(clean_text(text.get_text()))
-    buffer = io.BytesIO()
-    figure.savefig(
-        buffer,
-        format="svg",
-        metadata={
-            "Date": None,
-            "Creator": "seqsweep",
-            "Title": clean_text(chart.title),
-            "Description": clean_text("\n".join(chart.notes)),
-        },
-    )
-    return _shorten(buffer.getvalue())
-
-
-def _shorten(svg: bytes) -> bytes:
-    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen."""
-    flat = re.sub(rb"\n\s+", b"\n", svg)
-    return re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)

@@ -20,6 +20,7 @@ _SUMMARY = (
     Column("bytes ∝ seq^", rank=4, right=False),
     Column("faster", right=False),
 )
+EXPONENTS = "; of exponents: 95 % over the lengths."
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
@@ -118,4 +119,4 @@ def _caption(rows: Sequence[CaseResult]) -> str:
         return "No time has an interval." if any(row.time.value is not None for row in rows) else ""
     labels = " and ".join(dict.fromkeys(time.label for time in bounded))
     verdict = "for display, not a verdict" if any(t.unit == ROUNDS for t in bounded) else "Student's t"
-    return f"[low, high]: 95 %, {labels} ({verdict}); of exponents: 95 % over the lengths."
+    return f"[low, high]: 95 %, {labels} ({verdict}){EXPONENTS}"

@@ -106,5 +106,5 @@ def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> 
         for axes in own:
             axes.tick_params(axis="x", labelbottom=lowest and axes is own[-1])
         if lowest:
-            own[-1].set_xlabel("sequence length", size=BODY)
+            own[-1].set_xlabel(view.chart.x_label, size=BODY)
     return sum(ratios)

@@ -114,7 +114,8 @@ def tick_lengths(axes: Axes, panel: Panel, share: float) -> None:
     labelled = set(thin_labels(list(panel.lengths), fits))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(FixedLocator(list(panel.lengths)))
-    names = [format_count(seq) if seq in labelled else "" for seq in panel.lengths]
+    known = panel.names or tuple(map(format_count, panel.lengths))
+    names = [name if seq in labelled else "" for seq, name in zip(panel.lengths, known, strict=True)]
     axes.xaxis.set_major_formatter(FixedFormatter(names))
 
 

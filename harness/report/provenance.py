@@ -19,7 +19,7 @@ def provenance(records: Iterable[Record], info: Mapping[str, Any]) -> str:
     parts = [
         f"run{'s' * (len(runs) > 1)} {', '.join(runs)}" if runs else "",
         dates[0] if len(dates) == 1 else " to ".join((dates[0], dates[-1])) if dates else "",
-        f"fingerprint {', '.join(_machine_label(known, info) for known in prints)}" if prints else "",
+        f"fingerprint {', '.join(machine_label(known, info) for known in prints)}" if prints else "",
         "; ".join(ways),
     ]
     return " · ".join(filter(None, parts))
@@ -29,7 +29,7 @@ def _sorted_distinct(words: Iterable[str]) -> list[str]:
     return sorted({word for word in words if word})
 
 
-def _machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
+def machine_label(fingerprint: str, info: Mapping[str, Any]) -> str:
     """The hash, shortened, with the processor or GPU if `info` has the facts behind it."""
     short = fingerprint.removeprefix("sha256:")[:8]
     facts = (info.get("fingerprints") or {}).get(fingerprint) or {}

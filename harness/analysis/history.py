@@ -1,0 +1,91 @@
+"""History of a case: its median in every run on one machine, each beside the one before. A trend."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.analysis.compare_runs import differing, quotient
+from harness.analysis.results import CaseRecords, representative
+from harness.analysis.stats import Estimate, time_of
+
+Facts = Mapping[str, Mapping[str, Any]]  # of fingerprints or environments, by their hash
+
+
+@dataclass(frozen=True)
+class RunMedian:
+    """A case in one run: the median in seconds, and its ratio to the last run before that has one.
+
+    `commit` is what git said where it ran, `+` behind it: with uncommitted changes. `reason` says why there
+    is no time.
+    """
+
+    run: str
+    started: str
+    commit: str | None
+    status: str
+    time: Estimate
+    ratio: Estimate
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """What a stored gate said of a case, with the change in `figures`; its id sorts among runs' by time."""
+
+    gate: str
+    started: str
+    verdict: str
+    figures: str
+
+
+@dataclass(frozen=True)
+class CaseHistory:
+    """One case over runs of one fingerprint, the oldest first.
+
+    `left_out` are runs of other fingerprints, with what differs.
+    """
+
+    case: str
+    label: str
+    fingerprint: str
+    medians: tuple[RunMedian, ...]
+    left_out: Mapping[str, str]
+    verdicts: tuple[GateVerdict, ...] = ()
+
+
+def history_of(
+    runs: Mapping[str, CaseRecords],
+    fingerprints: Facts,
+    environments: Facts,
+    verdicts: Sequence[GateVerdict] = (),
+) -> CaseHistory:
+    """The history of a case from its records by run, oldest first, on the machine of the newest timed one."""
+    firsts = {run: representative(records) for run, records in runs.items()}
+    newest = next((r for r in reversed(firsts.values()) if r.timing), list(firsts.values())[-1])
+    known = fingerprints.get(newest.fingerprint) or {}
+    medians: list[RunMedian] = []
+    left_out: dict[str, str] = {}
+    last, clock = Estimate(None, reason="no earlier time"), ""
+    for run, record in firsts.items():
+        if record.fingerprint != newest.fingerprint:
+            others = fingerprints.get(record.fingerprint) or {}
+            left_out[run] = ", ".join(differing(others, known)) or "its fingerprint is not kept"
+            continue
+        time = time_of(runs[run])
+        method = record.timing.method if record.timing else clock
+        if clock and method != clock:
+            last = Estimate(None, reason=f"timed by {method}, the run before by {clock}")
+        ratio, clock = quotient(time, last), method
+        commit = _commit(environments.get(record.environment) or {})
+        medians.append(
+            RunMedian(run, record.started, commit, record.status, time, ratio, record.reason or time.reason)
+        )
+        last = last if time.value is None else time
+    label = runs[medians[-1].run].label
+    return CaseHistory(newest.case, label, newest.fingerprint, tuple(medians), left_out, tuple(verdicts))
+
+
+def _commit(environment: Mapping[str, Any]) -> str | None:
+    """`65ea261`, `65ea261+` with uncommitted changes; None where no git was."""
+    git = environment.get("git")
+    return f"{git['commit'][:7]}{'+' if git.get('dirty') else ''}" if git and git.get("commit") else None

@@ -1,0 +1,75 @@
+"""`export`: a stored run in the form of another program: rows, Markdown, or a service's JSON."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from harness.commands.output import print_note
+from harness.commands.stored import read_run
+from harness.core.errors import MachineError
+from harness.core.shown_text import clean_line, escape_json
+from harness.store.find import find
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.analysis.filter import Selection
+    from harness.store.runs import Stored
+    from harness.sweep.project import Project
+
+
+def export_rows(
+    project: Project, name: str, selection: Selection, baseline: str | None, table: str, form: str
+) -> bytes:
+    """The rows of a run as csv or parquet; `table` is the method of RunFrames that gives them."""
+    from harness.frames.load import RunFrames
+
+    folder = find(project.results, name)
+    frame = getattr(RunFrames(folder.path, (folder,), selection, baseline, print_note), table)()
+    return _csv(frame) if form == "csv" else _parquet(frame)
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    """Numbers with every digit; text without what a terminal would take for a command."""
+    texts = frame.select_dtypes(exclude=["number", "boolean", "datetimetz"])
+    cleaned = {name: texts[name].map(clean_line, na_action="ignore") for name in texts}
+    shown = frame.assign(**cleaned).rename(columns=clean_line)
+    return shown.to_csv(index=False, lineterminator="\n").encode()
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        frame.to_parquet(buffer, engine="pyarrow", index=False)
+    except ImportError:
+        raise MachineError("--to parquet: needs pyarrow; pip install 'seqsweep[parquet]'") from None
+    return buffer.getvalue()
+
+
+def export_summary(
+    project: Project, name: str, selection: Selection, baseline: str | None, form: str
+) -> bytes:
+    """The results of a run as Markdown, or as the JSON of github-action-benchmark or bencher."""
+    stored = read_run(project, name, selection, baseline)
+    if form == "markdown":
+        from harness.report.markdown import run_markdown
+
+        return run_markdown(stored.info, stored.records, stored.problems).encode()
+    for problem in stored.problems:
+        print_note(problem)
+    return _benchmarks(stored, form)
+
+
+def _benchmarks(stored: Stored, form: str) -> bytes:
+    import msgspec
+
+    from harness.analysis.suite_results import results_of
+    from harness.report.benchmark_json import bencher_metrics, github_benchmarks
+
+    suites = results_of(stored.info, stored.records)
+    data: Any = bencher_metrics(suites) if form == "bencher" else github_benchmarks(suites)
+    untimed = len({record.case for record in stored.records}) - len(data)
+    if untimed:
+        print_note(f"without a time, and so left out: {untimed} of {untimed + len(data)} cases")
+    return escape_json(msgspec.json.encode(data).decode()).encode() + b"\n"

@@ -1,0 +1,102 @@
+"""`history`: the medians of a case in every stored run, with what gates said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.history import CaseHistory, GateVerdict, history_of
+from harness.analysis.results import CaseRecords
+from harness.commands.compare import TREND
+from harness.core.errors import UsageError
+from harness.core.patterns import chosen, matches
+from harness.core.record import Record
+from harness.gate.outcome import GateOutcome
+from harness.gate.report.wording import change, in_words, interval
+from harness.gate.store import gates
+from harness.store.find import all_runs, find
+
+MOST = 8  # cases, a table each
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The histories that were asked for, and the facts of the machines by their fingerprint."""
+
+    cases: tuple[CaseHistory, ...]
+    fingerprints: Mapping[str, Any]
+
+    @property
+    def heading(self) -> str:
+        return f"a trend, {TREND}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"trend": True, "heading": self.heading, "cases": [asdict(case) for case in self.cases]}
+
+
+def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
+    """The histories of the cases that a pattern matches; what cannot be read is told and left out.
+
+    UsageError where it matches none, or more than MOST.
+    """
+    known: dict[str, None] = {}
+    kept: dict[str, dict[str, list[Record]]] = {}
+    fingerprints: dict[str, Any] = {}
+    environments: dict[str, Any] = {}
+    for folder in all_runs(results) or [find(results)]:
+        problems: list[str] = []
+        for record in folder.records(problems):
+            if record.side is None and (record.timing is not None or record.status != "ok"):
+                known[record.case] = None
+                if matches(pattern, record.case) and (record.case in kept or len(kept) <= MOST):
+                    kept.setdefault(record.case, {}).setdefault(folder.id, []).append(record)
+        for facts, read in ((fingerprints, folder.fingerprints), (environments, folder.environments)):
+            try:
+                facts.update(read())
+            except UsageError as error:
+                problems.append(str(error))
+        for problem in problems:
+            tell(f"{folder.id}: {problem}")
+    cases = chosen([pattern], known, "CASE")
+    if len(cases) > MOST:
+        raise UsageError(
+            f'CASE: {len(cases)} cases match "{pattern}", and {MOST} are shown at most; '
+            f'write more of one, as "{cases[0]}"'
+        )
+    verdicts = _verdicts(results, tell)
+    return Histories(
+        tuple(
+            history_of(
+                {
+                    run: CaseRecords(sorted(records, key=lambda r: r.replicate))
+                    for run, records in runs.items()
+                },
+                fingerprints,
+                environments,
+                verdicts.get(case, ()),
+            )
+            for case, runs in kept.items()
+        ),
+        fingerprints,
+    )
+
+
+def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:
+    """What stored gates said, by case; an interrupted gate said nothing."""
+    found: dict[str, list[GateVerdict]] = {}
+    for gate in gates(results):
+        try:
+            header = gate.header
+            outcome = GateOutcome.from_json(header["outcome"]) if header.get("outcome") else None
+        except (UsageError, ValueError) as error:
+            tell(f"{gate.path}: its verdicts are left out ({error})")
+            continue
+        for case in outcome.cases if outcome else ():
+            figures = "" if case.effect is None else f"{change(case)}, 98 % {interval(case)}"
+            verdict = GateVerdict(
+                gate.path.name, str(header.get("started", "")), in_words(case.verdict), figures
+            )
+            found.setdefault(case.case, []).append(verdict)
+    return found

@@ -1,0 +1,121 @@
+"""Loading stored runs as DataFrames: `load`, and the runs that it gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from harness.analysis.filter import Selection, rebase
+from harness.core.case import split_list
+from harness.core.errors import UsageError, nearest
+from harness.core.record import Record
+from harness.frames.rows import Described, records_frame, samples_frame, speedups_frame, static_frame
+from harness.store.find import find_among, runs_in
+from harness.store.runs import RunFolder, is_run
+
+WORDS = ("suite", "family", "impl", "seq", "mode", "device")  # in the order of a Selection's fields
+
+Words = str | int | Iterable[str | int]
+
+
+def load(
+    path: str | Path = "results", run: str | None = None, baseline: str | None = None, **selection: Words
+) -> RunFrames:
+    """The stored runs at a path: a folder of results, a folder of runs, one run, or its records.jsonl.
+
+    `run` names one of several, by id, unique beginning or `latest`; `baseline` is what speedups are relative
+    to. `suite`, `family`, `impl`, `seq`, `mode` and `device` select as the flags of `seqsweep show` do: one
+    word, or several (`impl=["scatter", "broadcast"]`, `seq="4Ki"`). Nothing is read before a DataFrame is
+    asked for. UsageError where no run lies there, and for another word.
+    """
+    for word in selection:
+        if word not in WORDS:
+            raise UsageError(f'load: unknown selection "{word}"{nearest(word, WORDS)}')
+    chosen = Selection(*(_split(selection.get(word, ())) for word in WORDS))
+    return RunFrames(Path(path), tuple(_folders(Path(path), run)), chosen, baseline)
+
+
+def _split(given: Words) -> tuple[str, ...]:
+    several = (given,) if isinstance(given, (str, int)) else given
+    return tuple(word for one in several for word in split_list(str(one)))
+
+
+def _folders(path: Path, run: str | None) -> list[RunFolder]:
+    alone = path.parent if path.is_file() else path
+    folders = [RunFolder(alone)] if is_run(alone) else [*runs_in(path), *runs_in(path / "runs")]
+    if not folders:
+        raise UsageError(f"{path} holds no runs; name a folder of results, or make a run with: seqsweep run")
+    return folders if run is None else [find_among(folders, run, path)]
+
+
+def _warn(problem: str) -> None:
+    warnings.warn(problem, stacklevel=4)  # at the line that asked for a DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class RunFrames:
+    """Stored runs, read anew for each DataFrame. What cannot be read is told to `tell`, and left out."""
+
+    path: Path  # as it was given
+    folders: tuple[RunFolder, ...]  # oldest first
+    selection: Selection
+    baseline: str | None = None  # in place of each suite's own
+    tell: Callable[[str], None] = _warn
+
+    def __repr__(self) -> str:
+        first, last = self.folders[0].id, self.folders[-1].id
+        runs = f"run {first}" if first == last else f"{len(self.folders)} runs, {first} to {last},"
+        chosen = {**vars(self.selection), "baseline": self.baseline}
+        words = "".join(f", {name} {value!r}" for name, value in chosen.items() if value)
+        return f"<{runs} in {self.path}{words}: .frame() .samples() .static() .speedups()>"
+
+    def frame(self) -> pd.DataFrame:
+        """One row per record: a case, in one replicate, on one side of a gate, in one run.
+
+        The columns are those of docs/data.md, units in their names, then the fields of the workloads by
+        their own. Missing figures are NaN or NA. UsageError for a word of the selection that no run has.
+        """
+        return self._read(partial(records_frame, rebased=self.baseline is not None))
+
+    def samples(self) -> pd.DataFrame:
+        """One row per reading of the clock: `sample_s` is seconds per call, `round` when it was taken."""
+        return self._read(samples_frame)
+
+    def static(self) -> pd.DataFrame:
+        """One row per record and compiled target, with every figure that the compiler gave."""
+        return self._read(static_frame)
+
+    def speedups(self) -> pd.DataFrame:
+        """One row per case beside its suite's baseline; both sides are always of one run.
+
+        `speedup` is the baseline's time over the case's, `low` and `high` bound it at 95 % over `samples`
+        of `unit`; where there is none, `reason` says why.
+        """
+        return self._read(partial(speedups_frame, selection=self.selection))
+
+    def _read(self, build: Callable[[Iterator[Described]], pd.DataFrame]) -> pd.DataFrame:
+        problems: list[str] = []
+        frame = build(self.selection.across(self._runs(problems)))
+        for problem in problems:
+            self.tell(problem)
+        return frame
+
+    def _runs(self, problems: list[str]) -> Iterator[tuple[Mapping[str, Any], Iterator[Record]]]:
+        """Run.json with the fingerprints, and the records, of each run; what cannot be read is a problem."""
+        for folder in self.folders:
+            whole: list[str] = []
+            lines: list[str] = []
+            info = {**folder.readable_info(whole), "fingerprints": {}}
+            try:
+                info["fingerprints"] = folder.fingerprints()
+            except UsageError as error:
+                whole.append(str(error))
+            yield info if self.baseline is None else rebase(info, self.baseline), folder.records(lines)
+            problems += [f"{folder.path}: {problem}" for problem in whole]
+            problems += [f"{folder.path}/{problem}" for problem in lines]

@@ -1,0 +1,101 @@
+"""The rows of each DataFrame, from records as they are read; columns.toml says what a column means."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.analysis.filter import Selection
+from harness.analysis.results import COUNTED, HOST, body_only, label_of, static_of
+from harness.analysis.suite_results import results_of
+from harness.analysis.throughput import COUNTED_MODE
+from harness.core.record import Record
+from harness.frames.frame_builder import FrameBuilder
+
+Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run
+
+ROUNDS = "rounds of one process"  # what the interval of a record is over
+RATES = (  # column, work, time, and the unit of the work
+    ("tflop_per_s", "flops", "time_s", 1e12),
+    ("tflop_per_s_low", "flops", "time_high_s", 1e12),
+    ("tflop_per_s_high", "flops", "time_low_s", 1e12),
+    ("dense_tflop_per_s", "dense_flops", "time_s", 1e12),
+    ("gb_per_s", "bytes", "time_s", 1e9),
+)
+
+
+def records_frame(pairs: Iterable[Described], *, rebased: bool) -> pd.DataFrame:
+    """A row per record, with the fields of its workload. `rebased`: run.json names other baselines."""
+    builder, known, baselines = FrameBuilder("frame"), None, set[str]()
+    for info, record in pairs:
+        if info is not known:
+            known, baselines = info, {suite.get("baseline") for suite in (info.get("suites") or {}).values()}
+        timing, static, label = record.timing, static_of((record,)), label_of(record)
+        facts = info["fingerprints"].get(record.fingerprint) or {}
+        flops, moved = (
+            None if static is None or body_only(static, name) else getattr(static, name) for name in COUNTED
+        )
+        computed = {
+            "options": label.removeprefix(record.implementation)[1:-1],
+            "label": label,
+            "baseline": label in baselines if rebased else record.baseline,
+            "interval": ROUNDS if timing and timing.low_s is not None else None,
+            "rounds": len(set(timing.round)) if timing else None,
+            "readings": len(timing.samples_s) if timing else None,
+            "target": HOST if static else None,
+            "compiled_flops": flops,
+            "compiled_bytes": moved,
+            "machine": (facts.get("gpu") or {}).get("name") or facts.get("cpu"),
+        }
+        parts = {"record": record, "correctness": record.correctness, "timing": timing, "static": static}
+        builder.append(record.workload, computed=computed, **parts)
+    frame = builder.frame().drop(columns="workload_seq", errors="ignore")
+    for column, work, time, unit in RATES:
+        frame[column] = (frame[work] / frame[time] / unit).where(frame["mode"] == COUNTED_MODE)
+    return frame
+
+
+def samples_frame(pairs: Iterable[Described]) -> pd.DataFrame:
+    """A row per reading of the clock."""
+    cases, counts = FrameBuilder("samples"), array("q")
+    rounds, samples = array("q"), array("d")  # millions, which would take five times the memory in a list
+    for _, record in pairs:
+        if record.timing is not None:
+            cases.append({}, record=record, computed={"label": label_of(record)})
+            counts.append(len(record.timing.samples_s))
+            rounds.extend(record.timing.round)
+            samples.extend(record.timing.samples_s)
+    lengths = np.array(counts)
+    frame = cases.frame().take(np.repeat(np.arange(len(lengths)), lengths)).reset_index(drop=True)
+    firsts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    frame["round"] = pd.array(np.array(rounds), dtype="Int64")
+    frame["reading"] = pd.array(np.arange(len(frame)) - firsts, dtype="Int64")
+    frame["sample_s"] = np.array(samples)
+    return frame
+
+
+def static_frame(pairs: Iterable[Described]) -> pd.DataFrame:
+    """A row per record and target."""
+    builder = FrameBuilder("static")
+    for _, record in pairs:
+        for target, static in record.static.items():
+            computed = {"label": label_of(record), "target": target}
+            builder.append({}, record=record, static=static, computed=computed)
+    return builder.frame()
+
+
+def speedups_frame(pairs: Iterable[Described], selection: Selection) -> pd.DataFrame:
+    """A row per comparison with a suite's baseline, one run after the other."""
+    builder = FrameBuilder("speedups")
+    for _, read in groupby(pairs, key=lambda pair: id(pair[0])):
+        infos, records = zip(*read, strict=True)
+        for suite in results_of(selection.narrow(infos[0], records), records):
+            for comparison in suite.comparisons:
+                computed = {"run": records[0].run, "notes": "; ".join(comparison.notes)}
+                builder.append({}, comparison=comparison, computed=computed)
+    return builder.frame()

@@ -1,0 +1,69 @@
+"""How long one call of a case took, run after run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.analysis.history import CaseHistory
+from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.charts.notes import interval_notes
+from harness.report.charts.outcomes import status_words
+from harness.report.charts.svg import to_svg
+from harness.report.format import short_label
+from harness.report.provenance import machine_label
+from harness.report.tables.history import left_out_lines
+
+MOST = 100  # runs that a page has room for
+GATE = "gate"  # the row of the lane in which verdicts stand
+
+
+def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> bytes:
+    """A panel per case, over the same runs, as the bytes of an SVG; `info` has the fingerprints' facts."""
+    started = {m.run: m.started for history in histories for m in history.medians}
+    runs = sorted(started)[-MOST:]
+    names = tuple(f"{started[run][5:10]}\n{started[run][11:16]}" for run in runs)
+    subject = short_label(histories[0].label) if len(histories) == 1 else f"{len(histories)} cases"
+    left = len(started) - len(runs)
+    chart = Chart(
+        title=f"{subject}, run after run: a trend, not a verdict",
+        question="How long does one call take, in every run on one machine?",
+        scale="time",
+        y_label="time per call (median)",
+        empty="nothing was timed",
+        panels=tuple(_panel(history, runs, names) for history in histories),
+        notes=(
+            *interval_notes(median.time for history in histories for median in history.medians),
+            *dict.fromkeys(line for history in histories for line in left_out_lines(history)),
+            *([f"a {GATE}'s verdict stands at the last run before it"] if _judged(histories) else []),
+            *([f"{left} earlier runs are left out"] if left else []),
+        ),
+        x_label="run, by its time (UTC)",
+    )
+    machines = dict.fromkeys(machine_label(history.fingerprint, info) for history in histories)
+    labels = [*dict.fromkeys(history.label for history in histories), GATE]
+    sheet = Sheet(None, "", f"fingerprint {', '.join(machines)}", "")
+    with style():
+        return to_svg(chart, draw_page(chart, sheet, looks(labels, "")))
+
+
+def _judged(histories: Sequence[CaseHistory]) -> bool:
+    return any(history.verdicts for history in histories)
+
+
+def _panel(history: CaseHistory, runs: Sequence[str], names: tuple[str, ...]) -> Panel:
+    places = {run: 2**place for place, run in enumerate(runs)}
+    shown = [median for median in history.medians if median.run in places]
+    points = [
+        Point(places[m.run], m.time.value, m.time.low, m.time.high) for m in shown if m.time.value is not None
+    ]
+    failed = [
+        Outcome(history.label, places[m.run], status_words(m.status)) for m in shown if m.time.value is None
+    ]
+    verdicts: dict[int, dict[str, None]] = {}
+    for verdict in history.verdicts:
+        before = [run for run in runs if run <= verdict.gate] or runs[:1]
+        verdicts.setdefault(places[before[-1]], {})[verdict.verdict] = None
+    judged = [Outcome(GATE, place, ", ".join(words)) for place, words in verdicts.items()]
+    series = Series(history.label, tuple(points))
+    return Panel(history.case, tuple(places.values()), (series,), (*failed, *judged), names=names)

@@ -1,0 +1,36 @@
+"""A drawn chart as the bytes of an SVG."""
+
+import io
+import re
+
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from harness.core.shown_text import clean_text
+from harness.report.charts.model import Chart
+
+
+def to_svg(chart: Chart, figure: Figure) -> bytes:
+    """No date and no version in it: both would differ between two drawings of the same records."""
+    FigureCanvasSVG(figure)
+    for text in figure.findobj(Text):
+        text.set_text(clean_text(text.get_text()))
+    buffer = io.BytesIO()
+    figure.savefig(
+        buffer,
+        format="svg",
+        metadata={
+            "Date": None,
+            "Creator": "seqsweep",
+            "Title": clean_text(chart.title),
+            "Description": clean_text("\n".join(chart.notes)),
+        },
+    )
+    return _shorten(buffer.getvalue())
+
+
+def _shorten(svg: bytes) -> bytes:
+    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen."""
+    flat = re.sub(rb"\n\s+", b"\n", svg)
+    return re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)

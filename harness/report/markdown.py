@@ -1,0 +1,79 @@
+"""A run as Markdown, to be pasted into a pull request: what each panel says, its table, folded notes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from harness.analysis.results import HOST
+from harness.analysis.suite_results import SuiteResults, results_of
+from harness.core.record import Record
+from harness.core.shown_text import escape_markdown
+from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
+from harness.report.footnotes import Footnotes
+from harness.report.memory_limit import limit_of
+from harness.report.provenance import provenance
+from harness.report.tables.cells import Cell
+from harness.report.tables.suite import EXPONENTS, suite_table
+from harness.report.tables.table_data import TableData
+from harness.report.tables.targets import targets_table
+
+TIMED = ("seq", "implementation", "time", "95 %", "speedup", "status")
+UNTIMED = ("seq", "implementation", "contract", "temp", "fits", "status")
+
+
+def run_markdown(info: Mapping[str, Any], records: Sequence[Record], problems: Iterable[str] = ()) -> str:
+    """The Markdown of a run, ending in a newline; `problems` are sentences on what could not be read."""
+    parts = [f"> ! {escape_markdown(problem)}" for problem in problems]
+    for suite in results_of(info, records):
+        for panel in suite.panels.values():
+            parts += _panel_parts(info, panel)
+    parts.append(escape_markdown(provenance(records, info)))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _panel_parts(info: Mapping[str, Any], panel: SuiteResults) -> list[str]:
+    notes = Footnotes()
+    timed = any(row.timed for row in panel.cases)
+    if timed or not any(target != HOST for target in panel.compiled_targets):
+        table = suite_table(panel, notes)
+    else:
+        limits = {target: limit_of(info, panel.name, target) for target in panel.compiled_targets}
+        table = targets_table(panel, limits, notes)
+    chosen = [i for i, column in enumerate(table.columns) if column.title in (TIMED if timed else UNTIMED)]
+    lines = [line for line in (*answer(panel), winner_line(panel)) if line]
+    captions = [
+        table.caption.replace(EXPONENTS, "."),
+        OTHER_CAPTION if any(OTHER in line for line in lines) else "",
+    ]
+    rows = [[row[i] for i in chosen] for row in table.rows]
+    used = {
+        n: place for place, n in enumerate(dict.fromkeys(n for row in rows for c in row for n in c.notes), 1)
+    }
+    return [
+        f"### {escape_markdown(table.title)}",
+        "\n".join(f"- {escape_markdown(line)}" for line in lines),
+        _table(table, chosen, rows, used),
+        *(escape_markdown(caption) for caption in captions),
+        _details(used, dict(notes.since(0))),
+    ]
+
+
+def _table(
+    table: TableData, chosen: Sequence[int], rows: Sequence[Sequence[Cell]], used: Mapping[int, int]
+) -> str:
+    columns = [table.columns[i] for i in chosen]
+    titles = [escape_markdown(f"{column.group} {column.title}") for column in columns]
+    rules = ["---:" if column.right else "---" for column in columns]
+    cells = [[_cell(cell, used) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (titles, rules, *cells))
+
+
+def _cell(cell: Cell, used: Mapping[int, int]) -> str:
+    marks = ",".join(map(str, sorted(used[note] for note in cell.notes)))
+    return escape_markdown(cell.text) + (f"<sup>{marks}</sup>" if marks else "")
+
+
+def _details(used: Mapping[int, int], sentences: Mapping[int, str]) -> str:
+    if not used:
+        return ""
+    lines = [f"{number}. {escape_markdown(sentences[note])}" for note, number in used.items()]
+    return "\n".join(("<details><summary>Notes</summary>", "", *lines, "", "</details>"))

@@ -1,0 +1,60 @@
+"""The history of a case as a table: a line per run, and per verdict of a gate, by time."""
+
+from harness.analysis.history import CaseHistory, GateVerdict, RunMedian
+from harness.report import format as fmt
+from harness.report.footnotes import Footnotes
+from harness.report.tables.cells import ABSENT, Cell
+from harness.report.tables.table_data import Column, TableData
+
+DIRTY = "+: with uncommitted changes."
+COLUMNS = (
+    Column("run", right=False),
+    Column("started, UTC", rank=3, right=False),
+    Column("commit", rank=2, right=False, caption=DIRTY),
+    Column("time"),
+    Column("95 %", rank=1),
+    Column("of the time before", right=False),
+    Column("", right=False, folds=True),
+)
+
+
+def history_table(history: CaseHistory) -> TableData:
+    """A line per run on the machine, the oldest first; the times of a ratio were not measured together."""
+    notes = Footnotes()
+    entries = sorted([(m.run, _median_cells(m, notes)) for m in history.medians])
+    entries += [(verdict.gate, _verdict_cells(verdict)) for verdict in history.verdicts]
+    rows = tuple(cells for _, cells in sorted(entries, key=lambda entry: entry[0]))
+    return TableData(history.case, COLUMNS, rows, tuple(notes.since(0)))
+
+
+def left_out_lines(history: CaseHistory) -> list[str]:
+    """How many runs were on other machines, by what differs."""
+    runs: dict[str, list[str]] = {}
+    for run, why in history.left_out.items():
+        runs.setdefault(why, []).append(run)
+    return [
+        f"left out, of another fingerprint: {len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"
+        for why, ids in runs.items()
+    ]
+
+
+def _median_cells(median: RunMedian, notes: Footnotes) -> tuple[Cell, ...]:
+    time, ratio = median.time, median.ratio
+    status = median.status if median.status != "ok" else ""
+    heads = (Cell(median.run), Cell(_moment(median.started)), Cell(median.commit or ABSENT))
+    if time.value is None:
+        return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, notes.mark(median.reason)))
+    text, bounds = fmt.seconds(time.value, time.low, time.high)
+    change = ABSENT if ratio.value is None else fmt.speedup(ratio.value, ratio.low, ratio.high)
+    why = notes.mark(f"no interval: {time.reason}" if time.low is None else None, *time.warnings)
+    return (*heads, Cell(text, why), Cell(bounds), Cell(change), Cell(status))
+
+
+def _verdict_cells(verdict: GateVerdict) -> tuple[Cell, ...]:
+    words = " ".join(filter(None, ("gate:", verdict.verdict, verdict.figures)))
+    return Cell(verdict.gate), Cell(_moment(verdict.started)), *(Cell(""),) * 4, Cell(words)
+
+
+def _moment(started: str) -> str:
+    """`2026-11-22 17:03` of an ISO 8601 time."""
+    return started[:16].replace("T", " ")

@@ -1,0 +1,145 @@
+"""`export`: rows that are read back, Markdown that nothing of others breaks, JSON as services define it."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from tests.records import PASSED, record_of, timing_of
+from tests.stores import RUNS, store, store_two_runs
+
+NASTY = "a|b `c` <b>*x*</b> \x1b[31mred\x1b[0m\n[t](u) $m$ ~~s~~ #1"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    store_two_runs(tmp_path / "results")
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def export(results: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
+    def run(*words: str) -> tuple[int, str, str]:
+        code = call_app(app, ["export", *words, "--results", str(results)])
+        out, err = capsysbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def test_csv_has_the_documented_columns_and_every_digit(export: Any, results: Path) -> None:
+    code, out, _ = export(RUNS[0], "--to", "csv", "--impl", "scatter")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert code == 0
+    assert (row["label"], row["seq"], row["time_s"]) == ("mask/scatter[k=2]", "4096", "2.0")
+    assert (row["temp_bytes"], row["side"]) == ("", ""), "what is missing is no 0"
+    _, out, _ = export(RUNS[0], "--to", "csv", "--samples", "--impl", "scatter")
+    assert [float(row["sample_s"]) for row in csv.DictReader(io.StringIO(out))] == [1, 2, 2, 2, 2, 2, 3, 3]
+
+
+def test_parquet_reads_back_as_the_frame(export: Any, results: Path, tmp_path: Path) -> None:
+    from harness.frames.load import load
+
+    file = tmp_path / "new" / "run.parquet"
+    assert export("--to", "parquet", "--out", str(file)) == (0, "", "")
+    frame = load(results, run="latest").frame()
+    empty = [
+        name for name in frame if frame[name].isna().all()
+    ]  # of what nothing is known pyarrow keeps no type
+    pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
+
+
+def test_github_benchmarks_are_what_its_custom_tool_reads(export: Any) -> None:
+    """Each entry has a name, a unit and a number; what else there is, is text."""
+    code, out, err = export("--to", "github-action-benchmark")
+    entries = json.loads(out)
+    assert code == 0
+    assert "1 of 4 cases" in err, "out of memory is no 0 ms"
+    assert [(entry["unit"], entry["value"]) for entry in entries] == [("ms", 8e3), ("ms", 1e3), ("ms", 2e3)]
+    assert {name for entry in entries for name in entry} == {"name", "unit", "value", "range", "extra"}
+    assert entries[0]["range"] == "[8000, 8000]"
+    assert "range" not in entries[1], "one round has no interval"
+    assert f"run {RUNS[1]}" in entries[0]["extra"]
+
+
+def test_bencher_metrics_are_nanoseconds_with_their_bounds(export: Any) -> None:
+    _, out, _ = export("--to", "bencher", "--seq", "4Ki", "--impl", "base")
+    metrics = json.loads(out)
+    case = "mask/base@batch=1,dtype=f32,seq=4096"
+    assert metrics == {
+        f"{case}:fwd:cpu": {"latency": {"value": 8e9, "lower_value": 8e9, "upper_value": 8e9}},
+        f"{case}:bwd:cpu": {"latency": {"value": 1e9}},
+    }
+
+
+def test_markdown_says_what_show_says(export: Any) -> None:
+    code, out, _ = export("--to", "markdown", "--mode", "fwd")
+    assert code == 0
+    assert (
+        "- Fastest at 4Ki: scatter\\[k=2\\], 2.0 s \\[1.0, 3.0\\], 4.0× \\[2.7, 5.3\\] as fast as base" in out
+    )
+    assert "| 4Ki | base | 8.000 s | \\[8.000, 8.000\\] | baseline | ok |" in out
+    assert "|  | scatter\\[k=2\\] | 2.0 s<sup>1</sup> | \\[1.0, 3.0\\] | 4.0× \\[2.7, 5.3\\] | ok |" in out
+    assert "<details><summary>Notes</summary>" in out
+    assert "plans 33 GiB" in out
+    assert f"run {RUNS[1]}" in out
+    assert "exponents" not in out, "there are none"
+
+
+def test_nothing_of_others_is_markdown_or_html(export: Any, tmp_path: Path, results: Path) -> None:
+    crashed = record_of("a", 1, status="crashed", reason=NASTY, options={"o": NASTY}, run=RUNS[0])
+    timed = record_of("b", 1, timing=timing_of([1.0] * 6), correctness=PASSED, run=RUNS[0])
+    store(results, "20261122T113000Z-ccccccc", [crashed, timed], "mask/b")
+    _, out, _ = export("--to", "markdown")
+    text = re.sub(r"<(details|summary|sup|/details|/summary|/sup)>|\\.", "", out)
+    assert not re.search(r"[<`*~$\x1b\x00]|\[t\]|#1", text)
+    (row,) = [line for line in out.splitlines() if line.startswith("| 1 | a")]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 7
+    _, out, _ = export("--to", "csv")
+    assert "\x1b" not in out
+    assert len(list(csv.reader(io.StringIO(out)))) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--to", "cvs"], 2, '--to: unknown form "cvs"; nearest: "csv"'),
+        ([], 2, "Missing option"),
+        (["--to", "parquet"], 2, "--to parquet: is no text; name a file with --out"),
+        (["--to", "markdown", "--samples"], 2, "--samples: alone, with --to csv or parquet"),
+        (["--to", "csv", "--samples", "--static"], 2, "--samples: alone"),
+        (["--to", "csv", "--impl", "scater"], 2, '--impl: the run has no "scater"; nearest: "scatter"'),
+        (["--to", "csv", "--baseline", "bse"], 2, '--baseline: the run has no "bse"; nearest: "base"'),
+        (["1999", "--to", "csv"], 2, 'no run "1999"'),
+        (["--to", "csv", "--out", "/dev/null"], 2, "--out /dev/null: is no file"),
+        (["--to", "csv", "--out", "/dev/null/x.csv"], 5, "cannot be written"),
+    ],
+)
+def test_a_mistake_is_a_sentence(export: Any, words: list[str], code: int, says: str) -> None:
+    said = export(*words)
+    assert (said[0], said[1]) == (code, "")
+    assert says in said[2]
+    assert said[2].count("\n") == 1
+
+
+def test_a_full_disk_is_a_sentence(export: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+    import os
+
+    from harness.store import atomic
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic.os, "write", full)
+    code, _, err = export("--to", "csv", "--out", str(tmp_path / "x.csv"))
+    assert code == 5
+    assert "x.csv: cannot be written (No space left on device); free space" in err
+    assert not list(tmp_path.glob("*x.csv*"))

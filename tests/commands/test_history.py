@@ -1,0 +1,131 @@
+"""`history`: medians of a case run after run on one machine, with what gates said."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.commands.history import read_histories
+from harness.core.record import Record
+from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
+from harness.gate.store import GateFolder
+from tests.records import PASSED, record_of, timing_of
+from tests.stores import FACTS, store
+
+RUNS = [f"2026112{day}T113000Z-aaaaaaa" for day in range(4)]
+GATE = "20261122T120000Z-bbbbbbb"
+CASE = "mask/a@batch=1,dtype=f32,seq=4096:fwd:cpu"
+
+
+def timed(seconds: float, rounds: int = 6, **more: Any) -> Record:
+    timing = timing_of([seconds] * rounds, **more)
+    return record_of("a", 4096, timing=timing, correctness=PASSED, started="2026-11-20T11:30:00Z")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """1 s on another machine; then 2 s, out of memory, and 3 s; a gate that saw it between the last two."""
+    store(tmp_path, RUNS[0], [timed(1.0)], facts={**FACTS, "threads": 4})
+    store(tmp_path, RUNS[1], [timed(2.0), record_of("compiled", 1)], commit="aaaaaaaa1")
+    store(tmp_path, RUNS[2], [record_of("a", 4096, status="oom", reason="plans 33 GiB")])
+    store(tmp_path, RUNS[3], [timed(3.0), record_of("b", 1, timing=timing_of([1.0]), correctness=PASSED)])
+    verdict = CaseVerdict(CASE, REGRESSED, "slower", effect=0.4, low=0.3, high=0.5, pairs=4)
+    outcome = GateOutcome(TIME, "HEAD", (verdict,))
+    GateFolder.create(tmp_path, GATE, {"started": "2026-11-22T12:00:00+00:00", "outcome": outcome.to_json()})
+    GateFolder.create(tmp_path, "20261123T120000Z-bbbbbbb", {"outcome": None})
+    return tmp_path
+
+
+def test_medians_are_of_the_newest_machine_beside_the_one_before(results: Path) -> None:
+    told: list[str] = []
+    (history,) = read_histories(results, "mask/a@*", told.append).cases
+    assert [(m.run, m.time.value, m.status) for m in history.medians] == [
+        (RUNS[1], 2.0, "ok"),
+        (RUNS[2], None, "oom"),
+        (RUNS[3], 3.0, "ok"),
+    ]
+    assert [m.ratio.value for m in history.medians] == [None, None, 1.5]
+    assert history.medians[0].commit == "aaaaaaa+"
+    assert history.left_out == {RUNS[0]: "threads (4, 2)"}
+    assert [(v.gate, v.verdict) for v in history.verdicts] == [(GATE, "regressed")]
+    assert told == []
+
+
+def test_times_by_another_clock_have_no_ratio(tmp_path: Path) -> None:
+    for run, method in zip(RUNS, ("wall", "cuda_events", "cuda_events"), strict=False):
+        store(tmp_path, run, [timed(1.0, method=method)])
+    (history,) = read_histories(tmp_path, CASE, print).cases
+    assert [m.ratio.value for m in history.medians] == [None, None, 1.0]
+    assert history.medians[1].ratio.reason == "timed by cuda_events, the run before by wall"
+
+
+def test_the_table_is_headed_as_a_trend(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert call_app(app, ["history", CASE, "--results", str(results)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("a trend, not a verdict: ")
+    lines = [line for line in out.splitlines() if "2026112" in line]
+    assert [line.split()[0] for line in lines[:4]] == [RUNS[1], RUNS[2], GATE, RUNS[3]]
+    assert "gate: regressed +49.2 %, 98 % [+35.0 %, +64.9 %]" in lines[2]
+    assert "1.500× [1.500, 1.500]" in lines[3]
+    assert f"left out, of another fingerprint: 1 run, {RUNS[0]}: threads (4, 2)" in out
+    assert "plans 33 GiB" in out
+
+
+def test_json_has_every_figure(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call_app(app, ["history", CASE, "--json", "--results", str(results)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["trend"] is True
+    (case,) = data["cases"]
+    assert case["medians"][2]["ratio"][0] == 1.5
+    assert case["verdicts"][0]["gate"] == GATE
+
+
+def test_the_chart_has_runs_failures_and_verdicts(results: Path) -> None:
+    file = results / "trend.svg"
+    assert call_app(app, ["history", "*", "--out", str(file), "--results", str(results)]) == 0
+    texts = [text.strip() for text in ET.parse(file).getroot().itertext() if text.strip()]
+    assert "2 cases, run after run: a trend, not a verdict" in texts
+    for word in ("regressed", "out of memory", "mask/a@batch=1", "run, by its time (UTC)"):
+        assert any(word in text for text in texts), word
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["mask/aa@batch=1,dtype=f32,seq=4096:fwd:cpu"], f'nearest: "{CASE}"'),
+        (["mask/compiled@*"], 'CASE: no case matches "mask/compiled@*"'),
+    ],
+)
+def test_a_case_that_nothing_timed_is_a_sentence(
+    results: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    assert call_app(app, ["history", *words, "--results", str(results)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_too_many_cases_and_no_runs_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call_app(app, ["history", "*", "--results", str(tmp_path)]) == 2
+    assert "make one with: seqsweep run" in capsys.readouterr().err
+    many = [record_of("a", seq, timing=timing_of([1.0]), correctness=PASSED) for seq in range(1, 10)]
+    store(tmp_path, RUNS[0], many)
+    assert call_app(app, ["history", "*", "--results", str(tmp_path)]) == 2
+    assert 'CASE: 9 cases match "*", and 8 are shown at most' in capsys.readouterr().err
+    assert call_app(app, ["history", "*seq=9:*", "--results", str(tmp_path)]) == 0
+
+
+def test_what_cannot_be_read_is_told_and_left_out(results: Path) -> None:
+    (results / "gates" / GATE / "gate.json").write_text("{")
+    records = results / "runs" / RUNS[3] / "records.jsonl"
+    records.write_bytes(records.read_bytes()[:-20])
+    told: list[str] = []
+    (history,) = read_histories(results, CASE, told.append).cases
+    assert history.verdicts == ()
+    assert any("records.jsonl:2: " in line and RUNS[3] in line for line in told)
+    assert any(GATE in line and "its verdicts are left out" in line for line in told)
