@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-LONG_CALL_SECONDS = 0.1  # longer calls need no untimed one before them, and their last one is judged
+LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
 BASELINE_ROUNDS = 2  # beside the last, that a baseline gets beyond its budget: else nothing has a speedup
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0  # if one of its calls takes no longer than these
 # What the fewest rounds that give an interval may take, in budgets: a ratio without one decides nothing, and
