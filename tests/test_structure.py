@@ -38,6 +38,7 @@ SHARED = {
     "output": {"commands": "of a run", "gate": "of a gate"},
     "page": {"claims": "docs/CLAIMS.md", "report/charts/drawing": "of a chart"},
     "progress": {"report": "of a run", "gate/report": "of a gate"},
+    "report": {"claims": "of claims", "profile": "of profiles"},
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
     "store": {"gate": "of gates", "gate/noise": "of noise"},
@@ -195,6 +196,7 @@ SPEAKING = {
     "cost",
     "schema",
     "passed",
+    "profile",
     "warnings",
     "opcode",
 }

@@ -41,6 +41,10 @@ EXAMPLES = {
         "seqsweep doctor": "what is installed, and what is missing",
         "seqsweep doctor --noise": "which slowdown a gate can hold here; takes minutes",
     },
+    "profile": {
+        "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",
+        "seqsweep profile mla --mode fwd_bwd": "all of a family; the backward is a stage",
+    },
     "show": {
         "seqsweep show": "the newest run",
         "seqsweep show mask --run 20261120": "one suite of an older run",

@@ -17,7 +17,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.frames.rows import Described, records_frame, samples_frame, speedups_frame, static_frame
 from harness.store.find import find_among, runs_in
-from harness.store.runs import RunFolder, is_run
+from harness.store.runs import RunFolder, is_run, without_collector
 
 WORDS = ("suite", "family", "impl", "seq", "mode", "device")  # in the order of a Selection's fields
 
@@ -101,7 +101,8 @@ class RunFrames:
 
     def _read(self, build: Callable[[Iterator[Described]], pd.DataFrame]) -> pd.DataFrame:
         problems: list[str] = []
-        frame = build(self.selection.across(self._runs(problems)))
+        with without_collector():
+            frame = build(self.selection.across(self._runs(problems)))
         for problem in problems:
             self.tell(problem)
         return frame

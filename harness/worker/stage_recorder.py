@@ -32,7 +32,7 @@ class StageRecorder(Generic[Mark]):
     def run(self, call: Callable[[], Any]) -> Any:
         """The result of `call`, after the last mark: it is up to the caller to synchronise before `end`."""
         self.open, self.marks, self.entered = [OUTSIDE], [(OUTSIDE, self.mark())], defaultdict(int)
-        with recording(lambda name: _Open(self, name)):
+        with recording(lambda name: _OpenStage(self, name)):
             return call()
 
     def end(self) -> None:
@@ -46,7 +46,7 @@ class StageRecorder(Generic[Mark]):
         return sums
 
 
-class _Open:
+class _OpenStage:
     """The context of one stage of one call."""
 
     __slots__ = ("name", "recorder")

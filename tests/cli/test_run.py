@@ -1,6 +1,7 @@
 """The main job through the command line, for real and small."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -154,9 +155,11 @@ def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
 def test_kill_then_resume(seqsweep, tmp_path, project):
     """The whole run dies by SIGKILL; what it had written stays, and nothing it started lives on."""
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    (tmp_path / "tmp").mkdir()
     running = subprocess.Popen(
         [sys.executable, str(ROOT / "cli.py"), "run"],
         cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

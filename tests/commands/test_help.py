@@ -64,6 +64,7 @@ SECTIONS = {
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
     "list": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
+    "profile": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],

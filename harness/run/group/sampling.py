@@ -39,7 +39,8 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     """Sample the cases. One that dies or is found out is settled, and the others go on without it."""
     for state in states:
         _place_inputs(context, state)
-    stopping = Stopping(context.group.baselines, context.settings.precision, context.settings.budget_s)
+    settings, long = context.settings, {state.id for state in states if state.is_long}
+    stopping = Stopping(context.group.baselines, settings.precision, settings.budget_s, long)
     shuffle = random.Random(f"{context.settings.seed} {context.group.key} {context.replicate}")
     check_rounds = {state.id: secrets.randbelow(CHECK_ROUNDS) for state in states}
     by_id = {state.id: state for state in states}
@@ -57,6 +58,11 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             if not state.living:
                 stopping.drop(case)
         round_ += 1
+    if any(state.living and state.is_long for state in states):
+        # Of the round in which long calls have their last turn the others have one, too: ratios are by round.
+        for state in states:
+            if state.living and not state.is_long:
+                _take_turn(context, stopping, state, round_)
     for state in states:
         if state.living and state.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)

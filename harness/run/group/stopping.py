@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from harness.core.median_interval import median_interval, samples_needed
 
@@ -28,11 +28,18 @@ class Stopping:
 
     `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
     budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for an interval that
-    takes little more, and by a baseline for BASELINE_ROUNDS.
+    takes little more, and by a baseline for BASELINE_ROUNDS. `long` are the cases whose last turn, on values
+    of its own, is still to come when all others have had theirs.
     """
 
-    def __init__(self, baselines: Mapping[str, Sequence[str]], precision: float, budget_s: float) -> None:
-        self.baselines = baselines
+    def __init__(
+        self,
+        baselines: Mapping[str, Sequence[str]],
+        precision: float,
+        budget_s: float,
+        long: Collection[str] = (),
+    ) -> None:
+        self.baselines, self.long = baselines, long
         self.precision = precision
         self.budget_s = budget_s
         self.level: dict[str, dict[int, float]] = defaultdict(dict)
@@ -67,10 +74,7 @@ class Stopping:
         return rounds >= samples_needed() or (rounds > 0 and self.affordable(baseline))
 
     def affordable(self, case: str) -> bool:
-        """Whether another turn, as long as the mean of those before, stays within the budget.
-
-        A long call's last turn, on values of its own, is still to come.
-        """
+        """Whether another turn, as long as the mean of those before, stays within the budget."""
         turns = len(self.level[case])
         if turns == 0:
             return True
@@ -78,7 +82,7 @@ class Stopping:
         is_baseline = case in self.baselines.get(case, ())
         if turns < BASELINE_ROUNDS and is_baseline and mean <= longest_baseline_call(self.budget_s):
             return True
-        to_come = 2 if mean > LONG_CALL_SECONDS else 1
+        to_come = 2 if case in self.long else 1
         limit_s, fewest = self.budget_s, samples_needed()
         if turns + to_come <= fewest:
             budgets = BASELINE_INTERVAL_BUDGETS if is_baseline else INTERVAL_BUDGETS

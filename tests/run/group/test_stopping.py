@@ -98,9 +98,11 @@ def test_a_turn_that_would_pass_the_budget_is_not_begun() -> None:
 
 
 def test_the_last_turn_of_a_long_call_is_kept_free() -> None:
-    stopping = Stopping({}, 0.05, 1.0)
-    stopping.feed("one", 0, [0.4], 0.4)
+    stopping = Stopping({}, 0.05, 1.0, {"one"})
+    for each in ("one", "other"):
+        stopping.feed(each, 0, [0.4], 0.4)
     assert not stopping.affordable("one")
+    assert stopping.affordable("other")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(
     case: str, seconds: float, rounds: int
 ) -> None:
     """Four budgets of 2 s hold six calls of a baseline of 1.3 s, two those of another case of 0.6 s."""
-    stopping = Stopping(BOTH, 1e-9, 2.0)
+    stopping = Stopping(BOTH, 1e-9, 2.0, set(BOTH))
     turns = 0
     while stopping.affordable(case):
         stopping.feed(case, turns, [seconds], seconds)
@@ -142,7 +144,7 @@ def test_two_baselines_must_both_be_narrow() -> None:
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(1.5, 2), (7.9, 2), (8.1, 1), (0.5, 5)])
 def test_a_baseline_has_two_rounds_beyond_its_budget_and_a_last_one(seconds: float, rounds: int) -> None:
-    stopping = Stopping(BOTH, 1e-9, 2.0)
+    stopping = Stopping(BOTH, 1e-9, 2.0, {"slow"})
     turns = 0
     while "slow" in stopping.active(["slow", "fast"]):
         stopping.feed("slow", turns, [seconds], seconds)
