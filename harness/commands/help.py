@@ -43,7 +43,7 @@ EXAMPLES = {
     },
     "profile": {
         "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",
-        "seqsweep profile mla --mode fwd_bwd": "all of a family; the backward is a stage",
+        "seqsweep profile mla --mode fwd_bwd": "the backward is one stage",
     },
     "show": {
         "seqsweep show": "the newest run",

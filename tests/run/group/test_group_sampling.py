@@ -235,9 +235,9 @@ def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(
 
 
 def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path: Path) -> None:
-    """Six rounds of a long baseline are six of its rival's, too: a ratio has them in common."""
+    """All rounds of a long baseline are its rival's, too: a ratio is over the rounds that both have."""
     executor = FakeExecutor({"broadcast": Act(seconds=0.3)})
     found = measure(executor, tmp_path)
     long, short = timing(found["broadcast"]), timing(found["scatter"])
-    assert len(set(long.round)) == samples_needed()
+    assert len(set(long.round)) > samples_needed()
     assert set(long.round) <= set(short.round)
