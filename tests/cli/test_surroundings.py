@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "results/reference/20261122T170336Z-f8500f4"
+KEPT = ROOT / "results/reference/20261123T002328Z-0028999"
 SHOW = ("show", "--run", str(KEPT))
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
