@@ -50,7 +50,6 @@ def print_profiles(console: Console, series: Mapping[str, Sequence[ProfiledCase]
         for sentence in sentences(cases):
             console.print(Text(sentence), soft_wrap=True)
         print_tables(console, _table(cases))
-        console.print()
     if series:
         console.print(Text(CAPTION, style="dim"))
 

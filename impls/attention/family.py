@@ -54,19 +54,6 @@ def _semantics(name: str, reference: Any, cost: Any, sentence: str, marks: Any =
     )
 
 
-STAGES = (
-    "compress",
-    "score",
-    "select",
-    "gather",
-    "mask",
-    "compressed",
-    "selected",
-    "window",
-    "gate",
-    "attend",
-)
-
 FAMILY = Family(
     name="attention",
     question="From which length on does sparse attention beat dense, and what does it cost to be right?",

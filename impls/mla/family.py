@@ -35,20 +35,6 @@ __all__ = [
     "weight_shapes",
 ]
 
-STAGES = (
-    "dequantise",
-    "project",
-    "rotate",
-    "expand",
-    "absorb",
-    "mask",
-    "scores",
-    "softmax",
-    "values",
-    "attend",
-    "output",
-)
-
 FAMILY = Family(
     name="mla",
     question="Up to which length is it better to make every head's keys than to attend the latents?",

@@ -121,7 +121,7 @@ def test_the_default_sweep_has_few_footnotes_and_every_panel_its_answer():
     assert len(footnotes) <= 12
     assert set(footnotes) <= set("¹²³⁴⁵")
     panels = text.count(" on cpu") + text.count(" on\ncpu") + text.count("\non cpu")
-    assert text.count("\nFastest at ") == text.count("\nwinner per length: ") == panels == 10
+    assert text.count("\nFastest at ") == text.count("\nwinner per length: ") == panels == 7
 
 
 def test_labels_in_brackets_are_no_markup(info, run):

@@ -51,7 +51,9 @@ def main(plugins):
     hangs = spawn("case", "hangs", str(plugins / "hostile_plugin.py"))
     hangs.ask("prepare", 60, trace_s=1.0)
     wait_for(hangs.pid, parked=True)
-    threading.Thread(target=hangs.ask, args=("check", 1e6), kwargs={"cotangent": None}, daemon=True).start()
+    threading.Thread(
+        target=hangs.ask, args=("check", 1e6), kwargs={"cotangent": None, "result": "result-1"}, daemon=True
+    ).start()
     wait_for(hangs.pid, parked=False)
     print(executor.folder, flush=True)
     threading.Event().wait()

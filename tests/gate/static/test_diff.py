@@ -234,11 +234,10 @@ def test_what_compiles_in_timed_code_is_invalid(base):
     assert compare(base, replace(WRONG, compiles=1), never).verdict == "incorrect"
 
 
-def test_what_is_exact_of_a_record(record, static):
+def test_what_is_exact_of_a_case(record, static):
     figures = static(temp_bytes=4, flops=8.0, program="sha256:1", custom_calls=("TopK",))
     judged = Correctness("recall", True, "whole", {"recall": 0.97})
-    one = record("scatter", 4096, static={"cpu": figures}, correctness=judged)
-    assert StaticFigures.of_record(one, compiles=2) == StaticFigures(
+    assert StaticFigures.of(figures, judged, framework="jax", compiles=2) == StaticFigures(
         figures={**dict.fromkeys(FIGURES), "temp_bytes": 4, "flops": 8.0},
         unavailable=figures.unavailable,
         program="sha256:1",
@@ -250,9 +249,6 @@ def test_what_is_exact_of_a_record(record, static):
         compiles=2,
         framework="jax",
     )
-    elsewhere = StaticFigures.of_record(one, "v5p")
-    assert elsewhere.figures == dict.fromkeys(FIGURES)
-    assert elsewhere.unavailable["flops"] == "not compiled for v5p"
 
 
 def test_what_is_exact_of_a_compilation_alone():

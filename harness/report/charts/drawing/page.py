@@ -26,7 +26,7 @@ ROOM = 0.94 * WIDTH  # for text
 PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes
 LANE = 0.2  # height of a row
 
-LONGEST = 32  # characters of a name that may stand beside a panel
+LONGEST = 28  # characters of a name that may stand beside a panel
 
 
 @dataclass(frozen=True)
