@@ -31,16 +31,19 @@ def fast_path(w: MlaWorkload):
     if w.new > LONGEST:
         return standard.naive(w)
 
+    def score(
+        q, parts
+    ):  # no name holds the scores while the values are attended: they are the most of its memory
+        with stage("scores"):
+            return [q @ k.transpose(-1, -2) for k, _ in parts]
+
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
         q = torch.cat(queries(w, x, weights, freqs), -1).transpose(1, 2)
         parts = [
             (k.transpose(1, 2), v.transpose(1, 2)) for k, v in [*cached, keys_values(w, x, weights, freqs)]
         ]
-        mask = future(w, x)
-        with stage("scores"):
-            scores = [q @ k.transpose(-1, -2) for k, _ in parts]
-        shares = probabilities(w, scores, mask)
+        shares = probabilities(w, score(q, parts), future(w, x))
         with stage("values"):
             heads = reduce(add, (p @ v for p, (_, v) in zip(shares, parts, strict=True)))
         with stage("output"):
