@@ -75,10 +75,10 @@ def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str
     if not found:
         return []
     steepest = found[0]
-    text = f"{steepest.stage} grows fastest, with N^{fmt.exponent(steepest.exponent, None, None)}"
+    bounds = "(no interval: two lengths)"
     if steepest.low is not None and steepest.high is not None:
-        text = f"{steepest.stage} grows fastest, with N^{steepest.exponent:.2f}"
-        text += f" [{steepest.low:.2f}, {steepest.high:.2f}]"
+        bounds = f"[{steepest.low:.2f}, {steepest.high:.2f}]"
+    text = f"{steepest.stage} grows fastest, with N^{steepest.exponent:.2f} {bounds}"
     if steepest.overtakes is not None and steepest.overtakes <= OVERTAKES_WITHIN * longest.seq:
         text += f", and would be the largest from ≈ {_round_length(steepest.overtakes)} on"
     return [text + "."]

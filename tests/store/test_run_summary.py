@@ -13,7 +13,7 @@ WRONG = Correctness("exact", passed=False, coverage="whole")
 
 
 @pytest.fixture
-def kept(folder, record):
+def stored_run(folder, record):
     cases = [record(seq=256).case, record(seq=512).case, record(seq=1024).case, "never run"]
     folder.update_info(
         started="2026-11-20T11:30:00+00:00", suites={"mask": {"cases": cases}, "again": {"cases": cases}}
@@ -30,16 +30,16 @@ def kept(folder, record):
     return folder
 
 
-def test_cases_are_counted_by_what_became_of_them(kept):
-    run = summarise(kept)
+def test_cases_are_counted_by_what_became_of_them(stored_run):
+    run = summarise(stored_run)
     assert (run.cases, run.planned, run.suites) == (3, 4, ("mask", "again"))
     assert run.statuses == {"ok": 2, "timeout": 1, "incorrect (expected)": 1}
 
 
-def test_it_says_of_which_code_and_machine_it_is(kept):
-    kept.write_environment({"git": {"commit": "another, when it was resumed"}})
-    run = summarise(kept)
-    assert (run.run, run.started) == (kept.id, "2026-11-20T11:30:00+00:00")
+def test_it_says_of_which_code_and_machine_it_is(stored_run):
+    stored_run.write_environment({"git": {"commit": "another, when it was resumed"}})
+    run = summarise(stored_run)
+    assert (run.run, run.started) == (stored_run.id, "2026-11-20T11:30:00+00:00")
     assert (run.commit, run.dirty, run.machine) == ("31dd830c09de", True, "a processor")
     assert run.fingerprint.startswith("sha256:")
 
@@ -69,9 +69,9 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_a_problem_and_the_rest_is_there(kept, name):
-    (kept.path / name).write_text(DAMAGE[name])
-    run = summarise(kept)
+def test_damage_is_a_problem_and_the_rest_is_there(stored_run, name):
+    (stored_run.path / name).write_text(DAMAGE[name])
+    run = summarise(stored_run)
     assert len(run.problems) == (name != "fingerprints.json")
     assert run.cases == (0 if name == "records.jsonl" else 3)
     assert run.commit == (None if name == "environments.json" else "31dd830c09de")
