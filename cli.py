@@ -1,4 +1,4 @@
-"""A checkout's command line: `python cli.py …` is `seqsweep …`, which harness/commands/app.py declares."""
+"""A checkout's command line: `python cli.py …` is `seqsweep …`, which harness/commands/ declares."""
 
 from harness.commands.app import main
 

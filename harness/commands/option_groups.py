@@ -8,6 +8,15 @@ from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
 
+import typer
+
+from harness.commands.help import SectionedCommand
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command, with the fields of its groups of options as flags."""
+    return lambda function: app.command(name, cls=SectionedCommand)(splice_groups(function))
+
 
 def splice_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Replace each parameter that is a dataclass by the dataclass's fields, so that typer sees them.

@@ -1,19 +1,77 @@
-"""The options of `export` and `history`, which hand stored runs on."""
+"""The options of the commands that read stored runs: which run, which part of it, and in which form."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import OUTPUT, option, option_group
+from harness.commands.options import (
+    OUTPUT,
+    PLACES,
+    RUN,
+    SELECTION,
+    Device,
+    Family,
+    Impl,
+    Mode,
+    Seq,
+    Text,
+    Words,
+    option,
+    option_group,
+    split_words,
+)
 from harness.core.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from harness.analysis.filter import Selection
 
 ExportedRun = Annotated[str, typer.Argument(help="A stored run: id, unique beginning, path or latest.")]
 CasePattern = Annotated[str, typer.Argument(help="A case's id, or a pattern: 'mask/scatter@*seq=4096*'.")]
 SvgFile = Annotated[Path | None, option(OUTPUT, "--out", "Draw it into this SVG file.")]
+StoredSuites = Annotated[Words, typer.Argument(help="Suites to keep; none: all of the run.")]
+FirstRun = Annotated[
+    str, typer.Argument(help="A stored run: id, its beginning, path, latest or latest~1; of two the earlier.")
+]
+SecondRun = Annotated[Text, typer.Argument(help="The later run; none: --impl inside one.")]
+Force = Annotated[bool, option(SELECTION, "--force", "Show runs of different machines.")]
+StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
+StoredRun = Annotated[
+    str, option(PLACES, "--run", "A stored run: id, its beginning, path, latest or latest~1.")
+]
+ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
+Keep = Annotated[int | None, option(RUN, "--keep", "Delete all runs but so many, the newest.")]
+KeepDryRun = Annotated[
+    bool, option(RUN, "--dry-run", "With --keep: name what would be deleted, and its size.")
+]
 
 ROWS = ("csv", "parquet")
 FORMS = (*ROWS, "markdown", "github-action-benchmark", "bencher")
+
+
+@option_group
+class StoredFlags:
+    """Which cases of a stored run."""
+
+    family: Family = None
+    impl: Impl = None
+    seq: Seq = None
+    mode: Mode = None
+    device: Device = None
+
+    def part(self, suites: Sequence[str] | None) -> "Selection":
+        """The part of a run to show: of these suites, or of all."""
+        from harness.analysis.filter import Selection
+
+        return Selection(
+            tuple(suites or ()),
+            split_words(self.family),
+            split_words(self.impl),
+            split_words(self.seq),
+            split_words(self.mode),
+            split_words(self.device),
+        )
 
 
 @option_group

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from harness.commands import options
+from harness.commands import gate_options, measuring_options, options, stored_options
 from harness.commands.app import app
 from harness.commands.options import combine, split_words
 from harness.core.errors import UsageError
@@ -72,7 +72,7 @@ def test_words_come_with_commas_or_one_by_one():
 
 
 def test_nothing_typed_changes_nothing():
-    groups = options.SelectionFlags(), options.LimitFlags(), options.RunFlags()
+    groups = options.SelectionFlags(), options.LimitFlags(), measuring_options.RunFlags()
     assert combine(*groups) == combine() == Overrides()
 
 
@@ -81,7 +81,7 @@ def test_each_group_adds_its_own():
         family=["mask"], impl=["a,b"], seq=["4Ki"], mode=["bwd"], set_=["rows=1,2", "rows=3"], quick=True
     )
     limits = options.LimitFlags(timeout="1s", seed="7")
-    run = options.RunFlags(baseline="a", budget="2s", replicates=4)
+    run = measuring_options.RunFlags(baseline="a", budget="2s", replicates=4)
     assert combine(selection, limits, run) == Overrides(
         families=("mask",),
         impls=("a", "b"),
@@ -116,14 +116,15 @@ def test_a_place_is_a_project():
 
 
 def test_a_part_of_a_run_is_a_selection():
-    part = options.StoredFlags(family=["mask"], seq=["1Ki,2Ki"], device=["cpu"]).part(["quick"])
+    part = stored_options.StoredFlags(family=["mask"], seq=["1Ki,2Ki"], device=["cpu"]).part(["quick"])
     assert (part.suites, part.families) == (("quick",), ("mask",))
     assert (part.seqs, part.devices) == (("1Ki", "2Ki"), ("cpu",))
 
 
 def test_a_gate_gives_its_budget_to_each_case():
     overrides = combine(options.LimitFlags(seed="1"))
-    gate = options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml")).options(["mask"], overrides)
+    flags = gate_options.GateFlags(budget="20s", cases=["a@*"], junit=Path("j.xml"))
+    gate = flags.options(["mask"], overrides)
     assert (gate.suites, gate.cases, gate.junit, gate.budget_s) == (("mask",), ("a@*",), Path("j.xml"), 20.0)
     assert gate.overrides.settings == {"seed": "1", "budget": "20s"}
 
@@ -131,4 +132,4 @@ def test_a_gate_gives_its_budget_to_each_case():
 @pytest.mark.parametrize(("budget", "says"), [("0", "--budget 0 s: must be longer"), ("x", "--budget: ")])
 def test_a_gate_needs_a_budget(budget, says):
     with pytest.raises(UsageError, match=says):
-        options.GateFlags(budget=budget).options((), Overrides())
+        gate_options.GateFlags(budget=budget).options((), Overrides())

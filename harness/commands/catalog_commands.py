@@ -1,0 +1,80 @@
+"""The commands about what is there: implementations, published claims, this machine."""
+
+from pathlib import Path
+
+import typer
+
+from harness.commands import catalog_options, options, output
+from harness.commands.option_groups import command
+from harness.core.version import VERSION
+
+group = typer.Typer()
+
+
+@command(group, "list")
+def list_(
+    family: catalog_options.FamilyName = None, *, place: options.CatalogFlags, json: options.Json = False
+) -> None:
+    """Families and implementations, with their options, and targets; or all about one family."""
+    project = place.project()
+    if family is None:
+        output.print_catalog(project.catalog, json=json)
+    else:
+        from harness.commands.list_family import probe_family
+
+        output.print_family(project.catalog, family, *probe_family(project, family), json=json)
+
+
+@command(group, "new")
+def new(
+    family: catalog_options.NewFamily = None,
+    name: catalog_options.NewName = None,
+    own: catalog_options.OwnFamily = None,
+    out: catalog_options.SourceFolder = Path(),
+    *,
+    place: options.CatalogFlags,
+    json: options.Json = False,
+) -> None:
+    """A file to start from: NAME.py, an implementation of FAMILY, or with --family one of your own."""
+    from harness.commands.new import write_new
+
+    output.print_new(*write_new(place.project(), family, name, own, out), json=json)
+
+
+@command(group, "claims")
+def claims(
+    names: catalog_options.ClaimNames = None,
+    *,
+    place: options.PlaceFlags,
+    check: catalog_options.Check = False,
+    json: options.Json = False,
+) -> None:
+    """What became of published numbers: all of them, those of a family, or one (FAMILY/ID)."""
+    from harness.commands.claims import claims as judge_claims
+    from harness.commands.claims import print_outcome
+
+    outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
+    raise typer.Exit(print_outcome(outcome, json=json, check=check))
+
+
+@command(group, "doctor")
+def doctor(
+    noise: catalog_options.Noise = False,
+    self_check: catalog_options.SelfCheck = False,
+    *,
+    place: options.PlaceFlags,
+    json: options.Json = False,
+) -> None:
+    """This machine: what a benchmark finds here, what is missing, and how to install it."""
+    if noise:
+        from harness.commands.gate import measure_noise
+
+        measure_noise(place.project(), json=json)
+    elif self_check:
+        from harness.commands.self_check import check_self
+
+        check_self(place.project(), VERSION, json=json)
+    else:
+        from harness.run.doctor import examine
+
+        output.print_findings(examine(place.project().results), json=json)

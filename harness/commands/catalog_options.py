@@ -1,0 +1,27 @@
+"""The options of `list`, `new`, `claims` and `doctor`, which tell what there is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.commands.options import OUTPUT, PLACES, Text, Words, option
+
+ClaimNames = Annotated[
+    Words, typer.Argument(help="Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written.")
+]
+FamilyName = Annotated[
+    Text,
+    typer.Argument(help="A family: its inputs, results, contracts and checks; none: everything in short."),
+]
+Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would be written? 1: no.")]
+Noise = Annotated[
+    bool, option("Noise", "--noise", "Measure this machine's noise, and which slowdown a gate can hold.")
+]
+SelfCheck = Annotated[
+    bool, option("Noise", "--self-check", "Is a case as fast here as in a plain loop of a fresh process?")
+]
+NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
+NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
+OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]
+SourceFolder = Annotated[Path, option(PLACES, "--out", "Folder for the file.")]

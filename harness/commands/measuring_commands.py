@@ -1,0 +1,119 @@
+"""The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
+
+from dataclasses import replace
+
+import typer
+
+from harness.commands import gate_options, measuring_options, options, output
+from harness.commands import run as stages
+from harness.commands.option_groups import command
+from harness.commands.options import combine, split_words
+from harness.core.version import VERSION
+
+group = typer.Typer()
+
+
+@command(group, "run")
+def run(
+    suites: measuring_options.Suites = None,
+    *,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    sampling: measuring_options.RunFlags,
+    place: options.PlaceFlags,
+    tables: options.TableFlags,
+    wait: options.Wait = False,
+    strict: measuring_options.Strict = False,
+    json: options.Json = False,
+) -> None:
+    """Contract, static figures and time of every case; tables at the end."""
+    project, columns = place.project(), tables.column_names()
+    schedule = project.plan(suites or (), combine(selection, limits, sampling))
+    if sampling.dry_run:
+        output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
+        return
+    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume, wait=wait)
+    output.print_run(done, columns, json=json, notes=tables.notes)
+    raise typer.Exit(stages.end_run(done, strict=strict))
+
+
+@command(group, "check")
+def check(
+    ids: measuring_options.Ids = None,
+    *,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    place: options.PlaceFlags,
+    wait: options.Wait = False,
+    strict: measuring_options.Strict = False,
+    json: options.Json = False,
+) -> None:
+    """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
+    project, names = place.project(), split_words(ids)
+    schedule = project.plan((), combine(selection, limits), names)
+    done = stages.run_schedule(
+        project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
+    )
+    output.print_run(done, json=json, notes=True)
+    raise typer.Exit(stages.end_run(done, strict=strict))
+
+
+@command(group, "static")
+def static(
+    suites: measuring_options.Suites = None,
+    target: measuring_options.Target = None,
+    max_seq: measuring_options.MaxSeq = False,
+    *,
+    selection: options.HostSelectionFlags,
+    limits: options.CompileLimitFlags,
+    place: options.PlaceFlags,
+    wait: options.Wait = False,
+    strict: measuring_options.Strict = False,
+    json: options.Json = False,
+) -> None:
+    """Compile only, run nothing: memory, FLOPs and bytes per target."""
+    targets = stages.known_targets(split_words(target))
+    project = place.project()
+    schedule = project.plan(suites or (), combine(selection, limits))
+    done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
+    output.print_run(done, json=json)
+    raise typer.Exit(stages.end_compilation(done, strict=strict))
+
+
+@command(group, "profile")
+def profile(
+    ids: measuring_options.ProfiledIds,
+    *,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    place: options.PlaceFlags,
+    wait: options.Wait = False,
+    json: options.Json = False,
+) -> None:
+    """Where the time of a call goes: its stages within the whole, with their shares and how they grow."""
+    from harness.commands.profile import print_profile
+
+    project, overrides = place.project(), combine(selection, limits)
+    if not overrides.modes:
+        overrides = replace(overrides, modes=("fwd",))
+    schedule = project.plan((), overrides, split_words(ids))
+    done = stages.run_schedule(project, schedule, VERSION, depth="profile", wait=wait)
+    print_profile(done, json=json)
+    raise typer.Exit(stages.end_run(done, strict=False))
+
+
+@command(group, "gate")
+def gate(
+    suites: measuring_options.Suites = None,
+    *,
+    flags: gate_options.GateFlags,
+    selection: options.SelectionFlags,
+    limits: options.LimitFlags,
+    place: options.PlaceFlags,
+    json: options.Json = False,
+) -> None:
+    """The working tree against a base: regressed, unchanged, or not enough evidence."""
+    from harness.commands.gate import run_gate
+
+    gate_options = flags.options(suites, combine(selection, limits))
+    raise typer.Exit(run_gate(place.project(), gate_options, json=json))

@@ -1,0 +1,62 @@
+"""The options of the commands that measure or compile: how long and how exactly, for which targets."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.options import (
+    LIMITS,
+    OUTPUT,
+    RUN,
+    SELECTION,
+    Text,
+    Words,
+    option,
+    option_group,
+    put_settings,
+)
+from harness.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.sweep.overrides import Overrides
+
+TARGETS = "Targets"
+
+Ids = Annotated[Words, typer.Argument(help="Families, implementations or checks; none: all.")]
+ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations or families to profile.")]
+Suites = Annotated[Words, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
+Target = Annotated[
+    Words, option(TARGETS, "--target", "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8.")
+]
+Strict = Annotated[
+    bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
+]
+MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
+
+
+@option_group
+class RunFlags:
+    """How long and how exactly to measure, and what to compare with."""
+
+    baseline: Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")] = None
+    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case: 4s.")] = None
+    precision: Annotated[
+        Text, option(LIMITS, "--precision", "Half-width of an interval that is enough: 5%.")
+    ] = None
+    replicates: Annotated[
+        int, option(LIMITS, "--replicates", "Fresh processes per group; 4 give intervals by process.")
+    ] = 1
+    resume: Annotated[bool, option(RUN, "--resume", "Continue the newest run of the same suites.")] = False
+    dry_run: Annotated[
+        bool, option(RUN, "--dry-run", "The suites, their cases and budgets; nothing is compiled or run.")
+    ] = False
+    figures: Annotated[
+        bool, option(RUN, "--figures", "With --dry-run: every case, compiled: planned memory, likely time.")
+    ] = False
+
+    def apply(self, overrides: "Overrides") -> "Overrides":
+        if self.figures and not self.dry_run:
+            raise UsageError("--figures: goes with --dry-run; a run has the figures of every case anyway")
+        sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
+        return replace(sampled, baseline=self.baseline, replicates=self.replicates)

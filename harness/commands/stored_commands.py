@@ -1,0 +1,123 @@
+"""The commands that read stored runs: tables, charts, comparisons and exports."""
+
+import typer
+
+from harness.commands import options, output, stored_options
+from harness.commands.option_groups import command
+from harness.commands.options import split_words
+from harness.core.errors import UsageError
+
+group = typer.Typer()
+
+
+@command(group, "show")
+def show(
+    names: stored_options.StoredSuites = None,
+    *,
+    selection: stored_options.StoredFlags,
+    run: stored_options.StoredRun = "latest",
+    baseline: stored_options.StoredBaseline = None,
+    place: options.ResultsFlags,
+    tables: options.TableFlags,
+    json: options.Json = False,
+) -> None:
+    """The tables of a stored run again."""
+    from harness.commands.stored import read_run
+
+    columns = tables.column_names()
+    stored = read_run(place.project(), run, selection.part(names), baseline)
+    output.print_stored(stored, columns, json=json, notes=tables.notes)
+
+
+@command(group, "runs")
+def runs(
+    keep: stored_options.Keep = None,
+    dry_run: stored_options.KeepDryRun = False,
+    *,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """The stored runs, newest first; with --keep N delete all but the newest N."""
+    from harness.commands.stored import list_runs
+    from harness.store.prune import prune
+
+    results = place.project().results
+    if keep is not None:
+        output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
+    elif dry_run:
+        raise UsageError("--dry-run: goes with --keep N; without it nothing is deleted anyway")
+    else:
+        output.print_runs(list_runs(results), json=json)
+
+
+@command(group, "compare")
+def compare(
+    run: stored_options.FirstRun,
+    other: stored_options.SecondRun = None,
+    impl: options.Impl = None,
+    force: stored_options.Force = False,
+    *,
+    place: options.ResultsFlags,
+    notes: options.Notes = False,
+    json: options.Json = False,
+) -> None:
+    """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
+    from harness.commands.compare import compare_sides
+
+    results = place.project().results
+    comparison = compare_sides(results, run, other, split_words(impl), force=force)
+    output.print_comparison(comparison, json=json, notes=notes)
+
+
+@command(group, "chart")
+def chart(
+    names: stored_options.StoredSuites = None,
+    *,
+    selection: stored_options.StoredFlags,
+    run: stored_options.StoredRun = "latest",
+    baseline: stored_options.StoredBaseline = None,
+    out: stored_options.ChartFolder = None,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """Draw latency, speedup and memory of every suite of a stored run as SVG."""
+    from harness.commands.stored import draw_charts, read_run
+
+    project = place.project()
+    stored = read_run(project, run, selection.part(names), baseline)
+    output.print_paths(draw_charts(project, stored, out), json=json)
+
+
+@command(group, "export")
+def export(
+    run: stored_options.ExportedRun = "latest",
+    *,
+    flags: stored_options.ExportFlags,
+    selection: stored_options.StoredFlags,
+    baseline: stored_options.StoredBaseline = None,
+    place: options.ResultsFlags,
+) -> None:
+    """A stored run for other programs: rows, Markdown for a pull request, or a service's JSON."""
+    from harness.commands.export import export_rows, export_summary
+
+    table, part, project = flags.table(), selection.part(None), place.project()
+    if table is None:
+        data = export_summary(project, run, part, baseline, flags.to)
+    else:
+        data = export_rows(project, run, part, baseline, table, flags.to)
+    output.write_data(data, flags.out)
+
+
+@command(group, "history")
+def history(
+    case: stored_options.CasePattern,
+    out: stored_options.SvgFile = None,
+    *,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """The medians of a case over all stored runs on one machine: a trend, not a verdict."""
+    from harness.commands.history import read_histories
+
+    histories = read_histories(place.project().results, case, output.print_note)
+    output.print_histories(histories, out, json=json)
