@@ -13,7 +13,7 @@ from harness.core.workload import Field
 
 @dataclass(frozen=True)
 class FamilyInfo:
-    """`desk` is the framework that the family's references need: numpy, or torch.
+    """`reference_framework` is the framework that the family's references need: numpy, or torch.
 
     `module` is the family's own module, which a reference worker loads: importing an implementation there
     could affect the verdict on its neighbours. `checks` maps names to objections. `workload` is the name of
@@ -26,7 +26,7 @@ class FamilyInfo:
     semantics: tuple[str, ...]
     modes: tuple[str, ...]
     file: str
-    desk: str = "numpy"
+    reference_framework: str = "numpy"
     module: str = ""
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
     workload: str = ""
@@ -46,8 +46,8 @@ class FamilyInfo:
 class ImplementationInfo:
     """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source.
 
-    Where its author brings the semantics, `bounds` says by mode how close a result must come, and `desk`
-    is the framework that the reference needs; of the family's semantics both are empty.
+    Where its author brings the semantics, `bounds` says by mode how close a result must come, and
+    `reference_framework` what the reference needs; of the family's semantics both are empty.
     """
 
     id: str
@@ -61,7 +61,7 @@ class ImplementationInfo:
     line: int
     hash: str
     bounds: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    desk: str = ""
+    reference_framework: str = ""
 
     @property
     def family(self) -> str:
@@ -121,8 +121,8 @@ class Catalog:
     def desks(self, implementations: Iterable[str]) -> set[str]:
         """The frameworks that the references of these implementations need."""
         infos = [self.implementations[name] for name in implementations]
-        return {self.families[info.family].desk for info in infos} | {
-            info.desk for info in infos if info.desk
+        return {self.families[info.family].reference_framework for info in infos} | {
+            info.reference_framework for info in infos if info.reference_framework
         }
 
     def merged(self, other: Catalog) -> Catalog:

@@ -64,7 +64,7 @@ def describe_family(family: Family, source: str) -> FamilyInfo:
         semantics=tuple(family.semantics),
         modes=family.modes,
         file=str(file_of(family)),
-        desk="torch" if "torch" in frameworks else "numpy",
+        reference_framework="torch" if "torch" in frameworks else "numpy",
         checks={check.name: check.objection for check in family.checks},
         module=home if (home := module_of(family)).startswith("impls.") else source,
         workload=family.workload.__name__,
@@ -98,7 +98,7 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         line=line_of(implementation),
         hash=source_hash(file_of(implementation), file_of(family)),
         bounds=_bounds(own, family) if own else {},
-        desk=_desk(own, family) if own else "",
+        reference_framework=_reference_framework(own, family) if own else "",
     )
 
 
@@ -133,7 +133,7 @@ def _reference_name(own: OwnSemantics, family: Family) -> str | None:
     return None if callable(own.reference) else own.reference or family.first_semantics
 
 
-def _desk(own: OwnSemantics, family: Family) -> str:
+def _reference_framework(own: OwnSemantics, family: Family) -> str:
     of = _reference_name(own, family)
     return own.framework if of is None else family.semantics[of].framework
 

@@ -28,8 +28,12 @@ def option(section: str, name: str, text: str) -> Any:
 
 
 def split_words(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The words of an option: given once with commas, or several times."""
-    return tuple(word for value in values or () for word in split_list(value))
+    """The words of an option: given once with commas, or several times. UsageError where one has none."""
+    lists = {value: split_list(value) for value in values or ()}
+    for value, words in lists.items():
+        if not words:
+            raise UsageError(f'"{value}" names nothing: write words with commas between, or leave it out')
+    return tuple(word for words in lists.values() for word in words)
 
 
 def split_assignments(texts: Sequence[str] | None) -> dict[str, tuple[str, ...]]:

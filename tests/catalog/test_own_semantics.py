@@ -38,7 +38,7 @@ def read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("semantics", "bound", "desk"),
+    ("semantics", "bound", "reference_framework"),
     [
         ("recall(at_least=0.9)", "recall ≥ 0.9 against the reference of exact", "numpy"),
         (
@@ -54,9 +54,13 @@ def read(tmp_path):
         ("OwnSemantics(exact(), every)", "exact against a reference of its own", "numpy"),
     ],
 )
-def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics, bound, desk):
+def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics, bound, reference_framework):
     info = read(("mine", semantics))["topk/mine"]
-    assert (info.semantics, info.bounds["fwd"], info.desk) == ("mine", bound, desk)
+    assert (info.semantics, info.bounds["fwd"], info.reference_framework) == (
+        "mine",
+        bound,
+        reference_framework,
+    )
     assert info.bounds["bwd"].startswith("none of gradients")
 
 
@@ -71,7 +75,7 @@ def test_gradients_have_a_bound_of_their_own(read):
 
 def test_of_the_familys_semantics_nobody_states_a_bound(read):
     info = read(("mine", '"recall"'))["topk/mine"]
-    assert (info.semantics, dict(info.bounds), info.desk) == ("recall", {}, "")
+    assert (info.semantics, dict(info.bounds), info.reference_framework) == ("recall", {}, "")
 
 
 def test_implementations_may_share_a_meaning_by_its_name(read):

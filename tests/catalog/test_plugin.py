@@ -100,7 +100,11 @@ def test_one_may_bring_its_own_family(read, tmp_path):
     catalog = read(FAMILY + USES)
     info = catalog.families["points"]
     assert list(catalog.implementations) == ["points/adds"]
-    assert ([f.name for f in info.fields], info.semantics, info.desk) == (["seq"], ("double",), "numpy")
+    assert ([f.name for f in info.fields], info.semantics, info.reference_framework) == (
+        ["seq"],
+        ("double",),
+        "numpy",
+    )
     assert info.module == str(tmp_path / "my_impls.py")
 
 

@@ -69,6 +69,8 @@ def test_a_command_takes_exactly_its_flags(name):
 def test_words_come_with_commas_or_one_by_one():
     assert split_words(["a,b", "c[x=1,y=2]"]) == ("a", "b", "c[x=1,y=2]")
     assert split_words(None) == ()
+    with pytest.raises(UsageError, match='"," names nothing'):
+        split_words(["4Ki", ","])
 
 
 def test_nothing_typed_changes_nothing():

@@ -51,7 +51,7 @@ class Verifier:
         family = context.run.catalog.family(first.case.family)
         context.run.listener.case_state(first.id, "inputs and reference")
         try:
-            self._open_reference(Home(family.module, family.desk), first, write=True)
+            self._open_reference(Home(family.module, family.reference_framework), first, write=True)
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
@@ -119,9 +119,9 @@ class Verifier:
         catalog = self.context.run.catalog
         info = catalog.implementations.get(state.case.implementation, state.info)
         if info.bounds:
-            return Home(info.module, info.desk)
+            return Home(info.module, info.reference_framework)
         family = catalog.family(state.case.family)
-        return Home(family.module, family.desk)
+        return Home(family.module, family.reference_framework)
 
     def check(self, state: CaseState) -> None:
         """Call the case once and verify its answer by its contract; only then may it be timed."""

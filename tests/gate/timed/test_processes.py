@@ -87,7 +87,7 @@ def test_a_side_that_lacks_the_code_is_an_error_of_the_side():
         turn.ask("prepare", 1.0)
 
 
-def test_cases_sit_in_the_arm_of_their_side_and_desks_by_themselves(tmp_path):
+def test_cases_sit_in_the_arm_of_their_side_and_references_by_themselves(tmp_path):
     references = FakeExecutor()
     executor = GateExecutor(references)
     workers = {"candidate": Scripted(), "base": Scripted()}

@@ -123,7 +123,7 @@ def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 @pytest.mark.parametrize("status", ["oom", "timeout"])
-def test_a_desk_out_of_memory_or_time_says_nothing_about_the_cases(
+def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(
     tmp_path: Path, verb: str, status: str
 ) -> None:
     executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "raise --memory")}))
@@ -149,7 +149,7 @@ def test_a_workload_that_the_family_refuses_is_unsupported(tmp_path: Path) -> No
     assert {(record.status, record.reason) for record in found.values()} == {("unsupported", "topk ≥ seq")}
 
 
-def test_a_desk_that_cannot_be_started(tmp_path: Path) -> None:
+def test_a_reference_worker_that_cannot_be_started(tmp_path: Path) -> None:
     executor = FakeExecutor(reference=Act(spawn=Unsupported("torch cannot be imported; pip install torch")))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"unsupported"}
