@@ -118,7 +118,7 @@ class Catalog:
         where = f" of family {family}" if family else ""
         raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool)}')
 
-    def desks(self, implementations: Iterable[str]) -> set[str]:
+    def reference_frameworks(self, implementations: Iterable[str]) -> set[str]:
         """The frameworks that the references of these implementations need."""
         infos = [self.implementations[name] for name in implementations]
         return {self.families[info.family].reference_framework for info in infos} | {

@@ -112,7 +112,7 @@ def known_seconds(results: Path) -> dict[str, float]:
 def _frameworks(request: Request) -> list[str]:
     """The fork servers a schedule needs, its references' included."""
     needed = {info.framework for info in request.schedule.implementations.values()}
-    return sorted(needed | request.catalog.desks(request.schedule.implementations))
+    return sorted(needed | request.catalog.reference_frameworks(request.schedule.implementations))
 
 
 def new_folder(request: Request) -> RunFolder:

@@ -65,5 +65,5 @@ def _frameworks(opponents: Opponents, sides: Mapping[str, Side], name: str) -> l
     cases = [case if name == CANDIDATE else theirs for case, theirs in opponents.items()]
     needed = {catalog.implementation(case.implementation).framework for case in cases if case is not None}
     if name == CANDIDATE:
-        needed |= catalog.desks({case.implementation for case in opponents})
+        needed |= catalog.reference_frameworks({case.implementation for case in opponents})
     return sorted(needed)

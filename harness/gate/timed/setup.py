@@ -30,7 +30,8 @@ def set_up(
 ) -> Generator[tuple[GateContext, list[PairedCase]]]:
     """Everything that the loop needs; all of it ends with the block."""
     catalog = sides[CANDIDATE].catalog
-    references = Processes(sorted(catalog.desks(case.implementation for case in opponents)), "cpu")
+    frameworks = catalog.reference_frameworks(case.implementation for case in opponents)
+    references = Processes(sorted(frameworks), "cpu")
     device = next((case.device for case in opponents if case.device != "cpu"), "cpu")
     executor = GateExecutor(references)
     run = RunContext(executor, catalog, PROVENANCE, listener, references.folder)
