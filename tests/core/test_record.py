@@ -22,8 +22,8 @@ EXAMPLE = json.loads("""
   "peak_bytes": null, "flops": 0, "flops_source": "compiled", "bytes_accessed": 0, "program": "sha256:…",
   "custom_calls": [], "lower_s": 0.02, "compile_s": 0.1, "fits": true,
   "unavailable": {"peak_bytes": "XLA's figure for this backend leaves temporaries out"}}},
- "cost": {"flops": 0, "bytes": 0, "dense_flops": 0}, "memory": {"high_water_bytes": 0}, "profile": null,
- "source": "sha256:…", "fingerprint": "sha256:…", "environment": "sha256:…",
+ "cost": {"flops": 0, "bytes": 0, "dense_flops": 0}, "memory": {"high_water_bytes": 0},
+ "profile": null, "cold": null, "source": "sha256:…", "fingerprint": "sha256:…", "environment": "sha256:…",
  "started": "2026-11-20T11:30:00Z", "wall_s": 0.8, "crc32": "…"}
 """)
 RECORD = Record.from_json(EXAMPLE)

@@ -1,0 +1,88 @@
+"""Cold starts: from a new interpreter to the first result, and the calls after which that has paid back.
+
+All intervals are at 95 % over new processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.analysis.stats import BY_PROCESS, Estimate
+from harness.core.median_interval import median_interval, samples_needed
+from harness.core.record import COLD_STEPS, ColdStart, Record
+
+TO_FIRST = COLD_STEPS[: COLD_STEPS.index("first call") + 1]
+LATER = "later call"
+
+
+@dataclass(frozen=True)
+class ColdCase:
+    """A case's cold start. `steps` has seconds by step, in the order of COLD_STEPS.
+
+    `to_first` are the seconds until the first result. `pays_back` is the call from whose end on a process has
+    taken no longer than one of its baseline, the start included. It is None where that never comes, or is
+    not known, and `reason` says which.
+    """
+
+    record: Record
+    steps: Mapping[str, Estimate]
+    to_first: Estimate
+    pays_back: int | None
+    reason: str = ""
+
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """Why a step has no time."""
+        return self.record.cold.missing if self.record.cold else {}
+
+
+def cold_cases(records: Iterable[Record]) -> list[ColdCase]:
+    """The records with a cold start, each beside the baseline of its group."""
+    cold = [record for record in records if record.cold is not None]
+    baselines = {record.as_case.group: record for record in cold if record.baseline}
+    return [_cold_case(record, baselines.get(record.as_case.group)) for record in cold]
+
+
+def _cold_case(record: Record, baseline: Record | None) -> ColdCase:
+    cold = record.cold
+    assert cold is not None
+    steps = {step: _estimate(cold.steps[step]) for step in COLD_STEPS if step in cold.steps}
+    calls, reason = _pays_back(record, baseline)
+    return ColdCase(record, steps, _estimate(_to_first(cold)), calls, reason)
+
+
+def _to_first(cold: ColdStart) -> list[float]:
+    """Seconds until the first result, by process."""
+    parts = [cold.steps[step] for step in TO_FIRST if step in cold.steps]
+    return [math.fsum(part) for part in zip(*parts, strict=True)]
+
+
+def _pays_back(record: Record, baseline: Record | None) -> tuple[int | None, str]:
+    if baseline is None or baseline.cold is None or record.cold is None:
+        return None, "its baseline has no cold start here"
+    if baseline.case == record.case:
+        return None, "it is the baseline"
+    first_s, base_first_s = (median_interval(_to_first(cold))[0] for cold in (record.cold, baseline.cold))
+    later_s, base_later_s = (median_interval(cold.steps[LATER])[0] for cold in (record.cold, baseline.cold))
+    calls = calls_to_pay_back(first_s - base_first_s, base_later_s - later_s)
+    return calls, "" if calls else "its later calls are no faster than its baseline's"
+
+
+def calls_to_pay_back(later_by_s: float, saved_s: float) -> int | None:
+    """The call at whose end a process has caught up with another whose first result was there so much sooner.
+
+    >>> calls_to_pay_back(10.0, 2.0), calls_to_pay_back(-1.0, 2.0), calls_to_pay_back(1.0, 0.0)
+    (6, 1, None)
+    """
+    if saved_s <= 0:
+        return None
+    return 1 + max(0, math.ceil(later_by_s / saved_s))
+
+
+def _estimate(readings: Sequence[float]) -> Estimate:
+    middle, low, high = median_interval(readings)
+    few = len(readings) < samples_needed()
+    reason = f"needs ≥ {samples_needed()} {BY_PROCESS}; has {len(readings)}" if few else None
+    return Estimate(middle, low, high, len(readings), BY_PROCESS, reason)
