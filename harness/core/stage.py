@@ -1,33 +1,36 @@
 """A stage: a named part of an implementation, `with stage("select"):`, timed within the whole in a profile.
 
-Outside a profile a mark costs a call and a comparison, and changes nothing of the program.
+Outside a profile a mark takes about 0.1 µs, and changes nothing of the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 
 class _Unrecorded:
-    """The context of a stage that nobody records; one serves all, as it holds nothing."""
+    """The context of a stage that nobody records; one serves all, as it holds nothing.
+
+    Its methods are builtins that take these arguments and return something false: calling a function
+    of Python's twice would take as long again as the whole mark.
+    """
 
     __slots__ = ()
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
+    __enter__ = bool
+    __exit__ = "".format
 
 
 BACKWARD = "backward"  # the stage of every family in which a backward runs, all of it
 
-Recorder = Callable[[str], AbstractContextManager[None]]
+Recorder = Callable[[str], AbstractContextManager[Any]]
 
-_UNRECORDED = _Unrecorded()
+_UNRECORDED: Any = _Unrecorded()
 _recorder: Recorder | None = None
 
 
-def stage(name: str) -> AbstractContextManager[None]:
+def stage(name: str) -> AbstractContextManager[Any]:
     """The context of a named part of a call, for code inside what a builder returns.
 
     Stages may stand in loops, where their times add up, and inside each other: the inner one's time has a
