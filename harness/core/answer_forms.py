@@ -106,7 +106,9 @@ class ProfileAnswer:
     """Of `profile`: one call without marks, and one with them."""
 
     plain_s: float = 0.0  # seconds of the call without marks
-    stages: Mapping[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
+    stages: Mapping[str, tuple[float, int | None]] = field(
+        default_factory=dict[str, tuple[float, int | None]]
+    )
     refused: str = ""  # why there are no stages: its framework cannot be profiled
 
     def __post_init__(self) -> None:

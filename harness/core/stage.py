@@ -24,6 +24,8 @@ class _Unrecorded:
 
 BACKWARD = "backward"  # the stage of every family in which a backward runs, all of it
 
+JOINED = " + "  # between the stages of work that is several ones' at once
+
 Recorder = Callable[[str], AbstractContextManager[Any]]
 
 _UNRECORDED: Any = _Unrecorded()

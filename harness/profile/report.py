@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ABSENT = "–"
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
+SPECK_SHARE = 0.01
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -38,7 +39,8 @@ COLUMNS = (
 CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
     "95 % interval over rounds of one process. FLOPs: matrix products and attention kernels. "
-    "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart."
+    "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart. "
+    "a + b: time in which both run, in one fused operator or side by side."
 )
 
 
@@ -63,12 +65,17 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
     if not stages:
         return [f"At {at} ({whole} a call) no stage is marked: with stage(…) in its code names one."]
     largest = ", ".join(f"{entry.stage} {_share(entry.share)}" for entry in stages[:3])
-    cost = fmt.speedup(*_bounds(longest.cost))
     return [
         f"At {at} ({whole} a call): {largest}.",
         *_growth_sentence(longest, growths(cases)),
-        f"The stages are {_share(longest.covered)} of the call; marks make it {cost} as long.",
+        f"The stages are {_share(longest.covered)} of the call{_joined(longest)}.",
     ]
+
+
+def _joined(case: ProfiledCase) -> str:
+    """What is several stages' at once, and what the marks take."""
+    several = f", {_share(case.joined)} of it several at once" if case.joined.value else ""
+    return f"{several}; marks make it {fmt.speedup(*_bounds(case.cost))} as long"
 
 
 def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
@@ -106,8 +113,22 @@ def _table(cases: Sequence[ProfiledCase]) -> TableData:
                 *[Cell("")] * 6,
             )
         )
-        rows += [_row(entry) for entry in case.stages]
+        rows += [_row(entry) for entry in case.stages if not _is_speck(entry)]
+        if specks := [entry for entry in case.stages if _is_speck(entry)]:
+            largest = max(entry.share.value or 0 for entry in specks)
+            rows.append(
+                (
+                    Cell(""),
+                    Cell(f"{len(specks)} more of several at once, each ≤ {100 * largest:.1f} %"),
+                    *[Cell("")] * 8,
+                )
+            )
     return TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
+
+
+def _is_speck(entry: StageTime) -> bool:
+    """Whether a row is of several stages at once for next to no time; JSON has them all."""
+    return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
 def _row(entry: StageTime) -> tuple[Cell, ...]:
@@ -119,7 +140,7 @@ def _row(entry: StageTime) -> tuple[Cell, ...]:
         Cell(text),
         Cell(interval),
         Cell(_share(entry.share)),
-        Cell(str(figures.entered) if entry.stage else ""),
+        Cell("" if not entry.stage else ABSENT if figures.entered is None else str(figures.entered)),
         Cell(ABSENT if figures.operators is None else str(figures.operators)),
         Cell(format_big(figures.flops) if figures.flops else ABSENT),
         Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),

@@ -13,6 +13,7 @@ from harness.analysis.power_law import fit
 from harness.analysis.stats import ROUNDS, Estimate, too_few
 from harness.core.median_interval import median_interval, samples_needed
 from harness.core.record import Profile, Record, StageFigures
+from harness.core.stage import JOINED
 
 RESIDUAL = ""  # the stage of what no stage holds
 LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
@@ -20,17 +21,26 @@ LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no co
 
 @dataclass(frozen=True)
 class StageTime:
-    """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1."""
+    """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1.
+
+    `busy` is the time in seconds in which its operators ran, alone or beside those of other stages.
+    """
 
     stage: str  # RESIDUAL for what no stage holds
     time: Estimate
     share: Estimate
+    busy: Estimate
     figures: StageFigures
+
+    @property
+    def parts(self) -> list[str]:
+        """The stages of a row that is several ones' at once; of any other the one."""
+        return self.stage.split(JOINED)
 
     @property
     def flops_per_s(self) -> float | None:
         """FLOP/s of its matrix products and attention kernels; None where it has none."""
-        return self.figures.flops / self.time.value if self.figures.flops and self.time.value else None
+        return self.figures.flops / self.busy.value if self.figures.flops and self.busy.value else None
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,8 @@ class ProfiledCase:
     """A case's stages, the largest first, then the residual.
 
     `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
-    that sum over the marked call, `cost` the marked call over the plain one: what the marks take.
+    that sum over the marked call, `cost` the marked call over the plain one: what the marks take. `joined`
+    is the share of the stages that ran in one operator or at the same time.
     """
 
     record: Record
@@ -46,6 +57,7 @@ class ProfiledCase:
     sum: Estimate
     covered: Estimate
     cost: Estimate
+    joined: Estimate
     stages: tuple[StageTime, ...]
 
     @property
@@ -76,10 +88,11 @@ def profiled_case(record: Record) -> ProfiledCase | None:
     profile = record.profile
     if profile is None:
         return None
-    marked = [math.fsum(stage.samples_s[i] for stage in profile.stages) for i in _rounds(profile)]
+    marked = _sums(profile, profile.stages)
     inside = [stage for stage in profile.stages if stage.stage != RESIDUAL]
-    sums = [math.fsum(stage.samples_s[i] for stage in inside) for i in _rounds(profile)]
-    stages = [_stage_time(stage, marked) for stage in profile.stages]
+    sums = _sums(profile, inside)
+    joined = _sums(profile, [stage for stage in inside if JOINED in stage.stage])
+    stages = [_stage_time(profile, stage, marked) for stage in profile.stages]
     stages.sort(key=lambda entry: (entry.stage == RESIDUAL, -(entry.time.value or 0)))
     return ProfiledCase(
         record,
@@ -87,6 +100,7 @@ def profiled_case(record: Record) -> ProfiledCase | None:
         sum=_estimate(sums),
         covered=_estimate([part / whole for part, whole in zip(sums, marked, strict=True)]),
         cost=_estimate([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
+        joined=_estimate([part / whole for part, whole in zip(joined, marked, strict=True)]),
         stages=tuple(stages),
     )
 
@@ -111,7 +125,7 @@ def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
     longest = cases[-1]
     times: dict[str, dict[int, float]] = {}
     for entry in longest.stages:
-        if entry.stage != RESIDUAL and (entry.share.value or 0) >= LARGE_SHARE:
+        if entry.stage != RESIDUAL and len(entry.parts) == 1 and (entry.share.value or 0) >= LARGE_SHARE:
             known = {case.seq: case.of(entry.stage) for case in cases}
             values = {n: at.time.value for n, at in known.items() if at is not None and at.time.value}
             if len(values) > 1:
@@ -140,13 +154,21 @@ def _overtakes(
     return seq * (times[largest][seq] / times[stage][seq]) ** (1 / faster)
 
 
-def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
+def _stage_time(profile: Profile, stage: StageFigures, marked: Sequence[float]) -> StageTime:
     shares = [part / whole for part, whole in zip(stage.samples_s, marked, strict=True)]
-    return StageTime(stage.stage, _estimate(stage.samples_s), _estimate(shares), stage)
+    # A row of several that counts no operator is time in which theirs ran side by side.
+    beside = [
+        other
+        for other in profile.stages
+        if other.operators is None and JOINED in other.stage and stage.stage in other.stage.split(JOINED)
+    ]
+    busy = _estimate(_sums(profile, [stage, *beside]))
+    return StageTime(stage.stage, _estimate(stage.samples_s), _estimate(shares), busy, stage)
 
 
-def _rounds(profile: Profile) -> range:
-    return range(len(profile.plain_s))
+def _sums(profile: Profile, stages: Sequence[StageFigures]) -> list[float]:
+    """Seconds of these stages together, by round."""
+    return [math.fsum(stage.samples_s[i] for stage in stages) for i in range(len(profile.plain_s))]
 
 
 def _estimate(values: Sequence[float]) -> Estimate:

@@ -20,13 +20,13 @@ from harness.catalog.arrays import nbytes
 from harness.catalog.build import build, named_inputs
 from harness.core.errors import SideError, Unsupported, nearest
 from harness.core.protocol import Job
-from harness.core.stage import BACKWARD
+from harness.core.stage import BACKWARD, JOINED
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits
 from harness.worker.case_checks import run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
-from harness.worker.stage_recorder import OUTSIDE, StageRecorder
+from harness.worker.stage_recorder import OUTSIDE
 
 SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 
@@ -196,30 +196,23 @@ class CaseWorker:
         `stages` has (seconds, times entered) by name, nested ones apart; "" is what none holds. `refused` is
         why there are none.
         """
-        try:
-            mark, span = self.framework.stage_clock()
-        except Unsupported as refusal:  # no reason to lose what was measured of it
-            return {"refused": str(refusal)}
         gc.collect()
         self.framework.sync(self._next_call(None)())
         plain_s = self.read(self._next_call(None), 1, None)
-        recorder = StageRecorder(mark)
-        result = recorder.run(self._next_call(None))
-        recorder.end()
-        self.framework.sync(result)
-        parts = recorder.parts(span)
-        self._refuse_unknown_stages(parts)
-        return {
-            "plain_s": plain_s,
-            "stages": {name: (seconds, recorder.entered.get(name, 1)) for name, seconds in parts.items()},
-        }
+        try:
+            stages = self.framework.time_stages(self._next_call(None), self.prepared)
+        except Unsupported as refusal:  # no reason to lose what was measured of it
+            return {"refused": str(refusal)}
+        self._refuse_unknown_stages(stages)
+        return {"plain_s": plain_s, "stages": dict(stages)}
 
     def do_count_stages(self) -> dict[str, Any]:
         """(operators, flops, bytes) of every stage of one call."""
-        return {"counts": dict(self.framework.count_stages(self._next_call(None)))}
+        return {"counts": dict(self.framework.count_stages(self._next_call(None), self.prepared))}
 
     def _refuse_unknown_stages(self, names: Iterable[str]) -> None:
-        for name in {word for path in names if path != OUTSIDE for word in path.split("/")} - {BACKWARD}:
+        paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}
+        for name in {word for path in paths for word in path.split("/")} - {BACKWARD}:
             if name not in self.family.stages:
                 known = ", ".join(self.family.stages) or "none"
                 raise ValueError(

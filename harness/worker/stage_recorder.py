@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from harness.core.stage import recording
+from harness.worker.frameworks.base import StageTime
 
 Mark = TypeVar("Mark")
 OUTSIDE = ""  # the name of what no stage holds
@@ -44,6 +45,21 @@ class StageRecorder(Generic[Mark]):
         for (name, start), (_, end) in zip(self.marks, self.marks[1:], strict=False):
             sums[name] = sums.get(name, 0) + span(start, end)
         return sums
+
+
+def time_marked(
+    call: Callable[[], Any],
+    sync: Callable[[Any], None],
+    mark: Callable[[], Mark],
+    span: Callable[[Mark, Mark], float],
+) -> dict[str, StageTime]:
+    """The times of the stages of one call, by marks of a clock; `span` is asked once all is computed."""
+    recorder = StageRecorder(mark)
+    result = recorder.run(call)
+    recorder.end()
+    sync(result)
+    times = recorder.parts(span).items()
+    return {name: StageTime(seconds, recorder.entered.get(name, 1)) for name, seconds in times}
 
 
 class _OpenStage:

@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.core.paths import PROJECT
 from harness.core.static_figures import OperatorWeight
-from harness.xla.hlo import STARTS, Graph, Instruction
+from harness.xla.hlo import STARTS, Computation, Graph, Instruction
 
 MOST = 8
 ESTIMATE = re.compile(r'"estimated_cycles":"([1-9]\d*)"')
@@ -56,7 +56,7 @@ def heaviest_operators(
 ) -> tuple[tuple[OperatorWeight, ...], tuple[int, int]]:
     """The same as `weights`, from a module's text."""
     graph, places = Graph(text), Places(text)
-    operators = list(_run(graph, turns))
+    operators = [(operator, times) for _, operator, times in executed_operators(graph, turns)]
     estimates = [
         (operator, int(match[1]), times)
         for operator, times in operators
@@ -78,12 +78,15 @@ def heaviest_operators(
     return heaviest, (len(estimates), len(operators))
 
 
-def _run(graph: Graph, turns: Mapping[str, int | None]) -> Iterator[tuple[Instruction, int | None]]:
-    """The operators that the entry runs, each with how often its loops turn it; None: not known."""
+def executed_operators(
+    graph: Graph, turns: Mapping[str, int | None]
+) -> Iterator[tuple[Computation, Instruction, int | None]]:
+    """The operators that the entry runs, where they stand, and how often loops turn them; None: not known."""
     waiting: list[tuple[str, int | None]] = [(graph.entry, 1)]
     while waiting:
         name, times = waiting.pop()
-        for instruction in graph.computations[name].instructions.values():
+        computation = graph.computations[name]
+        for instruction in computation.instructions.values():
             if instruction.opcode == "while":
                 length = turns.get(instruction.name)
                 inner_times = None if times is None or length is None else times * length
@@ -91,7 +94,7 @@ def _run(graph: Graph, turns: Mapping[str, int | None]) -> Iterator[tuple[Instru
             elif instruction.opcode in BRANCHING and instruction.called:
                 waiting += [(callee, times) for names in instruction.called.values() for callee in names]
             elif instruction.opcode not in NO_WORK and not instruction.opcode.endswith(SECOND_HALVES):
-                yield instruction, times
+                yield computation, instruction, times
 
 
 class Places:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness import Unsupported
+from harness import Unsupported, stage
 
 from .reference import refuse
 from .workload import AttentionWorkload
@@ -39,15 +39,18 @@ def attention(w: AttentionWorkload) -> Callable[..., Any]:
         wide = jnp.promote_types(q.dtype, jnp.float32)
         k, v = k.swapaxes(1, 2), v.swapaxes(1, 2)
         blocks = [x.reshape(*x.shape[:2], -1, w.block, w.head_dim) for x in (k, v)]
-        means = [x.astype(wide).mean(3) for x in blocks]
-        near = [jnp.pad(x, ((0, 0), (0, 0), (back, rest), (0, 0))) for x in (k, v)]
+        with stage("compress"):
+            means = [x.astype(wide).mean(3) for x in blocks]
+        with stage("window"):
+            near = [jnp.pad(x, ((0, 0), (0, 0), (back, rest), (0, 0))) for x in (k, v)]
         scoring, begin = lax.stop_gradient(means[0]), jnp.array(starts)
 
         def select(at):
             i, query = at
-            mean = query.astype(wide).sum(3) / jnp.minimum(w.tile, w.seq - i * w.tile)
-            scores = jnp.einsum("bkgd,bkjd->bkgj", mean, scoring, precision="highest") / w.head_dim**0.5
-            scores = jnp.where(begin < (i + 1) * w.tile, scores, -jnp.inf)
+            with stage("score"):
+                mean = query.astype(wide).sum(3) / jnp.minimum(w.tile, w.seq - i * w.tile)
+                scores = jnp.einsum("bkgd,bkjd->bkgj", mean, scoring, precision="highest") / w.head_dim**0.5
+                scores = jnp.where(begin < (i + 1) * w.tile, scores, -jnp.inf)
             # sorted: on the CPU XLA counts no FLOPs in a program that calls its TopK
             picks = jnp.argsort(scores, axis=-1, descending=True)[..., :count]
             return jnp.where(jnp.isneginf(jnp.take_along_axis(scores, picks, -1)), -1, picks)
@@ -56,25 +59,36 @@ def attention(w: AttentionWorkload) -> Callable[..., Any]:
         def attend(at):
             i, query, picks, shares = at
             now = (i * w.tile + jnp.arange(w.tile))[:, None]
-            coarse = _softmax(query, [x[:, :, None] for x in means], begin <= now)
-
-            index = jnp.maximum(picks, 0)
-            chosen = [jax.vmap(jax.vmap(lambda x, j: x[j]))(x, index) for x in blocks]
-            chosen = [x.reshape(*picks.shape[:3], -1, w.head_dim) for x in chosen]
-            token = (index[..., None] * w.block + jnp.arange(w.block)).reshape(*picks.shape[:3], 1, -1)
-            real = jnp.repeat(picks >= 0, w.block, -1)[..., None, :]
-            fine = _softmax(query, chosen, real & (token <= now))
-
-            spans = [lax.dynamic_slice_in_dim(x, i * w.tile, w.tile + back, 2)[:, :, None] for x in near]
-            token = i * w.tile - back + jnp.arange(w.tile + back)
-            recent = _softmax(query, spans, (token >= 0) & (token <= now) & (token > now - w.window))
-            if shares is None:
-                return ((coarse + fine + recent) / 3).astype(q.dtype)
-            a, b, c = jnp.split(shares.astype(wide), 3, -1)
-            return (a * coarse + b * fine + c * recent).astype(q.dtype)
+            with stage("compressed"):
+                coarse = _softmax(query, [x[:, :, None] for x in means], begin <= now)
+            with stage("selected"):
+                index = jnp.maximum(picks, 0)
+                with stage("gather"):
+                    chosen = [jax.vmap(jax.vmap(lambda x, j: x[j]))(x, index) for x in blocks]
+                    chosen = [x.reshape(*picks.shape[:3], -1, w.head_dim) for x in chosen]
+                with stage("mask"):
+                    token = index[..., None] * w.block + jnp.arange(w.block)
+                    token = token.reshape(*picks.shape[:3], 1, -1)
+                    real = jnp.repeat(picks >= 0, w.block, -1)[..., None, :]
+                    visible = real & (token <= now)
+                fine = _softmax(query, chosen, visible)
+            with stage("window"):
+                with stage("gather"):
+                    size = w.tile + back
+                    spans = [lax.dynamic_slice_in_dim(x, i * w.tile, size, 2)[:, :, None] for x in near]
+                with stage("mask"):
+                    token = i * w.tile - back + jnp.arange(w.tile + back)
+                    visible = (token >= 0) & (token <= now) & (token > now - w.window)
+                recent = _softmax(query, spans, visible)
+            with stage("gate"):
+                if shares is None:
+                    return ((coarse + fine + recent) / 3).astype(q.dtype)
+                a, b, c = jnp.split(shares.astype(wide), 3, -1)
+                return (a * coarse + b * fine + c * recent).astype(q.dtype)
 
         order, queries = jnp.arange(tiles), by_tile(q)
-        picks = lax.map(select, (order, lax.stop_gradient(queries)))
+        with stage("select"):
+            picks = lax.map(select, (order, lax.stop_gradient(queries)))
         shares = None if gates is None else by_tile(gates)
         result = lax.map(attend, (order, queries, picks, shares))
         return result.transpose(1, 0, 4, 2, 3, 5).reshape(w.batch, -1, w.heads, w.head_dim)[:, : w.seq]

@@ -5,7 +5,7 @@ XLA's implementation stores all scores and a mask of seq × seq, so its memory g
 are one more mask, which lets no work be skipped.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._stage import in_stage
 from .workload import AttentionWorkload
@@ -26,9 +26,10 @@ def dense_jax(w: AttentionWorkload):
     def attend(q, k, v, cu_seqlens=None):
         same = None
         if cu_seqlens is not None:
-            segment = jnp.searchsorted(cu_seqlens[1:], jnp.arange(w.seq), side="right")
-            same = (segment[:, None] == segment)[None, None]
-        with jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):
+            with stage("mask"):
+                segment = jnp.searchsorted(cu_seqlens[1:], jnp.arange(w.seq), side="right")
+                same = (segment[:, None] == segment)[None, None]
+        with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):
             return jax.nn.dot_product_attention(q, k, v, mask=same, is_causal=w.causal)
 
     return attend

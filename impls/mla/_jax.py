@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import Unsupported
+from harness import Unsupported, stage
 
 from ._inputs import BLOCK
 from .workload import MlaWorkload
@@ -24,18 +24,18 @@ def dequantise(w: MlaWorkload, weights: Any) -> Any:
 
     if w.weights == "plain":
         return weights
-    plain_weights = dict(weights)
-    for name in [name for name in weights if name.endswith("_scale")]:
-        scales = forward_only(
-            plain_weights.pop(name), "weights=fp8_block has no backward; use weights=plain or mode fwd"
-        )
-        words, dtype = weights[name.removesuffix("_scale")], weights["kv_norm"].dtype
-        numbers = jax.lax.bitcast_convert_type(words, jnp.float8_e4m3fn).reshape(len(words), -1)
-        spread = scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: numbers.shape[0], : numbers.shape[1]]
-        plain_weights[name.removesuffix("_scale")] = (
-            numbers.astype(_wide(weights["kv_norm"])) * spread
-        ).astype(dtype)
-    return plain_weights
+    with stage("dequantise"):
+        plain_weights, dtype = dict(weights), weights["kv_norm"].dtype
+        for name in [name for name in weights if name.endswith("_scale")]:
+            scales = forward_only(
+                plain_weights.pop(name), "weights=fp8_block has no backward; use weights=plain or mode fwd"
+            )
+            words = weights[name.removesuffix("_scale")]
+            numbers = jax.lax.bitcast_convert_type(words, jnp.float8_e4m3fn).reshape(len(words), -1)
+            spread = scales.repeat(BLOCK, 0).repeat(BLOCK, 1)[: numbers.shape[0], : numbers.shape[1]]
+            values = numbers.astype(_wide(weights["kv_norm"])) * spread
+            plain_weights[name.removesuffix("_scale")] = values.astype(dtype)
+        return plain_weights
 
 
 def product(form: str, *arrays: Any) -> Any:
@@ -52,19 +52,22 @@ def linear(x: Any, weight: Any) -> Any:
 def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
     """The parts without and with position, [b, s, heads, nope] and [b, s, heads, rope]."""
     c = w.widths
-    if c.q_lora:
-        q = linear(_norm(linear(x, weights["wq_a"]), weights["q_norm"]), weights["wq_b"])
-    else:
-        q = linear(x, weights["wq"])
+    with stage("project"):
+        if c.q_lora:
+            q = linear(_norm(linear(x, weights["wq_a"]), weights["q_norm"]), weights["wq_b"])
+        else:
+            q = linear(x, weights["wq"])
     q = q.reshape(*q.shape[:2], c.heads, c.nope + c.rope)
     return q[..., : c.nope], _rotate(q[..., c.nope :], freqs[:, None])
 
 
 def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
     """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
-    both = linear(x, weights["wkv_a"])
     width = w.widths.kv_lora
-    return _norm(both[..., :width], weights["kv_norm"]), _rotate(both[..., width:], freqs)
+    with stage("project"):
+        both = linear(x, weights["wkv_a"])
+        ckv = _norm(both[..., :width], weights["kv_norm"])
+    return ckv, _rotate(both[..., width:], freqs)
 
 
 def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
@@ -73,9 +76,10 @@ def keys_values(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, 
 
     c = w.widths
     ckv, kpe = latents(w, x, weights, freqs)
-    made = linear(ckv, weights["wkv_b"]).reshape(*ckv.shape[:2], c.heads, c.nope + c.v)
-    shared = jnp.broadcast_to(kpe[:, :, None], (*ckv.shape[:2], c.heads, c.rope))
-    return jnp.concatenate([made[..., : c.nope], shared], -1), made[..., c.nope :]
+    with stage("expand"):
+        made = linear(ckv, weights["wkv_b"]).reshape(*ckv.shape[:2], c.heads, c.nope + c.v)
+        shared = jnp.broadcast_to(kpe[:, :, None], (*ckv.shape[:2], c.heads, c.rope))
+        return jnp.concatenate([made[..., : c.nope], shared], -1), made[..., c.nope :]
 
 
 def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
@@ -83,13 +87,14 @@ def probabilities(w: MlaWorkload, scores: list[Any]) -> list[Any]:
     import jax
     import jax.numpy as jnp
 
-    joined = jnp.concatenate(scores, -1) if len(scores) > 1 else scores[0]
-    wide = joined.astype(_wide(joined)) * w.scale
-    if w.causal and w.phase == "prefill":
-        seen = jnp.tri(w.seq, dtype=bool)[:, None]
-        wide = jnp.where(seen, wide, -jnp.inf)
-    shares = jax.nn.softmax(wide, -1).astype(joined.dtype)
-    return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
+    with stage("softmax"):
+        joined = jnp.concatenate(scores, -1) if len(scores) > 1 else scores[0]
+        wide = joined.astype(_wide(joined)) * w.scale
+        if w.causal and w.phase == "prefill":
+            seen = jnp.tri(w.seq, dtype=bool)[:, None]
+            wide = jnp.where(seen, wide, -jnp.inf)
+        shares = jax.nn.softmax(wide, -1).astype(joined.dtype)
+        return jnp.split(shares, [scores[0].shape[-1]], -1) if len(scores) > 1 else [shares]
 
 
 def forward_only(x: Any, refusal: str) -> Any:
@@ -120,10 +125,11 @@ def _rotate(x: Any, freqs: Any) -> Any:
     """Neighbouring pairs of the last axis turned: (x0 cos − x1 sin, x0 sin + x1 cos)."""
     import jax.numpy as jnp
 
-    wide = x.astype(_wide(x))
-    even, odd = wide[..., ::2], wide[..., 1::2]
-    pairs = [even * freqs.real - odd * freqs.imag, even * freqs.imag + odd * freqs.real]
-    return jnp.stack(pairs, -1).reshape(x.shape).astype(x.dtype)
+    with stage("rotate"):
+        wide = x.astype(_wide(x))
+        even, odd = wide[..., ::2], wide[..., 1::2]
+        pairs = [even * freqs.real - odd * freqs.imag, even * freqs.imag + odd * freqs.real]
+        return jnp.stack(pairs, -1).reshape(x.shape).astype(x.dtype)
 
 
 def _wide(x: Any) -> Any:

@@ -7,7 +7,7 @@ The projections move to the query and the result and the latents are attended (D
 from functools import reduce
 from operator import add
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._cost import keeps_latents
 from ._jax import OF_DECODE, dequantise, forward_only, latents, linear, probabilities, product, queries
@@ -22,18 +22,23 @@ def absorb_jax(w: MlaWorkload):
         weights = dequantise(w, weights)
         up = weights["wkv_b"].reshape(c.heads, c.nope + c.v, c.kv_lora)
         content, position = queries(w, x, weights, freqs)
-        content = product("bshd,hdc->bshc", content, up[:, : c.nope])
+        with stage("absorb"):
+            content = product("bshd,hdc->bshc", content, up[:, : c.nope])
         parts = [*cached, latents(w, x, weights, freqs)]
-        scores = [
-            product("bshc,btc->bsht", content, ckv) + product("bshr,btr->bsht", position, kpe)
-            for ckv, kpe in parts
-        ]
+        with stage("scores"):
+            scores = [
+                product("bshc,btc->bsht", content, ckv) + product("bshr,btr->bsht", position, kpe)
+                for ckv, kpe in parts
+            ]
         shares = probabilities(w, scores)
-        mixed = reduce(
-            add, (product("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
-        )
-        heads = product("bshc,hdc->bshd", mixed, up[:, c.nope :])
-        return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
+        with stage("values"):
+            mixed = reduce(
+                add, (product("bsht,btc->bshc", p, ckv) for p, (ckv, _) in zip(shares, parts, strict=True))
+            )
+        with stage("absorb"):
+            heads = product("bshc,hdc->bshd", mixed, up[:, c.nope :])
+        with stage("output"):
+            return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

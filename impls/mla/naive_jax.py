@@ -8,7 +8,7 @@ this twin, not with `naive`.
 from functools import reduce
 from operator import add
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._cost import keeps_heads
 from ._jax import OF_DECODE, dequantise, forward_only, keys_values, linear, probabilities, product, queries
@@ -23,11 +23,15 @@ def naive_jax(w: MlaWorkload):
         weights = dequantise(w, weights)
         q = jnp.concatenate(queries(w, x, weights, freqs), -1)
         parts = [*cached, keys_values(w, x, weights, freqs)]
-        shares = probabilities(w, [product("bshd,bthd->bsht", q, k) for k, _ in parts])
-        heads = reduce(
-            add, (product("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
-        )
-        return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
+        with stage("scores"):
+            scores = [product("bshd,bthd->bsht", q, k) for k, _ in parts]
+        shares = probabilities(w, scores)
+        with stage("values"):
+            heads = reduce(
+                add, (product("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
+            )
+        with stage("output"):
+            return linear(heads.reshape(*x.shape[:2], -1), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])

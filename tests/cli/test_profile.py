@@ -67,6 +67,16 @@ def test_the_time_of_a_stage_is_that_of_its_own_code(folder):
     assert scores["flops"] > 0
 
 
+def test_a_compiled_program_is_timed_by_its_operators(folder):
+    said = profile(folder, "mla/naive_jax", "--seq", "16")
+    assert said.code == 0, said.err
+    (case,) = said.json["profiles"]
+    stages = {stage["stage"]: stage for stage in case["stages"]}
+    assert {"project", "expand", "scores", "softmax", "values", "output"} <= stages.keys()
+    assert stages["output"]["flops"] == 2 * 16 * 2048 * 2048
+    assert stages["output"]["entered"] is None
+
+
 def test_without_a_mode_the_forward_is_profiled_and_a_backward_is_a_stage(folder):
     said = profile(folder, "mla/naive", "--seq", "16,32")
     assert {case["case"].split(":")[-2] for case in said.json["profiles"]} == {"fwd"}

@@ -91,3 +91,14 @@ def test_json_has_every_number_with_its_unit():
 def test_a_profile_without_a_timing_is_no_record():
     with pytest.raises(ValueError, match="a profile without a timing"):
         replace(profiled(K, {"": 1.0}), timing=None)
+
+
+def test_time_that_is_several_stages_is_shared_out_to_none():
+    record = profiled(K, {"a": 4.0, "a + b": 1.0, "b": 2.0, "": 1.0})
+    a, b, both, rest = record.profile.stages[0], *record.profile.stages[2:0:-1], record.profile.stages[3]
+    uncounted = replace(both, operators=None, flops=None, bytes=None)
+    case = profiled_case(replace(record, profile=replace(record.profile, stages=(a, uncounted, b, rest))))
+    assert [(s.stage, s.time.value) for s in case.stages[:3]] == [("a", 4.0), ("b", 2.0), ("a + b", 1.0)]
+    assert case.joined.value == 0.125
+    assert (case.of("a").busy.value, case.of("a").flops_per_s) == (5.0, 120.0)
+    assert sentences([case])[1].startswith("The stages are 87.5 % [87.5, 87.5] of the call, 12.5 % ")

@@ -53,7 +53,7 @@ def _is_enough(context: GroupContext, rounds: int, spent_s: float) -> bool:
 def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:
     """The rounds as one profile; a stage that a round did not enter took no time there."""
     names = list(dict.fromkeys(name for answer in rounds for name in answer["stages"]))
-    nothing = (0.0, 0)
+    nothing = (0.0, None)
     stages: list[StageFigures] = []
     for name in names:
         readings = [answer["stages"].get(name, nothing) for answer in rounds]
@@ -62,7 +62,7 @@ def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> 
             StageFigures(
                 stage=name,
                 samples_s=tuple(seconds for seconds, _ in readings),
-                entered=max(entered for _, entered in readings),
+                entered=max((times for _, times in readings if times is not None), default=None),
                 operators=operators,
                 flops=flops,
                 bytes=moved,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from harness.catalog.arrays import Shapes
 from harness.core.static_figures import Static
@@ -21,11 +21,13 @@ class Prepared:
     one array per floating leaf of the forward's result, in the order of :func:`trees.leaves`; None in
     `fwd`. A result is the forward's own tree in `fwd`, `{"gradients": …}` in `bwd` and both
     (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients stand under the names of the floating
-    inputs, zero where the result does not depend on one.
+    inputs, zero where the result does not depend on one. `program` is for the framework alone: what it
+    has compiled, None where nothing is.
     """
 
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
     static: Static
+    program: Any = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,13 @@ class Patience:
 
     seconds: float
     live_bytes: int
+
+
+class StageTime(NamedTuple):
+    """What a stage took of one call, without the stages inside it."""
+
+    seconds: float
+    entered: int | None  # how often the call begins it; None where that is not known
 
 
 class Framework(Protocol):
@@ -92,15 +101,15 @@ class Framework(Protocol):
         """
         ...
 
-    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """(mark, span): a mark in the stream of work, and the seconds from one to another once all is done.
+    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageTime]:
+        """The times of the stages of one call, which runs. They add up to the whole call.
 
-        Unsupported where a call is one program, in which nothing of the host's runs.
+        Unsupported where the stages of a call cannot be told apart.
         """
         ...
 
-    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:
-        """(operators, flops, bytes) by stage of one call, which runs; empty where nothing can be counted."""
+    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:
+        """(operators, flops, bytes) by stage of one call, which may run; empty where nobody can count."""
         ...
 
     def rise(self) -> Callable[[], int | None]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -12,11 +15,16 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
+from harness.core.stage import recording
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared, match
+from harness.worker.frameworks.base import Patience, Prepared, StageTime, match
+from harness.worker.frameworks.jax_trace import trace_call
+from harness.worker.stage_recorder import OUTSIDE
+from harness.worker.trace_times import times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
+from harness.xla.stage_operators import SCOPE, StagedProgram
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -26,6 +34,23 @@ def preload(*, tracing: bool) -> None:  # noqa: ARG001 - lowering is always aske
     """Import what jit and lowering load on their first use; no backend starts."""
     for dialect in LAZY:
         importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A program that has been compiled, and what it was lowered from."""
+
+    program: lowering.Program
+    executable: Any
+
+    @cached_property
+    def staged(self) -> StagedProgram:
+        """Its operators with their stages; it is lowered again, for only a profile reads them."""
+        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()
+        (optimised,) = self.executable.runtime_executable().hlo_modules()
+        with recording(name_scope):
+            lowered = self.program.lower().compiler_ir("hlo").get_hlo_module()
+        return StagedProgram(optimised.to_string(options), lowered.to_string(options))
 
 
 class Jax:
@@ -70,11 +95,19 @@ class Jax:
         mode: str,
         patience: Patience,  # noqa: ARG002 - XLA plans without allocating
     ) -> Prepared:
+        with recording(name_scope):
+            return self._prepare(function, names, shapes, mode)
+
+    def _prepare(
+        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str
+    ) -> Prepared:
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
             compiled, static = self._compile(lowering.forward(function, structs))
             return Prepared(
-                lambda inputs, _: _bind_arguments(compiled, {n: inputs[n] for n in names}), static
+                lambda inputs, _: _bind_arguments(compiled.executable, {n: inputs[n] for n in names}),
+                static,
+                compiled,
             )
         backward = lowering.Backward(function, structs)
         if mode == "bwd":
@@ -84,9 +117,9 @@ class Jax:
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
             seed = _cotangents_as(backward.outputs, cotangent)
-            return lambda: compiled(leaves, rest, seed)
+            return lambda: compiled.executable(leaves, rest, seed)
 
-        return Prepared(bind, static)
+        return Prepared(bind, static, compiled)
 
     def _pullback(self, backward: lowering.Backward, names: tuple[str, ...]) -> Prepared:
         """The pullback alone as one program; another one computes the residuals it takes."""
@@ -99,11 +132,11 @@ class Jax:
             saved, seed = jax.block_until_ready(
                 (prepare(leaves, rest), _cotangents_as(backward.outputs, cotangent))
             )
-            return lambda: compiled(saved, seed)
+            return lambda: compiled.executable(saved, seed)
 
-        return Prepared(bind, static)
+        return Prepared(bind, static, compiled)
 
-    def _compile(self, program: lowering.Program) -> tuple[Any, Static]:
+    def _compile(self, program: lowering.Program) -> tuple[CompiledProgram, Static]:
         start = time.perf_counter()
         lowered = program.lower()
         middle = time.perf_counter()
@@ -112,7 +145,7 @@ class Jax:
         static = xla_figures.figures(
             compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle
         )
-        return compiled, static
+        return CompiledProgram(program, compiled), static
 
     def put(self, tree: Any) -> Any:
         return jax.block_until_ready(array_files.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True)))
@@ -130,15 +163,17 @@ class Jax:
     def timer(self) -> tuple[str, str, timers.Read]:
         return "wall", "rotated", timers.wall(self.sync)
 
-    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        raise Unsupported(
-            "jax compiles a call as one program, in which no mark of the host's runs; profile a torch or "
-            "numpy implementation, or read its planned figures with seqsweep static"
-        )
+    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageTime]:
+        """By a trace of the program's operators; what passes while none runs is in no stage."""
+        program = prepared.program.staged
+        seconds, runs = trace_call(call, self.sync)
+        stages = times_by_stage(runs, program.stages, program.containers)
+        stages[OUTSIDE] = seconds - sum(took for stage, took in stages.items() if stage != OUTSIDE)
+        return {stage: StageTime(took, None) for stage, took in stages.items()}
 
-    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:  # noqa: ARG002 - see below
-        """Nothing: what the compiler has fused belongs to no stage alone."""
-        return {}
+    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
+        """From the compiled program, without a call."""
+        return prepared.program.staged.counts()
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
@@ -154,6 +189,11 @@ class Jax:
             return highest - in_use
 
         return peak
+
+
+def name_scope(stage: str) -> AbstractContextManager[None]:
+    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
+    return jax.named_scope(SCOPE + stage)
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:

@@ -14,7 +14,8 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared
+from harness.worker.frameworks.base import Patience, Prepared, StageTime
+from harness.worker.stage_recorder import time_marked
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
@@ -78,10 +79,14 @@ class Numpy:
     def timer(self) -> tuple[str, str, timers.Read]:
         return "wall", "rotated", timers.wall(self.sync)
 
-    def stage_clock(self) -> tuple[Callable[[], float], Callable[[float, float], float]]:
-        return timers.host_marks()
+    def time_stages(
+        self,
+        call: Callable[[], Any],
+        prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
+    ) -> Mapping[str, StageTime]:
+        return time_marked(call, self.sync, *timers.host_marks())
 
-    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:  # noqa: ARG002 - see below
+    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         """Nothing: numpy tells nobody which of its functions are called."""
         return {}
 

@@ -16,7 +16,8 @@ from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import Patience, Prepared, match
+from harness.worker.frameworks.base import Patience, Prepared, StageTime, match
+from harness.worker.stage_recorder import time_marked
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
 DTYPES = {
@@ -182,19 +183,23 @@ class Torch:
             return "cuda_events", "flushed", cuda_events()
         return "wall", "rotated", timers.wall(self.sync)
 
-    def stage_clock(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """Events on the device, as the host runs ahead of it; the host's clock where both are one."""
+    def time_stages(
+        self,
+        call: Callable[[], Any],
+        prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
+    ) -> Mapping[str, StageTime]:
+        """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
         if self.device.type != "cuda":
-            return timers.host_marks()
+            return time_marked(call, self.sync, *timers.host_marks())
 
         def mark() -> torch.cuda.Event:
             event = torch.cuda.Event(enable_timing=True)
             event.record()
             return event
 
-        return mark, lambda start, end: start.elapsed_time(end) / 1000
+        return time_marked(call, self.sync, mark, lambda start, end: start.elapsed_time(end) / 1000)
 
-    def count_stages(self, call: Callable[[], Any]) -> Mapping[str, Any]:
+    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         from harness.worker.frameworks.torch_stage_counts import count_stages
 
         return count_stages(call)

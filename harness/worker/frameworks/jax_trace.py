@@ -1,0 +1,52 @@
+"""A trace of jax's profiler: when each operator of a compiled program ran in one call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from harness.core.errors import Unsupported
+from harness.worker.trace_times import OperatorRun
+
+OPERATOR = "hlo_op"  # the statistic that an operator's event has, on the cpu and on a GPU (jax 0.10.2)
+
+
+def trace_call(
+    call: Callable[[], Any], sync: Callable[[Any], None], folder: str | None = None
+) -> tuple[float, list[OperatorRun]]:
+    """(the call's seconds, the runs of its operators). What the profiler writes stays in `folder`, if given.
+
+    Unsupported where the profiler names no operator.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0  # it would time every function of Python's
+        jax.profiler.start_trace(folder or scratch, profiler_options=options)
+        start = perf_counter()
+        try:
+            sync(call())
+            seconds = perf_counter() - start
+        finally:
+            jax.profiler.stop_trace()
+        runs = _runs(Path(folder or scratch))
+    if not runs:
+        raise Unsupported("jax's profiler names no operator here; its planned figures are in seqsweep static")
+    return seconds, runs
+
+
+def _runs(folder: Path) -> list[OperatorRun]:
+    (file,) = folder.glob("**/*.xplane.pb")
+    data = jax.profiler.ProfileData.from_file(str(file))
+    return [
+        OperatorRun(event.start_ns, event.start_ns + event.duration_ns, operator)
+        for plane in data.planes
+        for line in plane.lines
+        for event in line.events
+        for statistic, operator in event.stats
+        if statistic == OPERATOR
+    ]

@@ -1,0 +1,228 @@
+"""The operators that a compiled program runs, each with the stages that it computes for.
+
+A stage's mark in jax code is a scope of names while that code is traced. XLA keeps it in the metadata of
+what it makes of the code: `jit(f)/stage:window/stage:mask/lt`. A fusion may hold operators of several stages.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.core.stage import BACKWARD, JOINED
+from harness.xla.collectives import ARRAY, size_of
+from harness.xla.hlo import Computation, Graph, Instruction
+from harness.xla.operator_weights import executed_operators
+from harness.xla.trip_counts import lengths
+
+SCOPE = "stage:"  # before a stage's name: jax has primitives that are called `gather` and `select_n`
+MARK = re.compile(rf"{SCOPE}([\w-]+)")
+NAME = re.compile(r'\bop_name="([^"]*)"')
+CONTAINERS = ("call", "conditional", "while")
+# They compute nothing of a stage's own, and a fusion takes copies of them wherever they are used.
+MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
+SLICES = ("dynamic-slice", "gather", "slice")
+UPDATE = "dynamic-update-slice"
+LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
+LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that are products, too
+
+
+@dataclass(frozen=True)
+class StageOperator:
+    """An operator that a call runs so many times (None: not known), and what each of them is.
+
+    `flops` are those of matrix products, None where a library's are not known. `bytes` are its operands and
+    results; of an operand that it slices, the slices.
+    """
+
+    name: str
+    opcode: str
+    stage: str  # of a fusion that spans several, all of them; empty for none
+    runs: int | None
+    flops: int | None
+    bytes: int
+
+
+class StagedProgram:
+    """An optimised module with its metadata, and the module that jax has lowered it from.
+
+    On the way XLA rewrites products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
+    product has the stage of the lowered one of its size; of several stages those that its computation names.
+    """
+
+    def __init__(self, optimised: str, lowered: str) -> None:
+        self.graph = Graph(optimised)
+        self.products = _products(Graph(lowered))
+        self.stages: dict[str, str] = {}  # of every instruction, by its name
+        self.containers: set[str] = set()  # instructions whose time is that of what they call
+        for computation in self.graph.computations.values():
+            beside = {stage for each in computation.instructions.values() for stage in self._named(each)}
+            for name, instruction in computation.instructions.items():
+                self.stages[name] = self._stage(computation, instruction, beside)
+                if instruction.opcode in CONTAINERS:
+                    self.containers.add(name)
+
+    @cached_property
+    def operators(self) -> list[StageOperator]:
+        """What a call runs."""
+        ran = executed_operators(self.graph, lengths(self.graph))
+        return [
+            StageOperator(
+                each.name,
+                each.opcode,
+                self.stages[each.name],
+                runs,
+                self._flops(computation, each),
+                self._bytes(computation, each),
+            )
+            for computation, each, runs in ran
+        ]
+
+    def counts(self) -> dict[str, tuple[int | None, int | None, int | None]]:
+        """(operators run, FLOPs, bytes) of a call by stage; None where an operator has none."""
+        by_stage: dict[str, list[StageOperator]] = defaultdict(list)
+        for operator in self.operators:
+            by_stage[operator.stage].append(operator)
+        return {
+            stage: (
+                _sum(each.runs for each in operators),
+                _sum(_times(each.flops, each.runs) for each in operators),
+                _sum(_times(each.bytes, each.runs) for each in operators),
+            )
+            for stage, operators in by_stage.items()
+        }
+
+    def _inner(self, instruction: Instruction) -> list[tuple[Computation, Instruction]]:
+        """What a fusion computes, each in its computation; empty of another instruction."""
+        names = instruction.called.get("calls", ()) if instruction.opcode == "fusion" else ()
+        inner = [self.graph.computations[name] for name in names]
+        return [
+            (part, each) for part in inner for each in part.instructions.values() if each.opcode not in MOVED
+        ]
+
+    def _named(self, instruction: Instruction) -> set[str]:
+        """The stages in the metadata of an instruction, of a fusion those of what it computes."""
+        inner = [each for _, each in self._inner(instruction)] or [instruction]
+        return {stage for each in inner if (stage := stage_in(each.attributes))}
+
+    def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
+        found = self._named(instruction)
+        for part, each in self._inner(instruction) or [(computation, instruction)]:
+            if each.opcode == "dot" and not NAME.search(each.attributes):
+                possible = self.products.get(_size(part, each), set())
+                found |= (possible & {*beside} or possible) if len(possible) > 1 else possible
+        return JOINED.join(sorted(found - {""}))
+
+    def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
+        if instruction.opcode == "dot":
+            return 2 * math.prod(_size(computation, instruction))
+        if instruction.opcode == "convolution" or LIBRARY.search(instruction.target or ""):
+            return None
+        if instruction.opcode != "fusion":
+            return 0
+        return _sum(self._flops(part, each) for part, each in self._inner(instruction))
+
+    def _bytes(self, computation: Computation, instruction: Instruction) -> int:
+        names = instruction.operands
+        sizes = [size_of(computation.instructions[name].shape) for name in names]
+        if instruction.opcode in SLICES:
+            return 2 * size_of(instruction.shape)
+        if instruction.opcode == UPDATE:
+            return 2 * sizes[1]
+        if instruction.opcode != "fusion":
+            return sum(sizes) + size_of(instruction.shape)
+        (name,) = instruction.called["calls"]
+        inner = self.graph.computations[name]
+        read = sum(min(size, _read(inner, at)) for at, size in enumerate(sizes))
+        return read + _written(inner, inner.root)
+
+
+def stage_in(attributes: str) -> str:
+    """The stage in an instruction's metadata, as `selected/mask`; a backward's is inside `backward`."""
+    return _path(_marks(attributes))
+
+
+def _marks(attributes: str) -> list[str]:
+    name = NAME.search(attributes)
+    path = name[1].split(";")[0] if name else ""  # XLA joins the names of what it has merged
+    return [*([BACKWARD] if "transpose(" in path else []), *MARK.findall(path)]
+
+
+def _path(marks: Sequence[str]) -> str:
+    backward = [BACKWARD] if BACKWARD in marks else []
+    return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
+
+
+def _products(graph: Graph) -> dict[tuple[int, int], set[str]]:
+    """The stages of all products of a lowered module, by their size."""
+    stages: dict[tuple[int, int], set[str]] = defaultdict(set)
+
+    def visit(name: str, outer: Sequence[str]) -> None:
+        computation = graph.computations[name]
+        for instruction in computation.instructions.values():
+            if instruction.opcode == "dot":
+                marks = [*outer, *_marks(instruction.attributes)]
+                stages[_size(computation, instruction)].add(_path(marks))
+            # The names in a called function begin at its own; those in a loop's body are whole.
+            inner = [*outer, *_marks(instruction.attributes)] if instruction.opcode == "call" else outer
+            for names in instruction.called.values():
+                for callee in names:
+                    visit(callee, inner)
+
+    visit(graph.entry, ())
+    return stages
+
+
+def _size(computation: Computation, product: Instruction) -> tuple[int, int]:
+    """The elements of a product's result, and the terms of the sum that each of them is."""
+    left = _sizes(computation.instructions[product.operands[0]].shape)
+    contracted = LEFT.search(product.attributes)
+    axes = [int(axis) for axis in contracted[1].split(",") if axis] if contracted else []
+    return math.prod(_sizes(product.shape)), math.prod(left[axis] for axis in axes)
+
+
+def _times(amount: int | None, runs: int | None) -> int | None:
+    """None where either is not known; nothing is nothing, however often."""
+    return 0 if amount == 0 else None if amount is None or runs is None else amount * runs
+
+
+def _sum(amounts: Iterable[int | None]) -> int | None:
+    known = [*amounts]
+    return None if None in known else sum(amount or 0 for amount in known)
+
+
+def _sizes(shape: str) -> list[int]:
+    ((_, sizes),) = ARRAY.findall(shape)
+    return [int(size) for size in sizes.split(",") if size]
+
+
+def _read(fused: Computation, parameter: int) -> int:
+    """Bytes that a fusion reads of its operand, at most: slices of it alone, where it uses nothing else."""
+    (name,) = (
+        each.name
+        for each in fused.instructions.values()
+        if each.opcode == "parameter" and each.argument == str(parameter)
+    )
+    total = 0
+    for user in fused.instructions.values():
+        if name not in user.operands:
+            continue
+        if user.opcode in SLICES and user.operands[0] == name:
+            total += size_of(user.shape)
+        elif user.opcode != UPDATE or user.operands[0] != name:
+            return size_of(fused.instructions[name].shape)
+    return total
+
+
+def _written(fused: Computation, name: str) -> int:
+    """Bytes of a fusion's result; of an array that it updates in place, the update."""
+    instruction = fused.instructions[name]
+    if instruction.opcode == UPDATE:
+        return size_of(fused.instructions[instruction.operands[1]].shape)
+    if instruction.opcode in ("bitcast", "tuple"):
+        return sum(_written(fused, operand) for operand in instruction.operands)
+    return size_of(instruction.shape)

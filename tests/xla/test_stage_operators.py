@@ -1,0 +1,78 @@
+"""Stages in compiled programs, whose operators are few enough to be counted by hand."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from harness.core.errors import Unsupported
+from harness.core.stage import stage
+
+pytestmark = pytest.mark.jax
+
+TURNS, ROWS, WIDE, SUM = 4, 32, 16, 64
+
+
+@pytest.fixture(scope="module")
+def framework():
+    from harness.worker.frameworks import base as frameworks
+
+    jax = frameworks.get("jax")
+    jax.start("cpu", 1, wide=False)
+    return jax
+
+
+def prepared(framework, mark, mode="fwd"):
+    """A loop of products over batches, for which XLA drops their names, and a sort."""
+    import jax
+    import jax.numpy as jnp
+
+    from harness.catalog.arrays import Array
+    from harness.worker.frameworks.base import Patience
+
+    def function(x, y):
+        def turn(rows):
+            with mark("selected"):
+                with mark("mask"):
+                    rows = jnp.where(rows > 0, rows, 0)
+                return jnp.einsum("abij,abjk->abik", rows, y, precision="highest")
+
+        with mark("select"):
+            order = jnp.sort(x[0, 0, 0, :, 0])
+        return jax.lax.map(turn, x), order
+
+    shapes = {"x": Array((TURNS, 1, 2, ROWS, SUM), "f32"), "y": Array((1, 2, SUM, WIDE), "f32")}
+    return framework.prepare(function, ("x", "y"), shapes, mode, Patience(0, 0))
+
+
+def test_marks_change_neither_the_program_nor_its_hash(framework):
+    marked, plain = (prepared(framework, mark).static for mark in (stage, lambda _: nullcontext()))
+    assert marked.program == plain.program
+    assert (marked.flops, marked.bytes_accessed, marked.opcodes) == (
+        plain.flops,
+        plain.bytes_accessed,
+        plain.opcodes,
+    )
+
+
+def test_a_product_whose_name_xla_drops_counts_for_its_stage_in_every_turn(framework):
+    counts = prepared(framework, stage).program.staged.counts()
+    flops = {name: count[1] for name, count in counts.items() if count[1]}
+    assert flops == {"selected": TURNS * 2 * 2 * ROWS * SUM * WIDE}
+    assert "select" in counts
+
+
+def test_a_backward_is_told_from_its_forward(framework):
+    stages = set(prepared(framework, stage, "fwd_bwd").program.staged.counts())
+    assert {"selected", "backward/selected"} <= {part for name in stages for part in name.split(" + ")}
+
+
+def test_a_trace_without_operators_is_a_sentence(monkeypatch):
+    import jax
+
+    from harness.worker.frameworks import jax_trace
+
+    monkeypatch.setattr(jax.profiler, "start_trace", lambda *_, **__: None)
+    monkeypatch.setattr(jax.profiler, "stop_trace", lambda: None)
+    monkeypatch.setattr(jax_trace, "_runs", lambda _: [])
+    with pytest.raises(Unsupported, match="names no operator here"):
+        jax_trace.trace_call(lambda: None, lambda _: None)
