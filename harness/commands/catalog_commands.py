@@ -61,6 +61,7 @@ def claims(
 def doctor(
     noise: catalog_options.Noise = False,
     self_check: catalog_options.SelfCheck = False,
+    roofline: catalog_options.MeasuredRoofline = False,
     *,
     place: options.PlaceFlags,
     json: options.Json = False,
@@ -74,6 +75,10 @@ def doctor(
         from harness.commands.self_check import check_self
 
         check_self(place.project(), VERSION, json=json)
+    elif roofline:
+        from harness.commands.measure_roofline import measure_rooflines
+
+        measure_rooflines(place.project(), json=json)
     else:
         from harness.run.doctor import examine
 

@@ -21,6 +21,9 @@ Noise = Annotated[
 SelfCheck = Annotated[
     bool, option("Noise", "--self-check", "Is a case as fast here as in a plain loop of a fresh process?")
 ]
+MeasuredRoofline = Annotated[
+    bool, option("Noise", "--roofline", "Measure the most FLOP/s and bytes/s that torch reaches here.")
+]
 NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
 NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
 OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]

@@ -40,6 +40,7 @@ EXAMPLES = {
     "doctor": {
         "seqsweep doctor": "what is installed, and what is missing",
         "seqsweep doctor --noise": "which slowdown a gate can hold here; takes minutes",
+        "seqsweep doctor --roofline": "the most FLOP/s and bytes/s that torch reaches here; takes a minute",
     },
     "profile": {
         "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",

@@ -2,10 +2,12 @@
 
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.errors import MachineError
+from harness.core.units import parse_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,18 @@ def usable_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
 def usable_cores() -> int:
     """The cores this process may be scheduled on."""
     return len(os.sched_getaffinity(0))
+
+
+def caches(cores: Iterable[int], system: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
+    """`L1`, `L2`, … → the bytes of data that these cores have there together; empty where nobody says."""
+    levels: dict[str, dict[str, int]] = {}
+    for core in cores:
+        for cache in sorted((system / f"cpu{core}/cache").glob("index*")):
+            told = {name: _read_text(cache / name).strip() for name in ("level", "type", "size")}
+            if all(told.values()) and told["type"] != "Instruction":
+                shared = _read_text(cache / "shared_cpu_list")  # cores that share one count it once
+                levels.setdefault(f"L{told['level']}", {})[shared] = parse_bytes(f"{told['size']}iB")
+    return {name: sum(sizes.values()) for name, sizes in sorted(levels.items())}
 
 
 def control_group_limit(

@@ -9,6 +9,7 @@ from harness.core.units import format_ratio, format_seconds
 from harness.core.workload import Value
 
 ABSENT = "–"
+PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))  # of units, largest first
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
@@ -57,6 +58,16 @@ def speedup(value: float, low: float | None, high: float | None) -> str:
 def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:
     """A number in units of `scale`, which the heading names: `119.3`, `0.62`."""
     return significant(value / scale, digits(value, low, high))
+
+
+def per_second(value: float, low: float | None, high: float | None, unit: str) -> tuple[str, str]:
+    """A rate and its interval in the rate's unit: (`116 GFLOP/s`, `[110, 118]`)."""
+    scale, prefix = next((entry for entry in PREFIXES if value >= entry[0]), (1.0, ""))
+    number = significant(value / scale, digits(value, low, high))
+    text = f"{number} {prefix}{unit}"
+    if low is None or high is None:
+        return text, ABSENT
+    return text, _bounds(low / scale, high / scale, _decimals(number))
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ from harness.core.regular_file import read_regular
 def to_text(data: Any) -> bytes:
     """The file's content. TypeError when a value has no JSON form; numpy's numbers have Python's."""
     return msgspec.json.format(msgspec.json.encode(data, enc_hook=plain_number), indent=2) + b"\n"
+
+
+def digest(data: Any) -> str:
+    """`sha256:…` of a value, whatever the order of its keys."""
+    return f"sha256:{hashlib.sha256(msgspec.json.encode(data, order='deterministic')).hexdigest()}"
 
 
 def read(path: Path) -> Any:

@@ -7,15 +7,12 @@ readable; `repair` sets it aside before a run goes on.
 from __future__ import annotations
 
 import gc
-import hashlib
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
@@ -193,8 +190,7 @@ class RunFolder:
         return _object(path) if path.exists() else {}
 
     def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
-        digest = hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
-        key = f"sha256:{digest}"
+        key = json_file.digest(facts)
         kept = self._read_object(name)
         if key not in kept:
             replace(self.path / name, json_file.to_text({**kept, key: facts}))

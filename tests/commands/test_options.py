@@ -28,7 +28,7 @@ FLAGS = {
     "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, *END],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
-    "doctor": ["--noise", "--self-check", *PLACE, "--json"],
+    "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "profile": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"],
     "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--json"],

@@ -2,7 +2,7 @@ import pytest
 
 from harness.core import machine
 from harness.core.errors import MachineError
-from harness.core.machine import Processor, control_group_limit, processor, usable_memory
+from harness.core.machine import Processor, caches, control_group_limit, processor, usable_memory
 
 
 def group(root, membership, line, *limits):
@@ -60,3 +60,21 @@ def test_an_arm_processor_has_features_and_no_name(tmp_path, monkeypatch):
 def test_a_machine_without_proc_is_a_sentence(tmp_path):
     with pytest.raises(MachineError, match=r"meminfo cannot be read, .*; mount /proc$"):
         usable_memory(tmp_path / "meminfo")
+
+
+def test_caches_of_the_used_cores_and_a_shared_one_counts_once(tmp_path):
+    for core in (0, 1):
+        for index, (level, kind, size, shared) in enumerate(
+            [
+                ("1", "Data", "32K", str(core)),
+                ("1", "Instruction", "32K", str(core)),
+                ("3", "Unified", "8M", "0-1"),
+            ]
+        ):
+            folder = tmp_path / f"cpu{core}/cache/index{index}"
+            folder.mkdir(parents=True)
+            for name, text in (("level", level), ("type", kind), ("size", size), ("shared_cpu_list", shared)):
+                (folder / name).write_text(f"{text}\n")
+    assert caches([0, 1], tmp_path) == {"L1": 2 << 15, "L3": 8 << 20}
+    assert caches([0], tmp_path) == {"L1": 1 << 15, "L3": 8 << 20}
+    assert caches([7], tmp_path) == {}

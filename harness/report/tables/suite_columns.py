@@ -8,6 +8,7 @@ from functools import partial
 from harness.analysis.suite_results import CaseResult
 from harness.analysis.throughput import WORK
 from harness.core.errors import UsageError, closest
+from harness.report.format import PREFIXES
 from harness.report.tables import cells
 from harness.report.tables.table_data import Column, Entry
 
@@ -34,7 +35,6 @@ _ON_REQUEST: Mapping[str, Entry] = {
     "FLOPs/base": (Column("FLOPs/base", relative=True), cells.flops_ratio),
 }
 _RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 CHOICES = (*_TIMES, *_RATES, *STATIC, "status", *_ON_REQUEST)
 
@@ -85,7 +85,7 @@ def _rate(rows: Sequence[CaseResult], name: str) -> Entry:
     rates = [row.throughput[work] for row in rows]
     known = [rate.per_second for rate in rates if rate.per_second is not None]
     middle = statistics.median(known) if known else 0.0
-    scale, prefix = next((entry for entry in _PREFIXES if middle >= entry[0]), (1.0, ""))
+    scale, prefix = next((entry for entry in PREFIXES if middle >= entry[0]), (1.0, ""))
     dense, unit = name.removesuffix(WORK[work]), f"{prefix}{WORK[work]}"
     shares = " (% peak)" if any(rate.share is not None for rate in rates) else ""
     column = Column(f"{dense}{unit}{shares}", rank=rank, caption=_rate_caption(rows))

@@ -62,7 +62,7 @@ class Server:
                     str(folder),
                     *([] if tracing else ["untraced"]),
                 ],
-                env={**_environment(device, path), **(environment or {})},
+                env={**worker_environment(device, path), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -140,7 +140,7 @@ class Server:
             self.process.wait()
 
 
-def _environment(device: str, path: Sequence[str]) -> dict[str, str]:
+def worker_environment(device: str, path: Sequence[str] = ()) -> dict[str, str]:
     environment = {**child_process.environment(path), **ENVIRONMENT}
     if device != "cpu":
         environment["JAX_PLATFORMS"] = f"{device},cpu"

@@ -1,0 +1,122 @@
+"""The ceilings of a machine, as they were measured: FLOP/s by dtype, bytes/s by working set.
+
+A ceiling is the fastest kernel's median over rounds, with its 95 % interval. What a larger working set has
+a smaller one has too: where the cost of a call hides that, the larger one's figure stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from harness.analysis.stats import ROUNDS, Estimate, too_few
+from harness.core.median_interval import median_interval, samples_needed
+from harness.core.plain_data import from_plain
+
+WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an operand
+DRAM = "DRAM"
+BEYOND = 4  # times the last cache: from there on no part of a stream is found in it
+WITHIN = 0.75  # of a cache: a set of its whole size shares it with the stack and the code
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The rounds of one kernel: work per second, FLOPs of a `dtype` or, where that is empty, bytes."""
+
+    kernel: str
+    dtype: str
+    size: int  # a matrix's side, or bytes of working set
+    per_second: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.per_second or not min(self.per_second) > 0:
+            raise ValueError(f"{self.kernel}: a reading is a positive rate")
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        middle, low, high = median_interval(self.per_second)
+        count = len(self.per_second)
+        reason = too_few(count, ROUNDS) if count < samples_needed() else None
+        return Estimate(middle, low, high, count, ROUNDS, reason)
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The most work per second by a dtype or a level of memory, and the kernel that reached it."""
+
+    name: str  # `f32`, `L2`, `DRAM`
+    kernel: str
+    size: int  # a matrix's side, or bytes of working set
+    rate: Estimate
+
+    @classmethod
+    def of(cls, name: str, readings: Iterable[Readings]) -> Ceiling:
+        best = max(readings, key=lambda reading: reading.estimate.value or 0.0)
+        return cls(name, best.kernel, best.size, best.estimate)
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A machine's readings; `caches` are the bytes of each level, of all measured cores together."""
+
+    caches: Mapping[str, int]
+    readings: tuple[Readings, ...]
+    measured: str = ""  # UTC, ISO 8601
+    load: float = 0.0  # processes that ran or waited on average in the minute before
+
+    def __post_init__(self) -> None:
+        if not self.compute or not self.curve:
+            raise ValueError("a roofline needs readings of matrix products and of streams")
+
+    @cached_property
+    def compute(self) -> dict[str, Ceiling]:
+        """FLOP/s by dtype."""
+        kinds = dict.fromkeys(reading.dtype for reading in self.readings if reading.dtype)
+        return {kind: Ceiling.of(kind, (r for r in self.readings if r.dtype == kind)) for kind in kinds}
+
+    @cached_property
+    def curve(self) -> dict[int, Ceiling]:
+        """Bytes/s by working set, the smallest first: of that size or any larger one."""
+        streams = [reading for reading in self.readings if not reading.dtype]
+        sizes = sorted({reading.size for reading in streams})
+        return {size: Ceiling.of(self.level(size), (r for r in streams if r.size >= size)) for size in sizes}
+
+    @cached_property
+    def levels(self) -> dict[str, Ceiling]:
+        """Bytes/s of every cache, and of memory beyond all, where a set was measured that lies there."""
+        last = max(self.caches.values(), default=0)
+        found: dict[str, Ceiling] = {}
+        for size, ceiling in self.curve.items():
+            inside = (
+                size >= BEYOND * last if ceiling.name == DRAM else size <= WITHIN * self.caches[ceiling.name]
+            )
+            if inside and ceiling.name not in found:
+                found[ceiling.name] = ceiling
+        return found
+
+    def level(self, size: float) -> str:
+        """The nearest memory that holds a working set."""
+        by_size = sorted(self.caches.items(), key=lambda cache: cache[1])
+        return next((name for name, held in by_size if size <= held), DRAM)
+
+    def memory_roof(self, size: float) -> Ceiling:
+        """Bytes/s of a working set: of the next smaller size measured, so that it is a ceiling."""
+        smaller = [known for known in self.curve if known <= size]
+        ceiling = self.curve[max(smaller, default=min(self.curve))]
+        return Ceiling(self.level(size), ceiling.kernel, ceiling.size, ceiling.rate)
+
+    def compute_roof(self, dtype: str) -> Ceiling:
+        """FLOP/s for operands of a dtype: the highest of those as wide or wider, as they may be converted.
+
+        A dtype that is none of the known ones has the highest of all.
+        """
+        width = WIDTHS.get(dtype, 0)
+        able = [ceiling for kind, ceiling in self.compute.items() if WIDTHS.get(kind, 0) >= width]
+        return max(able or self.compute.values(), key=lambda ceiling: ceiling.rate.value or 0.0)
+
+
+def roofline_of(data: Any) -> Roofline:
+    """The roofline that was kept as plain data. ValueError where it is none."""
+    return from_plain(Roofline, data)

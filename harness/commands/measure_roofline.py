@@ -1,0 +1,58 @@
+"""`doctor --roofline`: measure what this machine does per second at most, keep it, and print it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.roofline import Roofline, roofline_of
+from harness.catalog.accelerators import accelerator_called
+from harness.commands.output import console, print_json, print_note
+from harness.report.tables.ceilings_table import print_roofline
+from harness.run.machine.ceilings_probe import measure_ceilings
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.store import json_file, rooflines
+
+if TYPE_CHECKING:
+    from harness.sweep.project import Project
+
+Facts = Mapping[str, Any]
+
+
+def measure_rooflines(project: Project, *, json: bool) -> None:
+    """Of the processor with the threads that cases have, and of a CUDA device where there is one."""
+    threads = project.config.settings.threads
+    here = FingerprintProbe("cpu", threads).wait()
+    found = [_measure(project, here["fingerprint"])]
+    if "unavailable" not in here["gpu"]:
+        found.append(_measure(project, FingerprintProbe("cuda", threads).wait()["fingerprint"]))
+    if json:
+        print_json({"rooflines": [_data(facts, roofline) for facts, roofline in found]})
+        return
+    for facts, roofline in found:
+        gpu = (facts.get("gpu") or {}).get("name")
+        machine = gpu or f"{facts['cpu']}, {facts['threads']} threads"
+        print_roofline(console(), machine, facts["cores"], roofline, accelerator_called(gpu or ""))
+
+
+def _measure(project: Project, facts: Facts) -> tuple[Facts, Roofline]:
+    print_note(f"{facts['device']}: matrix products and streams, about a minute")
+    measured = measure_ceilings(facts["device"], facts["threads"])
+    rooflines.keep(project.results, facts, measured)
+    return facts, roofline_of(measured)
+
+
+def _data(facts: Facts, roofline: Roofline) -> dict[str, Any]:
+    """Rates per second: FLOPs in `compute` by dtype, bytes in `memory` by level, in `curve` by size."""
+    return {
+        "fingerprint": json_file.digest(facts),
+        "device": facts["device"],
+        "threads": facts["threads"],
+        "measured": roofline.measured,
+        "load": roofline.load,
+        "caches": roofline.caches,
+        "compute": [asdict(ceiling) for ceiling in roofline.compute.values()],
+        "memory": [asdict(ceiling) for ceiling in roofline.levels.values()],
+        "curve": [{**asdict(ceiling), "bytes": size} for size, ceiling in roofline.curve.items()],
+    }

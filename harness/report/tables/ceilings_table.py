@@ -1,0 +1,75 @@
+"""A machine's measured ceilings for people: a sentence, a row for each, and what a datasheet says instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.roofline import DRAM, Ceiling, Roofline
+from harness.analysis.stats import Estimate
+from harness.catalog.accelerators import Accelerator
+from harness.core.units import format_bytes
+from harness.report import format as fmt
+from harness.report.tables.listing import plain_table
+
+FLOPS, BYTES = "FLOP/s", "B/s"
+CAPTION = (
+    "Of torch's own kernels in a fresh process, the fastest of each: median and 95 % interval over {rounds} "
+    "rounds (for display, not a verdict). A stream's bytes are those that it reads and writes."
+)
+
+
+def print_roofline(
+    console: Console, machine: str, cores: int, roofline: Roofline, accelerator: Accelerator | None
+) -> None:
+    """What binds from which intensity on, then every ceiling with the kernel that reached it."""
+    console.print(Text(machine, style="bold"))
+    for sentence in sentences(roofline, cores):
+        console.print(Text(sentence), soft_wrap=True)
+    table = plain_table(("ceiling", False), ("rate", True), ("95 %", True), ("reached by", False))
+    for ceiling, unit in _ceilings(roofline):
+        side = f"n = {ceiling.size}" if unit == FLOPS else format_bytes(ceiling.size)
+        table.add_row(ceiling.name, *rate(ceiling.rate, unit), f"{ceiling.kernel}, {side}")
+    for name, value, unit in _datasheet(accelerator):
+        exact = fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0])
+        table.add_row(name, exact, "", "datasheet, not measured")
+    console.print(table)
+    rounds = min(len(reading.per_second) for reading in roofline.readings)
+    console.print(Text(CAPTION.format(rounds=rounds), style="dim"), soft_wrap=True)
+
+
+def sentences(roofline: Roofline, cores: int) -> list[str]:
+    """Where the roofs meet, and whether the machine was busy: then its ceilings are too low."""
+    found: list[str] = []
+    memory = roofline.levels.get(DRAM)
+    if "f32" in roofline.compute and memory is not None:
+        fast, slow = roofline.compute["f32"].rate, memory.rate
+        ridge = (fast.value or 0.0) / (slow.value or 1.0)
+        found.append(
+            f"Products of f32 reach {rate(fast, FLOPS)[0]} and streams from {DRAM} {rate(slow, BYTES)[0]}: "
+            f"what does fewer than {fmt.significant(ridge, 2)} FLOPs for a byte of {DRAM} is bound by memory."
+        )
+    if roofline.load > cores / 2:
+        found.append(
+            f"The load average was {roofline.load:.1f} on {cores} cores: something else ran, and these "
+            "ceilings are too low; measure again when it has ended."
+        )
+    return found
+
+
+def rate(estimate: Estimate, unit: str) -> tuple[str, str]:
+    """(`116 GFLOP/s`, `[110, 118]`)."""
+    return fmt.per_second(estimate.value or 0.0, estimate.low, estimate.high, unit)
+
+
+def _ceilings(roofline: Roofline) -> Iterator[tuple[Ceiling, str]]:
+    yield from ((ceiling, FLOPS) for ceiling in roofline.compute.values())
+    yield from ((ceiling, BYTES) for ceiling in roofline.levels.values())
+
+
+def _datasheet(accelerator: Accelerator | None) -> Iterator[tuple[str, float, str]]:
+    if accelerator is not None:
+        yield from ((kind, peak, FLOPS) for kind, peak in accelerator.peak_flops.items())
+        yield DRAM, accelerator.bandwidth_bytes_s, BYTES

@@ -1,0 +1,36 @@
+"""The ceilings that `doctor --roofline` measured, by their fingerprint: `results/rooflines.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UsageError
+from harness.store import json_file
+from harness.store.atomic import write_files
+
+FILE = "rooflines.json"
+
+
+def keep(results: Path, facts: Mapping[str, Any], measured: Mapping[str, Any]) -> Path:
+    """Add what was measured of a machine, in place of what was known of it; the file's path.
+
+    Raises MachineError where it cannot be written.
+    """
+    kept = {**read(results), json_file.digest(facts): {**measured, "facts": facts}}
+    return write_files(results, {FILE: json_file.to_text(kept)})[0]
+
+
+def read(results: Path) -> dict[str, Any]:
+    """Fingerprint → what was measured; empty where nothing was. UsageError for a damaged file."""
+    path = results / FILE
+    try:
+        kept = json_file.read(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        kept = None
+    if not isinstance(kept, dict):
+        raise UsageError(f"{path} cannot be read; delete it, and measure again: seqsweep doctor --roofline")
+    return kept

@@ -1,0 +1,172 @@
+"""Readings of what this machine does per second at most: matrix products by dtype, streams by working set.
+
+`python -m harness.worker.ceilings DEVICE THREADS` prints them as JSON. torch is set up as for a measured
+case, and time is read by the same marks as a profile's: the host's clock, or events of the device. A share
+of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from harness.core.errors import Unsupported
+from harness.core.machine import caches, usable_memory
+from harness.core.median_interval import samples_needed
+from harness.worker import resource_limits
+from harness.worker.frameworks.base import Framework, get
+from harness.worker.frameworks.torch_ import DTYPES
+
+SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
+LONGEST_S = 0.5  # a matrix product: a larger one is not tried
+SETS = tuple(1 << power for power in range(15, 31))  # bytes: 32 KiB to 1 GiB
+MEMORY_SHARE = 8  # the largest set is at most such a part of the memory
+SWEEP_BYTES = 1 << 22  # that one call of a sum reads at least, a small set again and again
+READING_S = 0.004
+ROUNDS = 11
+BUDGET_S = 30.0
+
+Read = Callable[[Callable[[], Any], int], float]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A call with known work: FLOPs in `dtype`, or bytes where that is empty.
+
+    `size` is a matrix's side, or a stream's working set in bytes.
+    """
+
+    name: str
+    dtype: str
+    size: int
+    work: float
+    call: Callable[[], Any]
+
+
+def matrix_products(device: torch.device, read: Read) -> Generator[Kernel]:
+    """Per dtype the products of the two largest sides that a call of LONGEST_S has time for."""
+    kinds = ["f64", "f32", "bf16", *(["tf32", "f16"] if device.type == "cuda" else [])]
+    for kind in kinds:
+        found: list[Kernel] = []
+        for side in SIDES:
+            kernel = Kernel("matrix product", kind, side, 2.0 * side**3, _product(device, kind, side))
+            try:
+                kernel.call()
+            except RuntimeError:
+                break  # the device has no such product
+            found.append(kernel)
+            if 8 * min(read(kernel.call, 1) for _ in range(3)) > LONGEST_S:
+                break
+        yield from found[-2:]
+
+
+def _product(device: torch.device, kind: str, side: int) -> Callable[[], Any]:
+    dtype = torch.float32 if kind == "tf32" else DTYPES[kind]
+    a, b, out = (torch.ones(side, side, dtype=dtype, device=device) for _ in range(3))
+    if kind != "tf32":
+        return lambda: torch.mm(a, b, out=out)
+
+    def product() -> None:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.mm(a, b, out=out)
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+    return product
+
+
+def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[Kernel]:
+    """Copy, triad and sum over working sets of every size: parts of one array, so that pages are there."""
+    sizes = [size for size in SETS if size <= max(SETS[0], memory_bytes // MEMORY_SHARE)]
+    array = torch.ones(sizes[-1] // 4, device=device)
+    parts = threads if device.type == "cpu" else 1
+    for size in sizes:
+        half = size // 8
+        x, y = array[:half], array[half : 2 * half]
+        yield Kernel("copy", "", size, 8 * half, lambda x=x, y=y: y.copy_(x))
+        yield Kernel("triad", "", size, 12 * half, lambda x=x, y=y: torch.add(x, y, alpha=0.5, out=y))
+        count = max(1, SWEEP_BYTES // size)
+        # Each thread reads a part of its own, so often in one call that calling costs nothing beside it.
+        each = size // 4 // parts
+        rows = array[: parts * each].view(parts, 1, each).expand(parts, count, each)
+        sums = torch.empty(parts, count, device=device)
+        work = 4.0 * parts * each * count
+        yield Kernel("sum", "", size, work, lambda rows=rows, sums=sums: torch.sum(rows, -1, out=sums))
+
+
+def reader(framework: Framework) -> Read:
+    """Seconds of one call, as the mean of so many between two marks in the device's stream of work."""
+    mark, span = framework.stage_clock()
+
+    def read(call: Callable[[], Any], inner: int) -> float:
+        framework.sync(None)
+        start = mark()
+        for _ in range(inner):
+            call()
+        end = mark()
+        framework.sync(None)
+        return span(start, end) / inner
+
+    return read
+
+
+def sample(
+    kernels: Sequence[Kernel], read: Read, now: Callable[[], float] = perf_counter, budget_s: float = BUDGET_S
+) -> list[list[float]]:
+    """Work per second of every kernel in every round, in an order that changes from round to round.
+
+    ROUNDS of them; fewer where the budget ends, but as many as an interval needs.
+    """
+    until = now() + budget_s
+    inner: list[int] = []
+    for kernel in kernels:
+        kernel.call()
+        inner.append(max(1, math.ceil(READING_S / max(read(kernel.call, 1), 1e-7))))
+    rates: list[list[float]] = [[] for _ in kernels]
+    order, shuffle = list(range(len(kernels))), random.Random(0)
+    for done in range(ROUNDS):
+        if done >= samples_needed() and now() > until:
+            break
+        shuffle.shuffle(order)
+        for place in order:
+            rates[place].append(kernels[place].work / read(kernels[place].call, inner[place]))
+    return rates
+
+
+def cache_sizes(device: torch.device, threads: int) -> Mapping[str, int]:
+    if device.type == "cpu":
+        return caches(sorted(os.sched_getaffinity(0))[:threads])
+    return {"L2": torch.cuda.get_device_properties(device).L2_cache_size}
+
+
+def measure(device_name: str, threads: int) -> dict[str, Any]:
+    """All readings of a device. Unsupported where torch does not run on it."""
+    framework = get("torch")
+    if device_name == "cpu":
+        resource_limits.pin(threads)
+    framework.start(device_name, threads, wide=True)
+    framework.enter("fwd", wide=True)
+    read, device = reader(framework), torch.device(device_name)
+    on_cpu = device.type == "cpu"
+    memory = usable_memory() if on_cpu else torch.cuda.get_device_properties(device).total_memory
+    kernels = [*matrix_products(device, read), *streams(device, threads, memory)]
+    readings = [
+        {"kernel": kernel.name, "dtype": kernel.dtype, "size": kernel.size, "per_second": rates}
+        for kernel, rates in zip(kernels, sample(kernels, read), strict=True)
+    ]
+    return {"caches": cache_sizes(device, threads), "readings": readings}
+
+
+if __name__ == "__main__":
+    try:
+        json.dump(measure(sys.argv[1], int(sys.argv[2])), sys.stdout)
+    except Unsupported as error:
+        sys.exit(str(error))

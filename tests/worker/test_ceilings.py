@@ -1,0 +1,108 @@
+"""Ceilings are read with clocks and devices whose every answer is known."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.worker import ceilings
+from harness.worker.ceilings import BUDGET_S, ROUNDS, Kernel, reader, sample
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+CPU = torch.device("cpu")
+
+
+class Clock:
+    """Time that passes only where a kernel is called, one second a call."""
+
+    def __init__(self, second=1.0):
+        self.now, self.second = 0.0, second
+
+    def call(self):
+        self.now += self.second
+
+    def read(self, call, inner):
+        start = self.now
+        for _ in range(inner):
+            call()
+        return (self.now - start) / inner
+
+
+def test_work_over_time_in_every_round():
+    clock = Clock(0.001)
+    assert sample([Kernel("copy", "", 64, 128.0, clock.call)], clock.read, lambda: clock.now) == [
+        [pytest.approx(128e3)] * ROUNDS
+    ]
+
+
+def test_a_budget_ends_the_rounds_but_not_before_there_is_an_interval():
+    clock = Clock(BUDGET_S)
+    (rates,) = sample([Kernel("copy", "", 64, 128.0, clock.call)], clock.read, lambda: clock.now)
+    assert len(rates) == 6
+
+
+class Event:
+    """An event of a device that is a thousand times slower than the host that fills its queue."""
+
+    queue = 0.0
+
+    def __init__(self, *, enable_timing):
+        assert enable_timing
+        self.at = None
+
+    def record(self):
+        self.at = Event.queue
+
+    def elapsed_time(self, end):
+        return (end.at - self.at) * 1000  # in ms
+
+
+def test_on_cuda_the_devices_events_are_read_when_all_is_done(monkeypatch):
+    from harness.worker.frameworks.torch_ import Torch
+
+    waited = []
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(Event.queue))
+    framework = Torch()
+    framework.device = torch.device("cuda")
+
+    def call():
+        Event.queue += 0.25
+
+    assert reader(framework)(call, 4) == 0.25
+    assert waited == [0.0, 1.0]
+
+
+def test_streams_touch_their_working_set_and_count_what_they_read_and_write():
+    found = list(ceilings.streams(CPU, 2, 8 * ceilings.SETS[1]))
+    assert [(k.name, k.size, k.work / k.size) for k in found[:2]] == [
+        ("copy", 1 << 15, 1.0),
+        ("triad", 1 << 15, 1.5),
+    ]
+    assert {kernel.size for kernel in found} == set(ceilings.SETS[:2]), "an eighth of the memory"
+    total = found[2]
+    assert total.work == ceilings.SWEEP_BYTES
+    result = total.call()
+    assert result.shape == (2, ceilings.SWEEP_BYTES // (1 << 15))
+
+
+def test_products_stop_growing_where_a_call_would_take_too_long():
+    products = ceilings.matrix_products(CPU, lambda _call, _inner: ceilings.LONGEST_S)
+    assert [(kernel.dtype, kernel.size, kernel.work) for kernel in products] == [
+        (kind, 256, 2.0 * 256**3) for kind in ("f64", "f32", "bf16")
+    ]
+
+
+def test_a_device_without_a_dtype_has_no_ceiling_for_it(monkeypatch):
+    def refuse(_device, kind, _side):
+        def call():
+            if kind != "f32":
+                raise RuntimeError("not implemented")
+
+        return call
+
+    monkeypatch.setattr(ceilings, "_product", refuse)
+    kinds = [
+        kernel.dtype for kernel in ceilings.matrix_products(SimpleNamespace(type="cuda"), lambda *_: 1.0)
+    ]
+    assert kinds == ["f32"]
