@@ -17,7 +17,7 @@ from typing import Any
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.record import Record
-from harness.core.regular_file import open_regular
+from harness.core.regular_file import open_regular, read_regular
 from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import refused, replace, write_files
@@ -32,7 +32,15 @@ FOREIGN = "records.foreign.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
+NOTES = "notes.md"  # what is known to be wrong with the data, by those who keep it
 BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
+
+RecordKey = tuple[str, int, str | None]
+
+
+def line_hash(line: bytes) -> str:
+    """What a document names a record by: SHA-256 of its line as it is stored, without the newline."""
+    return hashlib.sha256(line).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -185,6 +193,14 @@ class RunFolder:
         """All environments of the run, by their hash."""
         return self._read_object(ENVIRONMENTS)
 
+    def notes(self) -> str:
+        """What stands in the run's notes.md: known errors of its data. Empty where there is no such file."""
+        path = self.path / NOTES
+        try:
+            return read_regular(path).decode(errors="replace").strip() if path.exists() else ""
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be read ({error.strerror}); mend or remove it") from None
+
     def _read_object(self, name: str) -> dict[str, Any]:
         path = self.path / name
         return _object(path) if path.exists() else {}
@@ -213,10 +229,13 @@ class RunFolder:
         problems += problems_of(info)
         return info
 
-    def records(self, problems: list[str]) -> Iterator[Record]:
-        """The readable records one by one; what could not be read is added to `problems` on the way."""
-        seen: set[tuple[str, int, str | None]] = set()
-        for number, _, record, _, problem in self._lines():
+    def records(self, problems: list[str], hashes: dict[RecordKey, str] | None = None) -> Iterator[Record]:
+        """The readable records one by one; what could not be read is added to `problems` on the way.
+
+        `hashes` are filled with the SHA-256 of each record's line, by the record's key.
+        """
+        seen: set[RecordKey] = set()
+        for number, data, record, _, problem in self._lines():
             if record is None:
                 problems.append(f"{RECORDS}:{number}: {problem}; its case is measured again by run --resume")
                 continue
@@ -225,7 +244,14 @@ class RunFolder:
                 problems.append(f"{RECORDS}:{number}: {record.case} is stored twice; the first one counts")
             else:
                 seen.add(key)
+                if hashes is not None:
+                    hashes[key] = line_hash(data)
                 yield record
+
+    def record_of_hash(self, beginning: str) -> Record | None:
+        """The first record whose line's hash begins so; None where there is none."""
+        beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
+        return next((line.record for line in beginnings if line.record is not None), None)
 
     def repair(self) -> tuple[str, ...]:
         """Make the file one of complete groups, so that a run can go on; says what was set aside.
