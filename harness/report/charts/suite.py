@@ -24,20 +24,28 @@ from harness.report.provenance import provenance
 
 
 def draw_suite(
-    suite: SuiteResults, info: Mapping[str, Any], curves: Sequence[PublishedCurve] = ()
+    suite: SuiteResults,
+    info: Mapping[str, Any],
+    curves: Sequence[PublishedCurve] = (),
+    kinds: Sequence[str] = (),
 ) -> dict[str, bytes]:
     """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
+
+    Only those among `kinds` are drawn, where any are named.
 
     UsageError when the suite has no record. Cases that failed, and suites in which all did, are drawn like
     others: by what became of them.
     """
     with style():
-        figures = figures_of(suite, info, curves)
+        figures = figures_of(suite, info, curves, kinds)
         return {name: to_svg(chart, figure) for name, (chart, figure) in figures.items()}
 
 
 def figures_of(
-    suite: SuiteResults, info: Mapping[str, Any], curves: Sequence[PublishedCurve] = ()
+    suite: SuiteResults,
+    info: Mapping[str, Any],
+    curves: Sequence[PublishedCurve] = (),
+    kinds: Sequence[str] = (),
 ) -> dict[str, tuple[Chart, Figure]]:
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
@@ -57,7 +65,11 @@ def figures_of(
     if not ran or any(target != HOST for target in suite.compiled_targets):
         charts["static"] = static(grid, info)
     dressed = looks(grid.labels, suite.baseline)
-    return {name: (chart, draw_page(chart, sheet, dressed)) for name, chart in charts.items()}
+    return {
+        name: (chart, draw_page(chart, sheet, dressed))
+        for name, chart in charts.items()
+        if not kinds or name in kinds
+    }
 
 
 def draw_run(

@@ -1,0 +1,113 @@
+"""What stands behind the figures: how to replay them, their known errors, machine, noise and method."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.stats import Estimate, time_of
+from harness.core.units import format_bytes
+from harness.findings.document import Part
+from harness.findings.kept_run import KeptRun
+from harness.report.provenance import provenance
+from harness.report.run_report import QUICK, QUICK_NOTE
+
+METHOD = (
+    "Method: all implementations of a point in the same shuffled rounds, each in a process of its own; "
+    "medians, with distribution-free 95 % intervals over the rounds of one process, for display and not for a "
+    "verdict; a speedup is the median of the ratios within a round."
+)
+
+
+def commit_of(run: KeptRun) -> tuple[str, bool]:
+    """The commit that a run was started in, empty where none is known, and whether files differed from it."""
+    git: Mapping[str, Any] = run.environment.get("git") or {}
+    return str(git.get("commit") or ""), bool(git.get("dirty"))
+
+
+def replay_part(run: KeptRun, lock: Path | None) -> Part:
+    """One command line; the commit, and the file that pins versions where there is one."""
+    commit, dirty = commit_of(run)
+    command = shlex.join(map(str, run.info.get("command") or ("seqsweep", "run")))
+    steps = [f"git checkout {commit}"] if commit else []
+    steps += [f"pip install -c {lock.name} -e ."] if lock else []
+    said = [f"{run.name}: started {run.info.get('started')}."]
+    said += ["Its commit is not known."] if not commit else []
+    said += ["Files differed from that commit, so that it is not quite the code measured."] if dirty else []
+    return Part(sentences=tuple(said), command=" && ".join([*steps, command]))
+
+
+def errors_part(run: KeptRun) -> Part | None:
+    """What is known to be wrong with a run: the notes kept with it, and what could not be read."""
+    noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
+    quick = [QUICK_NOTE] if QUICK in _command(run) else []
+    dirty = ["Its code is not quite its commit's: files differed."] if commit_of(run)[1] else []
+    interrupted = [] if run.info.get("finished") else ["It did not come to its end."]
+    lines = (*noted, *run.problems, *quick, *dirty, *interrupted)
+    return Part(heading=run.name, sentences=lines) if lines else None
+
+
+def method_part(runs: Sequence[KeptRun]) -> Part:
+    """Machine, provenance, noise, method and contracts in five lines."""
+    facts = list({key: fact for run in runs for key, fact in _fingerprints(run).items()}.values())
+    records = [record for run in runs for record in run.records]
+    info = {"fingerprints": {key: fact for run in runs for key, fact in _fingerprints(run).items()}}
+    times = [time_of([record]) for record in records if record.timing is not None]
+    statuses = Counter(record.status for record in records)
+    ended = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    judged = [record.correctness for record in records if record.correctness is not None]
+    met = sum(correctness.passed for correctness in judged)
+    return Part(
+        sentences=(
+            f"Machine: {'; '.join(map(_machine, facts)) or 'not recorded'}.",
+            f"Records: {provenance(records, info)}.",
+            f"Noise: {_noise(times)} {_loads(runs)}",
+            METHOD,
+            f"Correctness: {met} of {len(judged)} judged records meet their contract; {ended}.",
+        )
+    )
+
+
+def _command(run: KeptRun) -> Sequence[str]:
+    return run.info.get("command") or ()
+
+
+def _fingerprints(run: KeptRun) -> Mapping[str, Mapping[str, Any]]:
+    return run.info.get("fingerprints") or {}
+
+
+def _machine(facts: Mapping[str, Any]) -> str:
+    """`AMD EPYC, 2 cores, 2 threads, 24 GiB, kernel 6.18, Python 3.11.7, torch 2.13.0, jax 0.10.2`."""
+    name = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "unknown processor"
+    counted = [f"{facts[key]} {key}" for key in ("cores", "threads") if facts.get(key)]
+    memory = [format_bytes(facts["memory_gib"] * 2**30)] if facts.get("memory_gib") else []
+    versions = [f"{package} {version}" for package, version in (facts.get("versions") or {}).items()]
+    named = [
+        f"{word} {facts[key]}" for key, word in (("kernel", "kernel"), ("python", "Python")) if key in facts
+    ]
+    return ", ".join([str(name), *counted, *memory, *named, *versions])
+
+
+def _noise(times: Sequence[Estimate]) -> str:
+    """How wide the intervals of the times are, against their medians."""
+    halves = sorted(
+        (time.high - time.low) / 2 / time.value
+        for time in times
+        if time.value is not None and time.low is not None and time.high is not None
+    )
+    if not halves:
+        return "no time has an interval." if times else "nothing was timed."
+    middle, worst = 100 * statistics.median(halves), 100 * halves[-1]
+    return (
+        f"half an interval of a time is {middle:.2g} % of it in the middle and {worst:.2g} % at worst; "
+        f"{len(times) - len(halves)} of {len(times)} times have none."
+    )
+
+
+def _loads(runs: Sequence[KeptRun]) -> str:
+    loads = [load[0] for run in runs if (load := run.environment.get("load"))]
+    return f"Load when the runs began: {', '.join(f'{load:.1f}' for load in loads)}." if loads else ""

@@ -1,0 +1,61 @@
+"""Marked blocks of a Markdown file: what stands between the marks is made from records, the rest is prose.
+
+`<!-- seqsweep:verdict -->` begins a block, `<!-- seqsweep:table attention -->` one of a single suite, and
+`<!-- seqsweep:end -->` ends it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harness.core.errors import UsageError, nearest
+from harness.findings.compose import TITLES
+from harness.findings.document import Document
+from harness.findings.to_markdown import to_markdown
+
+END = "end"
+NOTHING = "*The records say nothing of it.*"
+_MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t]*$", re.MULTILINE)
+
+
+def whole_page(document: Document, title: str, folder: str) -> str:
+    """A file of its own: every section in a marked block, under its title."""
+    parts = [f"# {title}"]
+    for section in document.sections:
+        parts += [f"## {section.title}", f"{_mark(section.key)}\n{_mark(END)}"]
+    return fill_blocks("\n\n".join(parts) + "\n", document, folder, title)
+
+
+def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
+    """`text` with every marked block filled anew, and all else as it is.
+
+    UsageError, with its line, for a mark that is none.
+    """
+    sections = {section.key: section for section in document.sections}
+    pieces: list[str] = []
+    at, opened = 0, None
+    for mark in _MARK.finditer(text):
+        key, suite = mark[1], mark[2] or ""
+        where = f"{name}:{text.count(chr(10), 0, mark.start()) + 1}"
+        if key == END:
+            if opened is None:
+                raise UsageError(f"{where}: {_mark(END)} ends no block; remove it")
+            pieces.append(f"{opened}\n\n")
+            at, opened = mark.start(), None
+            continue
+        if opened is not None:
+            raise UsageError(f"{where}: the block above has no {_mark(END)}; add it")
+        if key not in TITLES:
+            raise UsageError(f'{where}: no section "{key}"{nearest(key, TITLES)}')
+        pieces += [text[at : mark.end()], "\n\n"]
+        section = sections.get(key)
+        opened = (to_markdown(section, folder, suite) if section else "") or NOTHING
+    if opened is not None:
+        raise UsageError(f"{name}: its last block has no {_mark(END)}; add it")
+    if not pieces:
+        raise UsageError(f"{name}: has no block to fill; mark one with {_mark('verdict')} and {_mark(END)}")
+    return "".join([*pieces, text[at:]])
+
+
+def _mark(key: str) -> str:
+    return f"<!-- seqsweep:{key} -->"

@@ -1,0 +1,86 @@
+"""What other parts of the project say: profiles, plans for devices that are absent, published claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.analysis.results import HOST, label_of
+from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.claims.model import AGAINST, Claim
+from harness.core.units import format_bytes, format_count
+from harness.findings.document import FindingsTable, Part, Slot
+from harness.findings.kept_run import KeptRun
+from harness.findings.panel_verdict import does_not_fit, panel_heading
+from harness.profile.report import NO_STAGE, sentences
+from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
+from harness.report import format as fmt
+from harness.report.format import short_label
+
+NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
+NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")
+
+
+def profile_parts(run: KeptRun) -> Iterable[Part]:
+    """Per profiled series what its profile says, and the stages of its longest call."""
+    for cases in profiled_series(run.records).values():
+        longest = cases[-1]
+        rows = tuple(_stage_row(run, longest, entry) for entry in longest.stages)
+        table = FindingsTable(("stage", "time", "95 %", "share of the call", "record"), rows)
+        said = f"{label_of(longest.record)}, {longest.record.mode} on {longest.record.device}"
+        yield Part(longest.record.family, said, sentences=tuple(sentences(cases)), table=table)
+
+
+def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot, ...]:
+    time, share = entry.time, entry.share
+    text, interval = fmt.seconds(time.value or 0.0, time.low, time.high) if time.value else ("0 s", "")
+    bounds = Slot(interval) if time.low is not None else Slot(empty="no interval", reason=time.reason or "")
+    whole = Slot(empty="no share") if share.value is None else Slot(f"{100 * share.value:.1f} %")
+    return Slot(entry.stage or NO_STAGE), Slot(text), bounds, whole, Slot(run.name_records([case.record]))
+
+
+def plans_part(run: KeptRun, panel: SuiteResults) -> Part | None:
+    """Per target and implementation the longest length that fits, with its plan; None for the host alone."""
+    targets = panel.compiled_targets
+    if not any(target != HOST for target in targets):
+        return None
+    labels = [label for label in panel.implementations if label in panel.by_label]
+    records = Slot(run.name_records(panel.records))
+    rows: list[tuple[Slot, ...]] = []
+    for target in targets:
+        cases = panel.cases_on(target)
+        plans = [_plan([row for row in cases if row.label == label]) for label in labels]
+        time = NO_DEVICE if target != HOST else NOT_TIMED
+        rows.append((Slot(target), *plans, time, records if not rows else Slot("as above")))
+    columns = ("target", *map(short_label, labels), "time", "records")
+    caption = (
+        "The longest length compiled whose plan fits the device, the next one that does not, and the plan."
+    )
+    return Part(panel.name, panel_heading(panel), table=FindingsTable(columns, tuple(rows), caption))
+
+
+def _plan(rows: list[CaseResult]) -> Slot:
+    """`64Ki, not 128Ki: 8.2 GiB`; `≥ 128Ki: …` where every length fits."""
+    known = sorted(
+        (row for row in rows if row.static and row.static.fits is not None), key=lambda row: row.seq
+    )
+    fitting = [row for row in known if not does_not_fit(row)]
+    beyond = next((row for row in known if does_not_fit(row)), None)
+    if not known:
+        why = next((row.static.unavailable.get("temp_bytes", "") for row in rows if row.static), "")
+        return Slot(empty="not compiled", reason=why)
+    if not fitting:
+        return Slot(f"< {format_count(known[0].seq)}")
+    longest = fitting[-1]
+    at = format_count(longest.seq)
+    plan = longest.static.planned_bytes if longest.static else None
+    text = f"{at}, not {format_count(beyond.seq)}" if beyond else f"≥ {at}"
+    return Slot(text + (f": {format_bytes(plan)}" if plan is not None else ""))
+
+
+def claims_part(claims: Iterable[Claim]) -> Part:
+    """Published claims that do not hold, by the verdicts that `claims --check` holds to the figures."""
+    against = [claim for claim in claims if claim.expect in AGAINST and not claim.context]
+    against.sort(key=lambda claim: not claim.headline)
+    rows = tuple((Slot(c.name), Slot(c.headline or c.says), Slot(c.expect)) for c in against)
+    table = FindingsTable(("claim", "what was published, or found", "verdict"), rows)
+    return Part(sentences=() if rows else ("None that is known of.",), table=table if rows else None)
