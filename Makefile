@@ -9,7 +9,7 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 
-.PHONY: help sweep chart test test-all test-long drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart findings test test-all test-long drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -20,6 +20,11 @@ sweep: $(READY)  ## run the default suites: tables here, records in results/, SV
 
 chart: $(READY)  ## draw the newest run's charts again
 	@$(BIN)/python cli.py chart $(ARGS)
+
+REPORT := cli.py report $(foreach run,$(sort $(wildcard results/reference/*)),--run $(run)) --into docs/FINDINGS.md
+
+findings: $(READY)  ## docs/FINDINGS.md and its charts, from the runs in results/reference/
+	@$(BIN)/python $(REPORT) $(ARGS)
 
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)
@@ -36,11 +41,12 @@ drill: $(READY)  ## plant thirty faults, one after the other, and say which test
 drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count: a quarter of an hour
 	@$(BIN)/python -m tests.honesty.drill --times 20 $(ARGS)
 
-lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
+lint: $(READY)  ## formatting, rules, types, layers, docs/FINDINGS.md: what CI holds a change to
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
+	@$(BIN)/python $(REPORT) --check
 
 gate: $(READY)  ## exact figures and contracts of all five families, against HEAD's base and results/baselines/
 	@$(BIN)/python cli.py gate --static --quick mask topk offsets mla attention $(ARGS)

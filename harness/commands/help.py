@@ -49,6 +49,7 @@ EXAMPLES = {
     "show": {
         "seqsweep show": "the newest run",
         "seqsweep show mask --run 20261120": "one suite of an older run",
+        "seqsweep show --record 0b3759452d": "the record that a document names so",
     },
     "runs": {
         "seqsweep runs": "every stored run, newest first",
@@ -67,6 +68,11 @@ EXAMPLES = {
     "chart": {
         "seqsweep chart": "the newest run, into charts/",
         "seqsweep chart mask --out figures": "one suite, into a folder of your choice",
+    },
+    "report": {
+        "seqsweep report attention": "what the newest run shows of one suite, as Markdown",
+        "seqsweep report --run 20261120 --into FINDINGS.md": "fill the marked blocks of a file",
+        "seqsweep report --into FINDINGS.md --check": "is the file up to date?",
     },
     "export": {
         "seqsweep export --to csv --out run.csv": "the newest run, a row per case",

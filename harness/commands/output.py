@@ -205,6 +205,15 @@ def print_paths(paths: Sequence[Path], *, json: bool) -> None:
             print_line(str(path))
 
 
+def print_written(lines: Sequence[str], *, json: bool) -> None:
+    """Print what became of files, a sentence each."""
+    if json:
+        print_json({"files": list(lines)})
+    else:
+        for line in lines:
+            print_line(line)
+
+
 def write_data(data: bytes, out: Path | None) -> None:
     """Write a whole file, or standard output where none is named. MachineError where it cannot be."""
     if out is None:

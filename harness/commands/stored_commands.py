@@ -15,15 +15,22 @@ def show(
     names: stored_options.StoredSuites = None,
     *,
     selection: stored_options.StoredFlags,
-    run: stored_options.StoredRun = "latest",
+    run: stored_options.StoredRun = stored_options.LATEST,
     baseline: stored_options.StoredBaseline = None,
+    record: stored_options.RecordHash = None,
     place: options.ResultsFlags,
     tables: options.TableFlags,
     json: options.Json = False,
 ) -> None:
-    """The tables of a stored run again."""
+    """The tables of a stored run again, or one record of any run."""
     from harness.commands.stored import read_run
 
+    if record is not None:
+        from harness.commands.findings import find_record, print_record
+
+        run_named = None if run == stored_options.LATEST else run
+        print_record(find_record(place.project(), record, run_named), json=json)
+        return
     columns = tables.column_names()
     stored = read_run(place.project(), run, selection.part(names), baseline)
     output.print_stored(stored, columns, json=json, notes=tables.notes)
@@ -86,6 +93,30 @@ def chart(
     project = place.project()
     stored = read_run(project, run, selection.part(names), baseline)
     output.print_paths(draw_charts(project, stored, out), json=json)
+
+
+@command(group, "report")
+def report(
+    names: stored_options.StoredSuites = None,
+    *,
+    run: stored_options.StoredRuns = None,
+    flags: stored_options.ReportFlags,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """The findings of stored runs as a document: verdict, doubt, every case, replay, method."""
+    from harness.commands.findings import compose_document, print_document, read_runs, write_into
+
+    flags.refuse_alone()
+    project = place.project()
+    runs = read_runs(project, split_words(run), names or ())
+    document = compose_document(project, runs, charts=flags.into is not None)
+    if flags.into is None:
+        print_document(document, json=json)
+        return
+    lines, code = write_into(document, flags.into, check=flags.check)
+    output.print_written(lines, json=json)
+    raise typer.Exit(code)
 
 
 @command(group, "export")

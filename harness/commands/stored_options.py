@@ -40,12 +40,15 @@ StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups 
 StoredRun = Annotated[
     str, option(PLACES, "--run", "A stored run: id, its beginning, path, latest or latest~1.")
 ]
+StoredRuns = Annotated[Words, option(PLACES, "--run", "Stored runs, one or several; none: the newest.")]
+RecordHash = Annotated[Text, option(SELECTION, "--record", "The record whose hash begins so, and no table.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
 Keep = Annotated[int | None, option(RUN, "--keep", "Delete all runs but so many, the newest.")]
 KeepDryRun = Annotated[
     bool, option(RUN, "--dry-run", "With --keep: name what would be deleted, and its size.")
 ]
 
+LATEST = "latest"
 ROWS = ("csv", "parquet")
 FORMS = (*ROWS, "markdown", "github-action-benchmark", "bencher")
 
@@ -72,6 +75,23 @@ class StoredFlags:
             split_words(self.mode),
             split_words(self.device),
         )
+
+
+@option_group
+class ReportFlags:
+    """Which document, and where it goes."""
+
+    into: Annotated[
+        Path | None, option(OUTPUT, "--into", "Fill the marked blocks of this Markdown file, or make it.")
+    ] = None
+    check: Annotated[bool, option(OUTPUT, "--check", "With --into: write nothing; 1 where it is stale.")] = (
+        False
+    )
+
+    def refuse_alone(self) -> None:
+        """UsageError for flags that need another one."""
+        if self.check and self.into is None:
+            raise UsageError("--check: goes with --into FILE, which it compares")
 
 
 @option_group

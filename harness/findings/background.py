@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.stats import Estimate, time_of
+from harness.analysis.stats import Estimate
 from harness.core.units import format_bytes
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
@@ -18,8 +18,8 @@ from harness.report.run_report import QUICK, QUICK_NOTE
 
 METHOD = (
     "Method: all implementations of a point in the same shuffled rounds, each in a process of its own; "
-    "medians, with distribution-free 95 % intervals over the rounds of one process, for display and not for a "
-    "verdict; a speedup is the median of the ratios within a round."
+    "medians, with distribution-free 95 % intervals over the rounds of one process, for display and not for "
+    "a verdict; a speedup is the median of the ratios within a round."
 )
 
 
@@ -56,7 +56,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
     facts = list({key: fact for run in runs for key, fact in _fingerprints(run).items()}.values())
     records = [record for run in runs for record in run.records]
     info = {"fingerprints": {key: fact for run in runs for key, fact in _fingerprints(run).items()}}
-    times = [time_of([record]) for record in records if record.timing is not None]
+    times = [t for run in runs for panel in run.panels for t in panel.times.values() if t.value is not None]
     statuses = Counter(record.status for record in records)
     ended = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
     judged = [record.correctness for record in records if record.correctness is not None]

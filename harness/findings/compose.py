@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness.analysis.suite_results import SuiteResults
 from harness.claims.model import Claim
 from harness.core.shown_text import clean_line
 from harness.findings import background, elsewhere
 from harness.findings.document import Document, Part, Picture, Section
 from harness.findings.figures_table import figures_part, unmeasured_part
 from harness.findings.kept_run import KeptRun
-from harness.findings.panel_verdict import overturn_part, verdict_part
+from harness.findings.panel_verdict import PanelVerdict
 from harness.report.format import short_label
 
 TITLES = {
@@ -38,19 +37,17 @@ def compose(
 
     `claims` are those of the runs' families. Charts are drawn where asked for.
     """
-    timed = [
-        (run, panel) for run in runs if run.depth != "profile" for panel in run.panels if _is_timed(panel)
-    ]
-    plans = [elsewhere.plans_part(run, panel) for run in runs for panel in run.panels]
+    swept = [PanelVerdict(run, panel) for run in runs if run.depth != "profile" for panel in run.panels]
+    timed = [judged for judged in swept if any(row.timed for row in judged.panel.cases)]
     parts: dict[str, list[Part | None]] = {
-        "verdict": [verdict_part(run, panel) for run, panel in timed],
+        "verdict": [judged.verdict_part() for judged in timed],
         "chart": list(_charts(timed)) if charts else [],
-        "overturn": [overturn_part(panel) for _, panel in timed],
-        "table": [*(figures_part(run, panel) for run, panel in timed), *map(unmeasured_part, runs)],
+        "overturn": [judged.overturn_part() for judged in timed],
+        "table": [*map(figures_part, timed), *map(unmeasured_part, runs)],
         "replay": [background.replay_part(run, lock) for run in runs],
         "errors": [*filter(None, map(background.errors_part, runs))] or [NO_ERRORS],
         "profile": list(chain.from_iterable(map(elsewhere.profile_parts, runs))),
-        "plans": plans,
+        "plans": list(map(elsewhere.plans_part, swept)),
         "claims": [elsewhere.claims_part(claims)] if claims else [],
         "method": [background.method_part(runs)],
     }
@@ -58,21 +55,16 @@ def compose(
     return Document(tuple(Section(key, TITLES[key], said) for key, said in sections if said))
 
 
-def _is_timed(panel: SuiteResults) -> bool:
-    return any(row.timed for row in panel.cases)
-
-
-def _charts(timed: Sequence[tuple[KeptRun, SuiteResults]]) -> Sequence[Part]:
+def _charts(timed: Sequence[PanelVerdict]) -> Iterable[Part]:
     """A speedup chart of every suite that has a baseline, a latency chart of the others."""
     from harness.report.charts import draw_suite
 
-    suites = {(run.name, panel.name): run for run, panel in timed}
-    parts: list[Part] = []
-    for (_, name), run in suites.items():
+    names: set[str] = set()
+    for run, name in dict.fromkeys((judged.run, judged.panel.name) for judged in timed):
         suite = next(suite for suite in run.suites if suite.name == name)
         kind = "speedup" if suite.baseline else "latency"
-        svg = draw_suite(suite, run.info, kinds=(kind,))[kind]
-        says = f"speedup over {short_label(suite.baseline)}" if suite.baseline else "latency"
-        picture = Picture(f"{clean_line(name).replace('/', '-')}-{kind}.svg", svg, f"{name}: {says}")
-        parts.append(Part(name, picture=picture))
-    return parts
+        says = f"{name}: speedup over {short_label(suite.baseline)}" if suite.baseline else f"{name}: latency"
+        stem = clean_line(name).replace("/", "-")
+        file = f"{stem}-{kind}.svg" if stem not in names else f"{stem}-{kind}-{run.info.get('run')}.svg"
+        names.add(stem)
+        yield Part(name, picture=Picture(file, draw_suite(suite, run.info, kinds=(kind,))[kind], says))

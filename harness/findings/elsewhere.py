@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.analysis.results import HOST, label_of
-from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.analysis.suite_results import CaseResult
 from harness.claims.model import AGAINST, Claim
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.findings.kept_run import KeptRun
-from harness.findings.panel_verdict import does_not_fit, panel_heading
+from harness.findings.panel_verdict import PanelVerdict, does_not_fit
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report import format as fmt
@@ -38,8 +38,9 @@ def _stage_row(run: KeptRun, case: ProfiledCase, entry: StageTime) -> tuple[Slot
     return Slot(entry.stage or NO_STAGE), Slot(text), bounds, whole, Slot(run.name_records([case.record]))
 
 
-def plans_part(run: KeptRun, panel: SuiteResults) -> Part | None:
+def plans_part(judged: PanelVerdict) -> Part | None:
     """Per target and implementation the longest length that fits, with its plan; None for the host alone."""
+    run, panel = judged.run, judged.panel
     targets = panel.compiled_targets
     if not any(target != HOST for target in targets):
         return None
@@ -55,7 +56,7 @@ def plans_part(run: KeptRun, panel: SuiteResults) -> Part | None:
     caption = (
         "The longest length compiled whose plan fits the device, the next one that does not, and the plan."
     )
-    return Part(panel.name, panel_heading(panel), table=FindingsTable(columns, tuple(rows), caption))
+    return Part(panel.name, judged.heading, table=FindingsTable(columns, tuple(rows), caption))
 
 
 def _plan(rows: list[CaseResult]) -> Slot:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.analysis.suite_results import CaseResult
 from harness.core.metric import TEMP_BYTES
 from harness.core.units import format_count
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.findings.kept_run import KeptRun
-from harness.findings.panel_verdict import panel_heading
+from harness.findings.panel_verdict import PanelVerdict, ratio_text
 from harness.report import format as fmt
 from harness.report.format import short_label
 
 COLUMNS = ("seq", "implementation", "time", "95 %", "speedup", "temp", "contract", "record")
 
 
-def figures_part(run: KeptRun, panel: SuiteResults) -> Part:
-    table = FindingsTable(COLUMNS, tuple(_row(run, row) for row in panel.cases))
-    return Part(panel.name, panel_heading(panel), table=table)
+def figures_part(judged: PanelVerdict) -> Part:
+    table = FindingsTable(COLUMNS, tuple(_row(judged.run, row) for row in judged.panel.cases))
+    return Part(judged.panel.name, judged.heading, table=table)
 
 
 def unmeasured_part(run: KeptRun) -> Part | None:
@@ -61,7 +61,7 @@ def _speedup(row: CaseResult) -> Slot:
     if compared.speedup is None:
         reason = (compared.reason or "").removeprefix("n/a (").removesuffix(")")
         return Slot(empty=reason or "no baseline")
-    text = fmt.speedup(compared.speedup, compared.low, compared.high)
+    text = ratio_text(compared)
     notes = [note for note in compared.notes if note not in row.time.warnings]
     if compared.low is None:
         return Slot(f"{text} (no interval)", reason="; ".join([*notes, compared.reason or ""]))

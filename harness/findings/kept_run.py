@@ -15,7 +15,7 @@ from harness.store.runs import RecordKey, RunFolder, without_collector
 SHORT = 10  # digits of a record's hash in a table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KeptRun:
     """A run, or some of its suites.
 

@@ -67,6 +67,7 @@ SECTIONS = {
     "profile": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "report": ["Arguments", "Places", "Output", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
     "history": ["Arguments", "Output", "Places", "Options", "Examples"],

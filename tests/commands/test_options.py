@@ -30,8 +30,9 @@ FLAGS = {
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "profile": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"],
-    "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
+    "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--json"],
+    "report": ["--run", "--into", "--check", "--config", "--results", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "export": [
         *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),

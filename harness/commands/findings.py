@@ -1,0 +1,139 @@
+"""`report`: the findings document of stored runs, into marked blocks of a file; and a record by its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import MachineError, UsageError, nearest
+from harness.store.find import all_runs, find, runs_in
+from harness.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from harness.claims.model import Claim
+    from harness.core.record import Record
+    from harness.findings.document import Document
+    from harness.findings.kept_run import KeptRun
+    from harness.sweep.project import Project
+
+LOCK = "constraints.txt"
+KEPT = "reference"  # beside runs/: those that are kept for good
+STALE = 1
+LEAST_DIGITS = 4
+
+
+def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> list[KeptRun]:
+    """The runs by the names typed, or their suites. UsageError for a suite that none of them has."""
+    from harness.findings.kept_run import read_kept
+
+    kept: list[KeptRun] = []
+    for typed in runs or ("latest",):
+        folder = find(project.results, typed)
+        kept.append(read_kept(folder, typed if "/" in typed else folder.id, suites))
+    known = {suite.name for run in kept for suite in run.suites}
+    for name in suites:
+        if name not in known:
+            raise UsageError(f'no run has a suite "{name}"{nearest(name, known)}')
+    return kept
+
+
+def compose_document(project: Project, runs: Sequence[KeptRun], *, charts: bool) -> Document:
+    from harness.findings.compose import compose
+
+    lock = project.config.home / LOCK
+    return compose(runs, _claims(project, runs), lock if lock.is_file() else None, charts=charts)
+
+
+def _claims(project: Project, runs: Sequence[KeptRun]) -> list[Claim]:
+    """The published claims of the runs' families."""
+    from harness.claims.read_yaml import claims_of
+
+    catalog = project.catalog
+    families = sorted({record.family for run in runs for record in run.records} & set(catalog.families))
+    return [claim for name in families for claim in claims_of(catalog.family(name), catalog)]
+
+
+def print_document(document: Document, *, json: bool) -> None:
+    """Print the document as Markdown, without its charts, or as plain data."""
+    from dataclasses import asdict
+
+    from harness.commands.output import print_json, write_data
+    from harness.findings.blocks import whole_page
+
+    if json:
+        print_json(asdict(document))
+    else:
+        write_data(whole_page(document, "Findings", ".").encode(), None)
+
+
+def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str], int]:
+    """Fill the file's blocks, and draw the charts into a folder beside it; sentences, and the exit code.
+
+    With `check` nothing is written, and the sentences name what is stale.
+    """
+    from harness.findings.blocks import fill_blocks, whole_page
+    from harness.store.atomic import write_files
+
+    folder = file.parent / file.stem.lower()
+    known = _read(file)
+    text = known.decode(errors="replace") if known is not None else None
+    new = (
+        whole_page(document, "Findings", folder.name)
+        if text is None
+        else fill_blocks(text, document, folder.name, str(file))
+    )
+    wanted = {file: new.encode(), **{folder / name: svg for name, svg in document.pictures.items()}}
+    stale = [path for path, data in wanted.items() if _read(path) != data]
+    if check:
+        return [f"{path} is not what its records say" for path in stale], STALE if stale else 0
+    for path in stale:
+        write_files(path.parent, {path.name: wanted[path]})
+    return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
+
+
+def _read(path: Path) -> bytes | None:
+    from harness.core.regular_file import read_regular
+
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def find_record(project: Project, beginning: str, run: str | None) -> Record:
+    """The record whose hash begins so: of one run, or of all that are stored, the newest first."""
+    if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
+        raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
+    folders: Sequence[RunFolder]
+    if run is not None:
+        folders = [find(project.results, run)]
+    else:
+        folders = [*reversed(all_runs(project.results)), *runs_in(project.results / KEPT)]
+    for folder in folders:
+        record = folder.record_of_hash(beginning)
+        if record is not None:
+            return record
+    raise UsageError(
+        f'--record: none of {len(folders)} runs has a record "{beginning}"; name its run with --run'
+    )
+
+
+def print_record(record: Record, *, json: bool) -> None:
+    """Print a record: one JSON object on a line, or one field on each."""
+    from harness.commands.output import print_json
+
+    if json:
+        print_json(record.to_json())
+        return
+    import msgspec
+
+    from harness.commands.streams import print_line
+    from harness.core.plain_data import plain_number
+    from harness.core.shown_text import escape_json
+
+    for name, value in record.to_json().items():
+        shown: Any = msgspec.json.encode(value, enc_hook=plain_number).decode()
+        print_line(f"{name}: {escape_json(shown)}")

@@ -1,0 +1,43 @@
+"""A run of known outcome, kept: sparse loses to dense at 4Ki, wins at 8Ki, and alone fits 16Ki."""
+
+from harness.findings.kept_run import read_kept
+from harness.store.runs import NOTES, RunFolder
+from tests.records import PASSED, record_of, static_of, timing_of
+
+K = 1024
+MACHINE = {"sha256:aa": {"cpu": "AMD EPYC", "threads": 2, "cores": 2, "versions": {"jax": "0.10.2"}}}
+
+
+def timed(name, seq, seconds, **more):
+    samples = [seconds * factor for factor in (1.0, 0.99, 1.01, 0.98, 1.02, 1.0, 0.995, 1.005)]
+    return record_of(
+        name, seq, timing=timing_of(samples), correctness=PASSED, fingerprint="sha256:aa", **more
+    )
+
+
+def sweep():
+    """Sparse loses at 4Ki and wins from 8Ki; dense does not fit at 16Ki."""
+    fits, plan = static_of(temp_bytes=8 * K, argument_bytes=K, output_bytes=K, fits=True), "plans 32 GiB"
+    return [
+        timed("dense", 4 * K, 1e-3, baseline=True, static={"host": fits}),
+        timed("sparse", 4 * K, 2e-3),
+        timed("dense", 8 * K, 4e-3, baseline=True, static={"host": fits}),
+        timed("sparse", 8 * K, 2e-3),
+        record_of("dense", 16 * K, status="oom", reason=plan, baseline=True),
+        timed("sparse", 16 * K, 4e-3),
+    ]
+
+
+def kept(folder, records, notes="", **info):
+    suite = {"family": "mask", "baseline": "mask/dense", "implementations": ["mask/dense", "mask/sparse"]}
+    cases = [record.case for record in records]
+    described = {"schema": 1, "run": "one", "depth": "run", "started": "2026-11-23", "finished": "2026-11-23"}
+    described |= {"command": ["seqsweep", "run"], "suites": {"mask": {**suite, "cases": cases}}, **info}
+    run = RunFolder.create(folder, "one", described)
+    run.append(records)
+    for facts in MACHINE.values():
+        run.write_fingerprint(facts)
+    run.write_environment({"git": {"commit": "c0ffee", "dirty": True}, "load": [0.5]})
+    if notes:
+        (run.path / NOTES).write_text(notes)
+    return read_kept(run, "results/reference/one")
