@@ -41,17 +41,17 @@ drill: $(READY)  ## plant thirty faults, one after the other, and say which test
 drill-cheats: $(READY)  ## put every cheat through the runner twenty times, and count: a quarter of an hour
 	@$(BIN)/python -m tests.honesty.drill --times 20 $(ARGS)
 
-lint: $(READY)  ## formatting, rules, types, layers, docs/FINDINGS.md: what CI holds a change to
+lint: $(READY)  ## formatting, rules, types, layers: what CI holds a change to
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
-	@$(BIN)/python $(REPORT) --check
 
 gate: $(READY)  ## exact figures and contracts of all five families, against HEAD's base and results/baselines/
 	@$(BIN)/python cli.py gate --static --quick mask topk offsets mla attention $(ARGS)
 
-claims: $(READY)  ## docs/CLAIMS.md: is it what the figures say today?
+claims: $(READY)  ## docs/FINDINGS.md and docs/CLAIMS.md: are they what records and figures say today?
+	@$(BIN)/python $(REPORT) --check
 	@$(BIN)/python cli.py claims --check $(ARGS)
 
 types: $(READY)  ## types alone

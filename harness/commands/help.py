@@ -70,7 +70,7 @@ EXAMPLES = {
         "seqsweep chart mask --out figures": "one suite, into a folder of your choice",
     },
     "report": {
-        "seqsweep report attention": "what the newest run shows of one suite, as Markdown",
+        "seqsweep report attention": "one suite of the newest run",
         "seqsweep report --run 20261120 --into FINDINGS.md": "fill the marked blocks of a file",
         "seqsweep report --into FINDINGS.md --check": "is the file up to date?",
     },
