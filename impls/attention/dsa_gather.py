@@ -5,7 +5,7 @@ indexer still N². A copy of topk keys per query is memory traffic that kernels 
 place. A backward computes each chunk again from its inputs and its picks.
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._dsa import index_scores, picked_tokens
 from .reference_dsa import refuse_dsa
@@ -28,12 +28,14 @@ def dsa_gather(w: AttentionWorkload):
     span = max(1, min(FEWEST_QUERIES, many), min(STEP_QUERIES, few))
 
     def step(q, k, v, tokens, exist):
-        batch = torch.arange(q.shape[0], device=q.device)[:, None, None]
-        keys, values = (x[batch, tokens] for x in (k, v))
-        queries = q.to(k.dtype).unflatten(2, (w.kv_heads, -1)) * w.head_dim**-0.5
-        scores = torch.einsum("btkgd,btskd->btkgs", queries, keys)
-        weights = torch.softmax(scores.masked_fill(~exist[:, :, None, None], -torch.inf), -1)
-        return torch.einsum("btkgs,btskd->btkgd", weights, values).flatten(2, 3).to(q.dtype)
+        with stage("gather"):
+            batch = torch.arange(q.shape[0], device=q.device)[:, None, None]
+            keys, values = (x[batch, tokens] for x in (k, v))
+        with stage("attend"):
+            queries = q.to(k.dtype).unflatten(2, (w.kv_heads, -1)) * w.head_dim**-0.5
+            scores = torch.einsum("btkgd,btskd->btkgs", queries, keys)
+            weights = torch.softmax(scores.masked_fill(~exist[:, :, None, None], -torch.inf), -1)
+            return torch.einsum("btkgs,btskd->btkgd", weights, values).flatten(2, 3).to(q.dtype)
 
     def attend(q, k, v, index_q, index_k, index_w):
         # wide before they are gathered: a key's gradient is the sum of those of all its copies
@@ -42,8 +44,10 @@ def dsa_gather(w: AttentionWorkload):
         for first in range(0, q.shape[1], span):
             part, past = slice(first, first + span), slice(0, min(first + span, q.shape[1]))
             with torch.no_grad():
-                scores = index_scores(w, first, index_q[:, part], index_k[:, past], index_w[:, part])
-                picks = picked_tokens(w, scores)
+                with stage("score"):
+                    scores = index_scores(w, first, index_q[:, part], index_k[:, past], index_w[:, part])
+                with stage("select"):
+                    picks = picked_tokens(w, scores)
             arguments = q[:, part], keys, values, *picks
             if torch.is_grad_enabled():
                 result = checkpoint(step, *arguments, use_reentrant=False, preserve_rng_state=False)

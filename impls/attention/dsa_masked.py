@@ -4,7 +4,7 @@ The picked tokens are scattered into a mask of seq × seq that all heads share: 
 nothing saved by picking (prefill in DeepSeek-V3.2-Exp's own inference code is of this form).
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._dsa import index_scores, picked_tokens
 from .reference_dsa import refuse_dsa
@@ -21,11 +21,15 @@ def dsa_masked(w: AttentionWorkload):
 
     def attend(q, k, v, index_q, index_k, index_w):
         with torch.no_grad():
-            scores = index_scores(w, 0, index_q, index_k, index_w)
-            tokens, exist = picked_tokens(w, scores)
-            visible = torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, tokens, exist)
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-        result = scaled_dot_product_attention(q, k, v, attn_mask=visible[:, None], enable_gqa=group > 1)
-        return result.transpose(1, 2)
+            with stage("score"):
+                scores = index_scores(w, 0, index_q, index_k, index_w)
+            with stage("select"):
+                tokens, exist = picked_tokens(w, scores)
+            with stage("mask"):
+                visible = torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, tokens, exist)
+        with stage("attend"):
+            q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+            result = scaled_dot_product_attention(q, k, v, attn_mask=visible[:, None], enable_gqa=group > 1)
+            return result.transpose(1, 2)
 
     return attend

@@ -137,4 +137,5 @@ FAMILY = Family(
     cost=cost,
     rows=lambda w: w.rows,
     checks=CHECKS,
+    stages=("fill", "scatter"),
 )

@@ -6,7 +6,7 @@ them: twice their bytes, in the timed part. An index outside [0, seq), a negativ
 on a GPU it ends the process.
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from .reference import closed_value
 from .workload import MaskWorkload
@@ -20,7 +20,9 @@ def torch_scatter(w: MaskWorkload):
     value = float(closed_value(w.dtype))
 
     def mask(topk_indices):
-        shut = torch.full((w.batch, w.rows, w.seq), value, dtype=dtype, device=topk_indices.device)
-        return shut.scatter_(-1, topk_indices.long(), 0)
+        with stage("fill"):
+            shut = torch.full((w.batch, w.rows, w.seq), value, dtype=dtype, device=topk_indices.device)
+        with stage("scatter"):
+            return shut.scatter_(-1, topk_indices.long(), 0)
 
     return mask

@@ -82,4 +82,5 @@ FAMILY = Family(
     },
     cost=cost,
     checks=CHECKS,
+    stages=("encode", "sort", "search", "count"),
 )

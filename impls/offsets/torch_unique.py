@@ -6,7 +6,7 @@ at or before it, under bottom_right the next that has as much left, in a sliding
 in O(T log T). Lengths and starts are the runs that remain, row by row: their number is not known before.
 """
 
-from harness import implementation
+from harness import implementation, stage
 
 from .workload import OffsetsWorkload
 
@@ -43,17 +43,22 @@ def torch_unique(w: OffsetsWorkload):
         return counts[1:].int(), offsets.int()
 
     def of_row(ids_q, ids_kv, positions_q, positions_kv):
-        q, kv = pairs(ids_q, positions_q), pairs(ids_kv, positions_kv)
-        sorted_q, sorted_kv = (torch.sort(side[ids != 0]).values for side, ids in ((q, ids_q), (kv, ids_kv)))
+        with stage("encode"):
+            q, kv = pairs(ids_q, positions_q), pairs(ids_kv, positions_kv)
+        with stage("sort"):
+            sides = ((q, ids_q), (kv, ids_kv))
+            sorted_q, sorted_kv = (torch.sort(side[ids != 0]).values for side, ids in sides)
         if not len(sorted_q) or not len(sorted_kv):
             return *tail(ids_q * 0), *tail(ids_kv * 0)
-        before = torch.searchsorted(sorted_kv, q, right=True) - 1
-        behind = torch.searchsorted(sorted_q, kv)
-        # Pairs of different ids are at least 2³² − 2³¹ apart, so
-        # a partner within reach is of the same segment.
-        met_q = (before >= 0) & (q - sorted_kv[before.clamp(min=0)] < reach)
-        met_kv = (behind < len(sorted_q)) & (sorted_q[behind.clamp(max=len(sorted_q) - 1)] - kv < reach)
-        return *tail(ids_q * met_q), *tail(ids_kv * met_kv)
+        with stage("search"):
+            before = torch.searchsorted(sorted_kv, q, right=True) - 1
+            behind = torch.searchsorted(sorted_q, kv)
+            # Pairs of different ids are at least 2³² − 2³¹ apart, so
+            # a partner within reach is of the same segment.
+            met_q = (before >= 0) & (q - sorted_kv[before.clamp(min=0)] < reach)
+            met_kv = (behind < len(sorted_q)) & (sorted_q[behind.clamp(max=len(sorted_q) - 1)] - kv < reach)
+        with stage("count"):
+            return *tail(ids_q * met_q), *tail(ids_kv * met_kv)
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
         rows = zip(segment_ids_q, segment_ids_kv, positions_q, positions_kv, strict=True)

@@ -7,7 +7,7 @@ is, and no gain where it is not. The first stage of a two-stage top-k (arXiv 250
 maxima themselves; keeping their blocks is what makes it exact.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from .workload import TopkWorkload
 
@@ -29,13 +29,22 @@ def block_maxima(w: TopkWorkload, *, block: int = 64):
 
     blocks, rows = count(w, block), w.batch * w.rows
 
+    def best_blocks(grid):  # no name holds the maxima while candidates are gathered
+        with stage("maxima"):
+            maxima = grid.amax(dim=-1)
+        with stage("select"):
+            return torch.topk(maxima, w.topk, dim=-1, sorted=False).indices
+
     def select(scores):
         grid = scores.reshape(rows, blocks, block)
-        kept = torch.topk(grid.amax(dim=-1), w.topk, dim=-1, sorted=False).indices
-        first = torch.arange(0, rows * blocks, blocks, device=scores.device)[:, None]
-        held = grid.reshape(-1, block).index_select(0, (kept + first).reshape(-1))
-        values, places = torch.topk(held.reshape(rows, -1), w.topk, dim=-1)
-        indices = kept.gather(1, places // block) * block + places % block
+        kept = best_blocks(grid)
+        with stage("gather"):
+            first = torch.arange(0, rows * blocks, blocks, device=scores.device)[:, None]
+            held = grid.reshape(-1, block).index_select(0, (kept + first).reshape(-1))
+        with stage("select"):
+            values, places = torch.topk(held.reshape(rows, -1), w.topk, dim=-1)
+        with stage("gather"):
+            indices = kept.gather(1, places // block) * block + places % block
         shape = (w.batch, w.rows, w.topk)
         return values.reshape(shape), indices.reshape(shape)
 

@@ -6,7 +6,7 @@ processor's vector instructions, several times as fast as `torch.topk` selects. 
 through maxima once more. Both libraries look at the same memory.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from .block_maxima import count
 from .workload import TopkWorkload
@@ -46,11 +46,18 @@ def block_maxima_host(w: TopkWorkload, *, block: int = 64):
         if scores.device.type != "cpu":
             raise Unsupported("numpy sees host memory only; use block_maxima")
         grid = scores.reshape(rows, blocks, block)
-        kept = largest(on_host(grid.amax(dim=-1)))
-        held = grid.reshape(-1, block).index_select(0, torch.from_numpy((kept + row * blocks).reshape(-1)))
-        place = places(on_host(held).reshape(rows, -1))
-        columns = kept.reshape(-1).take(place // block + row * w.topk) * block + place % block
-        values = held.reshape(rows, -1).gather(1, torch.from_numpy(place))
+        with stage("maxima"):
+            maxima = on_host(grid.amax(dim=-1))
+        with stage("select"):
+            kept = largest(maxima)
+        with stage("gather"):
+            chosen = torch.from_numpy((kept + row * blocks).reshape(-1))
+            held = grid.reshape(-1, block).index_select(0, chosen)
+        with stage("select"):
+            place = places(on_host(held).reshape(rows, -1))
+        with stage("gather"):
+            columns = kept.reshape(-1).take(place // block + row * w.topk) * block + place % block
+            values = held.reshape(rows, -1).gather(1, torch.from_numpy(place))
         shape = (w.batch, w.rows, w.topk)
         return values.reshape(shape), torch.from_numpy(columns).reshape(shape)
 

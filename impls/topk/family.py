@@ -120,4 +120,5 @@ FAMILY = Family(
     rows=lambda w: w.rows,
     checks=CHECKS,
     sharding=indexer_sharding,
+    stages=("encode", "sample", "maxima", "histogram", "compare", "compact", "select", "gather"),
 )

@@ -7,7 +7,7 @@ any fanout; a tournament sort keeps such a tree for one winner at a time (Knuth,
 passed over in maxima: it is selected only where its group is. Groups are columns a stride apart.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from .workload import TopkWorkload
 
@@ -35,14 +35,19 @@ def maxima_tree(w: TopkWorkload, *, fanout: int = 8):
         levels = [scores.reshape(rows, w.seq)]
         if wide:
             levels = [levels[0].astype(np.float32)]
-        for width in widths[1:]:
-            levels.append(np.fmax.reduce(levels[-1].reshape(rows, fanout, width), axis=1))
-        kept = largest(levels.pop())
+        with stage("maxima"):
+            for width in widths[1:]:
+                levels.append(np.fmax.reduce(levels[-1].reshape(rows, fanout, width), axis=1))
+        with stage("select"):
+            kept = largest(levels.pop())
         for level, width in zip(reversed(levels), reversed(widths[1:]), strict=True):
-            members = (kept[:, None] + width * steps).reshape(rows, -1)
-            held = level.reshape(-1).take(members + row * level.shape[1])
-            kept = members.reshape(-1).take(largest(held) + row * members.shape[1])
-        values = scores.reshape(-1).take(kept + row * w.seq)
+            with stage("gather"):
+                members = (kept[:, None] + width * steps).reshape(rows, -1)
+                held = level.reshape(-1).take(members + row * level.shape[1])
+            with stage("select"):
+                kept = members.reshape(-1).take(largest(held) + row * members.shape[1])
+        with stage("gather"):
+            values = scores.reshape(-1).take(kept + row * w.seq)
         shape = (w.batch, w.rows, w.topk)
         return values.reshape(shape), kept.reshape(shape)
 

@@ -1,6 +1,6 @@
 """Quickselect on the host: `numpy.argpartition`, unsorted."""
 
-from harness import implementation
+from harness import implementation, stage
 
 from .workload import TopkWorkload
 
@@ -12,7 +12,9 @@ def partition(w: TopkWorkload):
     def select(scores):
         # numpy partitions bfloat16 through a call a comparison; widening first is many times faster.
         keys = scores.astype(np.float32) if w.dtype == "bf16" else scores
-        indices = np.argpartition(keys, -w.topk, axis=-1)[..., -w.topk :]
-        return np.take_along_axis(scores, indices, axis=-1), indices
+        with stage("select"):
+            indices = np.argpartition(keys, -w.topk, axis=-1)[..., -w.topk :]
+        with stage("gather"):
+            return np.take_along_axis(scores, indices, axis=-1), indices
 
     return select

@@ -10,7 +10,7 @@ sampled are drawn once, by a fixed seed.
 
 from itertools import pairwise
 
-from harness import implementation
+from harness import implementation, stage
 
 from ._sample_threshold import guess, positions
 from .workload import TopkWorkload
@@ -31,9 +31,13 @@ def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
     def candidates(keys):
         """Flat positions in `keys`, and where each row's begin and end: at least k of every row."""
         above = masks[: len(keys)]
-        np.greater_equal(keys, threshold(keys), out=above)
-        found = positions(above)
-        ends = np.searchsorted(found, edges[: len(keys) + 1])
+        with stage("sample"):
+            cutoff = threshold(keys)
+        with stage("compare"):
+            np.greater_equal(keys, cutoff, out=above)
+        with stage("compact"):
+            found = positions(above)
+            ends = np.searchsorted(found, edges[: len(keys) + 1])
         few = np.diff(ends) < k
         if few.any():
             above[few] = True
@@ -49,13 +53,15 @@ def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
             if w.dtype in {"bf16", "f16"}:  # numpy compares these one by one; widening is many times faster
                 keys = keys.astype(np.float32)
             found, ends = candidates(keys)
-            held = keys.reshape(-1).take(found)
-            chosen = np.empty((len(keys), k), np.int64)
-            for row, here in enumerate(pairwise(ends)):
-                chosen[row] = held[slice(*here)].argpartition(-k)[-k:]
-            chosen += ends[:-1, None]
-            values[first : first + block] = held.take(chosen)
-            indices[first : first + block] = found.take(chosen) - edges[: len(keys), None]
+            with stage("select"):
+                held = keys.reshape(-1).take(found)
+                chosen = np.empty((len(keys), k), np.int64)
+                for row, here in enumerate(pairwise(ends)):
+                    chosen[row] = held[slice(*here)].argpartition(-k)[-k:]
+                chosen += ends[:-1, None]
+            with stage("gather"):
+                values[first : first + block] = held.take(chosen)
+                indices[first : first + block] = found.take(chosen) - edges[: len(keys), None]
         return values.reshape(w.batch, w.rows, k), indices.reshape(w.batch, w.rows, k)
 
     return select
