@@ -1,7 +1,7 @@
 """A suite's results: its records with everything that tables, JSON and charts compute from them, once."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,8 @@ from harness.analysis.results import (
     static_of,
     targets,
 )
+from harness.analysis.roof_share import RoofShare, case_share
+from harness.analysis.roofline import Roofline
 from harness.analysis.same_program import SameProgram, programs
 from harness.analysis.scaling import Crossover, Scaling, crossovers, scalings
 from harness.analysis.stats import Estimate, time_of
@@ -31,8 +33,8 @@ from harness.core.static_figures import Static
 class CaseResult:
     """A case with its replicates, its time, and its static figures and comparison on one target.
 
-    `compared` is None for the baseline's own cases, `throughput` is by the work that it counts. `first` at
-    the first case of a length in its panel.
+    `compared` is None for the baseline's own cases, `throughput` is by the work that it counts, and `roof` is
+    None where no ceilings are known. `first` at the first case of a length in its panel.
     """
 
     records: CaseRecords
@@ -41,6 +43,7 @@ class CaseResult:
     compared: Comparison | None
     throughput: Mapping[str, Throughput]
     first: bool
+    roof: RoofShare | None = None
 
     @property
     def case(self) -> str:
@@ -78,7 +81,12 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class SuiteResults(SuiteRecords):
-    """The records of a suite and what follows from them; each property is computed when first read."""
+    """The records of a suite and what follows from them; each property is computed when first read.
+
+    `rooflines` are the machines' ceilings by the hash that records name, where these are asked for.
+    """
+
+    rooflines: Mapping[str, Roofline] = field(default_factory=dict[str, Roofline])
 
     @classmethod
     def of(cls, suite: SuiteRecords) -> "SuiteResults":
@@ -96,6 +104,12 @@ class SuiteResults(SuiteRecords):
     @cached_property
     def throughputs(self) -> list[Throughput]:
         return throughputs(self, self.times)
+
+    @cached_property
+    def roofs(self) -> dict[str, RoofShare]:
+        """The share of the roof that binds every case, by its id; empty where no ceilings are known."""
+        cases = self.by_case.items() if self.rooflines else ()
+        return {case: case_share(representative(rs), self.times[case], self.rooflines) for case, rs in cases}
 
     @cached_property
     def scalings(self) -> list[Scaling]:
@@ -153,6 +167,7 @@ class SuiteResults(SuiteRecords):
                 compared=compared.get(records[0].case),
                 throughput=rates[records[0].case],
                 first=place == 0 or groups[place - 1][0].seq != records[0].seq,
+                roof=self.roofs.get(records[0].case),
             )
             for place, records in enumerate(groups)
         ]
@@ -177,4 +192,5 @@ class SuiteResults(SuiteRecords):
 
 def results_of(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteResults]:
     """The results of every suite that run.json (`info`) describes."""
-    return [SuiteResults.of(suite) for suite in by_suite(info, records)]
+    rooflines = info.get("rooflines") or {}
+    return [replace(SuiteResults.of(suite), rooflines=rooflines) for suite in by_suite(info, records)]

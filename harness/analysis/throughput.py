@@ -12,10 +12,9 @@ from typing import Any
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import Accelerator, accelerator_called
-from harness.core.record import Record
+from harness.core.record import COUNTED_MODE, Record
 
 WORK = {"flops": "FLOP/s", "dense_flops": "FLOP/s", "bytes": "B/s"}  # field of a cost → its unit a second
-COUNTED_MODE = "fwd"  # the formulas count no backward
 
 
 @dataclass(frozen=True)

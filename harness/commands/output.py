@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.commands.known_rooflines import ROOF, known_rooflines
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError
 from harness.core.shown_text import escape_json
@@ -60,6 +61,8 @@ def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: boo
 
     outcome, folder = done.outcome, done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
+    if ROOF in columns:
+        info["rooflines"] = known_rooflines(folder.path.parents[1])
     problems = problems_of(info)
     _print_records(info, outcome.records, outcome.overhead, problems, columns, json=json, notes=notes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.commands.known_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 
 if TYPE_CHECKING:
@@ -13,16 +14,18 @@ if TYPE_CHECKING:
 def print_profile(done: Done, *, json: bool) -> None:
     """Print every profiled case; standard error has a line for each that has no profile."""
     from harness.profile.report import print_profiles, profile_data
+    from harness.profile.roof_cell import roof_data
     from harness.profile.stage_times import profiled_series
 
     records = done.outcome.records
-    series = profiled_series(records)
+    series, rooflines = profiled_series(records), known_rooflines(done.folder.path.parents[1])
     for record in records:
         if record.profile is None:
             warnings = record.timing.warnings if record.timing else ()
             why = record.reason or next((w for w in warnings if w.startswith("not profiled")), "not profiled")
             print_note(f"{record.case}: {why}")
     if json:
-        print_json({**profile_data(series), "records": [record.to_json() for record in records]})
+        roofs = list(roof_data(series, rooflines))
+        print_json({**profile_data(series), "roofs": roofs, "records": [r.to_json() for r in records]})
     else:
-        print_profiles(console(), series)
+        print_profiles(console(), series, rooflines)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.analysis.filter import rebase
+from harness.commands.known_rooflines import known_rooflines
 from harness.store.find import all_runs, find
 from harness.store.runs import Stored, without_collector
 
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 
-def read_run(project: Project, name: str, selection: Selection, baseline: str | None = None) -> Stored:
-    """The part of a stored run that the selection keeps, relative to another baseline if one is named."""
+def read_run(
+    project: Project, name: str, selection: Selection, baseline: str | None = None, *, rooflines: bool = False
+) -> Stored:
+    """The part of a stored run that the selection keeps, relative to another baseline if one is named.
+
+    With `rooflines` its info has the ceilings that were measured here.
+    """
     folder = find(project.results, name)
     problems: list[str] = []
     described = {**folder.readable_info(problems), "fingerprints": folder.fingerprints()}
     with without_collector():
         info, records = selection.of(described, folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
+    if rooflines:
+        info = {**info, "rooflines": known_rooflines(project.results)}
     return Stored(info, tuple(records), tuple(problems))
 
 

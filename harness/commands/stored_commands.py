@@ -3,6 +3,7 @@
 import typer
 
 from harness.commands import options, output, stored_options
+from harness.commands.known_rooflines import ROOF
 from harness.commands.option_groups import command
 from harness.commands.options import split_words
 from harness.core.errors import UsageError
@@ -32,7 +33,7 @@ def show(
         print_record(find_record(place.project(), record, run_named), json=json)
         return
     columns = tables.column_names()
-    stored = read_run(place.project(), run, selection.part(names), baseline)
+    stored = read_run(place.project(), run, selection.part(names), baseline, rooflines=ROOF in columns)
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 
 

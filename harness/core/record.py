@@ -21,6 +21,7 @@ STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skip
 METHODS = ("wall", "cuda_events")
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
+COUNTED_MODE = "fwd"  # the formulas of costs count no backward
 COVERAGES = ("whole", "rows")
 # `cache hit` is the compilation in a process that finds the program in the compiler's cache on disk.
 COLD_STEPS = (

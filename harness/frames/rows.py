@@ -13,8 +13,7 @@ import pandas as pd
 from harness.analysis.filter import Selection
 from harness.analysis.results import COUNTED, HOST, body_only, label_of, static_of
 from harness.analysis.suite_results import results_of
-from harness.analysis.throughput import COUNTED_MODE
-from harness.core.record import Record
+from harness.core.record import COUNTED_MODE, Record
 from harness.frames.frame_builder import FrameBuilder
 
 Described = tuple[Mapping[str, Any], Record]  # a record behind run.json and the fingerprints of its run

@@ -11,6 +11,7 @@ from rich.text import Text
 from harness.analysis.results import label_of
 from harness.analysis.stats import Estimate
 from harness.core.units import format_big, format_bytes, format_count
+from harness.profile import roof_cell
 from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
 from harness.report.tables.cells import Cell
@@ -19,6 +20,9 @@ from harness.report.tables.table_data import Column, TableData
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from harness.analysis.roof_share import RoofShare
+    from harness.profile.roof_cell import Rooflines
 
 ABSENT = "–"
 NO_STAGE = "in no stage"
@@ -35,6 +39,7 @@ COLUMNS = (
     Column("FLOPs", rank=2),
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
+    roof_cell.COLUMN,
 )
 CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
@@ -44,14 +49,18 @@ CAPTION = (
 )
 
 
-def print_profiles(console: Console, series: Mapping[str, Sequence[ProfiledCase]]) -> None:
-    """Per series what its profile says, then its stages by length."""
+def print_profiles(
+    console: Console, series: Mapping[str, Sequence[ProfiledCase]], rooflines: Rooflines | None = None
+) -> None:
+    """Per series what its profile says, then its stages by length, with their shares of known ceilings."""
     for cases in series.values():
         sample = cases[0].record
         console.print(Text(f"{label_of(sample)}, {sample.mode} on {sample.device}", style="bold"))
         for sentence in sentences(cases):
             console.print(Text(sentence), soft_wrap=True)
-        print_tables(console, _table(cases))
+        print_tables(console, _table(cases, rooflines or {}))
+        for sentence in roof_cell.roof_sentences(cases, rooflines or {}):
+            console.print(Text(sentence, style="dim"), soft_wrap=True)
     if series:
         console.print(Text(CAPTION, style="dim"))
 
@@ -97,13 +106,13 @@ def _round_length(length: float) -> str:
     return f"{round(length / 1024 / digits) * digits:g}Ki"
 
 
-def _table(cases: Sequence[ProfiledCase]) -> TableData:
+def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
     rows: list[tuple[Cell, ...]] = []
     breaks: list[int] = []
     for case in cases:
         if rows:
             breaks.append(len(rows))
-        whole = fmt.seconds(*_bounds(case.whole))
+        whole, roofs = fmt.seconds(*_bounds(case.whole)), roof_cell.roof_shares(case, rooflines)
         rows.append(
             (
                 Cell(format_count(case.seq)),
@@ -111,16 +120,17 @@ def _table(cases: Sequence[ProfiledCase]) -> TableData:
                 Cell(whole[0]),
                 Cell(whole[1]),
                 *[Cell("")] * 6,
+                roof_cell.roof_cell(roofs[roof_cell.WHOLE]),
             )
         )
-        rows += [_row(entry) for entry in case.stages if not _is_speck(entry)]
+        rows += [_row(entry, roofs[entry.stage]) for entry in case.stages if not _is_speck(entry)]
         if specks := [entry for entry in case.stages if _is_speck(entry)]:
             largest = max(entry.share.value or 0 for entry in specks)
             rows.append(
                 (
                     Cell(""),
                     Cell(f"{len(specks)} more of several at once, each ≤ {100 * largest:.1f} %"),
-                    *[Cell("")] * 8,
+                    *[Cell("")] * 9,
                 )
             )
     return TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
@@ -131,7 +141,7 @@ def _is_speck(entry: StageTime) -> bool:
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
-def _row(entry: StageTime) -> tuple[Cell, ...]:
+def _row(entry: StageTime, roof: RoofShare) -> tuple[Cell, ...]:
     text, interval = fmt.seconds(*_bounds(entry.time)) if entry.time.value else ("0 s", "")
     figures, rate = entry.figures, entry.flops_per_s
     return (
@@ -145,6 +155,7 @@ def _row(entry: StageTime) -> tuple[Cell, ...]:
         Cell(format_big(figures.flops) if figures.flops else ABSENT),
         Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),
         Cell(ABSENT if figures.bytes is None else format_bytes(figures.bytes)),
+        roof_cell.roof_cell(roof),
     )
 
 

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from harness.analysis.roof_share import RoofShare
 from harness.core.metric import Metric
 from harness.core.units import format_ratio, format_seconds
 from harness.core.workload import Value
@@ -68,6 +69,14 @@ def per_second(value: float, low: float | None, high: float | None, unit: str) -
     if low is None or high is None:
         return text, ABSENT
     return text, _bounds(low / scale, high / scale, _decimals(number))
+
+
+def roof(found: RoofShare) -> str:
+    """`71 % of compute`, `34 % of DRAM`; `refused` where it is above what nothing exceeds."""
+    share = found.share
+    if found.refused or share.value is None:
+        return "refused" if found.refused else ABSENT
+    return f"{in_units(share.value, share.low, share.high, 0.01)} % of {found.roof}"
 
 
 def exponent(value: float, low: float | None, high: float | None) -> str:

@@ -29,6 +29,7 @@ def run_data(
         "records": [record.to_json() for record in records],
         "comparisons": [_figure(suite, comparison) for suite in suites for comparison in suite.comparisons],
         "throughput": [_figure(suite, throughput) for suite in suites for throughput in suite.throughputs],
+        **({"roofs": _roofs(suites)} if info.get("rooflines") else {}),
         "scaling": [_figure(suite, scaling) for suite in suites for scaling in suite.scalings],
         "crossovers": [_figure(suite, crossover) for suite in suites for crossover in suite.crossovers],
         "means": [_figure(suite, mean) for suite in suites for mean in suite.means],
@@ -37,6 +38,15 @@ def run_data(
         "largest": list(info.get("largest") or ()),
         "overhead": dict(overhead or {}),
     }
+
+
+def _roofs(suites: Sequence[SuiteResults]) -> list[dict[str, Any]]:
+    """Shares of the roof that binds, from 0 to 1; what is refused is no share."""
+    return [
+        {"suite": suite.name, "case": case, **asdict(found), "share": found.share._asdict()}
+        for suite in suites
+        for case, found in suite.roofs.items()
+    ]
 
 
 def _figure(

@@ -7,6 +7,7 @@ readable; `repair` sets it aside before a run goes on.
 from __future__ import annotations
 
 import gc
+import hashlib
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -23,8 +23,7 @@ from harness.core.errors import Unsupported
 from harness.core.machine import caches, usable_memory
 from harness.core.median_interval import samples_needed
 from harness.worker import resource_limits
-from harness.worker.frameworks.base import Framework, get
-from harness.worker.frameworks.torch_ import DTYPES
+from harness.worker.frameworks.torch_ import DTYPES, Torch
 
 SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
 LONGEST_S = 0.5  # a matrix product: a larger one is not tried
@@ -102,9 +101,9 @@ def streams(device: torch.device, threads: int, memory_bytes: int) -> Generator[
         yield Kernel("sum", "", size, work, lambda rows=rows, sums=sums: torch.sum(rows, -1, out=sums))
 
 
-def reader(framework: Framework) -> Read:
+def reader(framework: Torch) -> Read:
     """Seconds of one call, as the mean of so many between two marks in the device's stream of work."""
-    mark, span = framework.stage_clock()
+    mark, span = framework.marks()
 
     def read(call: Callable[[], Any], inner: int) -> float:
         framework.sync(None)
@@ -149,7 +148,7 @@ def cache_sizes(device: torch.device, threads: int) -> Mapping[str, int]:
 
 def measure(device_name: str, threads: int) -> dict[str, Any]:
     """All readings of a device. Unsupported where torch does not run on it."""
-    framework = get("torch")
+    framework = Torch()
     if device_name == "cpu":
         resource_limits.pin(threads)
     framework.start(device_name, threads, wide=True)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
+from harness.analysis.roof_share import UNMEASURED, RoofShare
 from harness.analysis.suite_results import CaseResult
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record, state_bound
@@ -136,6 +137,15 @@ def rate(row: CaseResult, notes: Footnotes, *, work: str, scale: float) -> Cell:
         return Cell(text)
     share = fmt.in_units(throughput.share, throughput.share_low, throughput.share_high, 0.01)
     return Cell(f"{text} ({share})")
+
+
+def roof(row: CaseResult, notes: Footnotes) -> Cell:
+    """The share of the roof that binds; one above the compute roof is refused."""
+    found = row.roof or RoofShare(reason=UNMEASURED)
+    if found.reason == UNMEASURED:
+        return Cell("n/a", notes.mark_always(UNMEASURED))
+    marks = notes.mark_always(*filter(None, (found.refused, found.note)))
+    return Cell(fmt.roof(found), marks or notes.mark(found.reason or None), "red" if found.refused else "")
 
 
 def _speedup_style(comparison: Comparison) -> str:

@@ -29,7 +29,12 @@ STATIC: Mapping[str, Entry] = {
     "peak": (Column("peak", rank=8), cells.peak),
     "FLOPs": (Column("FLOPs", rank=6), cells.flops),
 }
+ROOF = (
+    "roof: the family's count over the median time, as a share of the roof that binds by its FLOPs and bytes "
+    "(matrix products by dtype, streams by working set), both measured here."
+)
 _ON_REQUEST: Mapping[str, Entry] = {
+    "roof": (Column("roof", right=False, caption=ROOF), cells.roof),
     "temp/base": (Column("temp/base", relative=True), cells.temp_ratio),
     "bytes/base": (Column("bytes/base", relative=True), cells.bytes_ratio),
     "FLOPs/base": (Column("FLOPs/base", relative=True), cells.flops_ratio),

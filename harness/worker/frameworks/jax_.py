@@ -191,7 +191,7 @@ class Jax:
         return peak
 
 
-def name_scope(stage: str) -> AbstractContextManager[None]:
+def name_scope(stage: str) -> AbstractContextManager[Any]:
     """A scope of names for what is traced in a stage; the program and its hash are the same without."""
     return jax.named_scope(SCOPE + stage)
 

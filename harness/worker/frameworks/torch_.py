@@ -189,15 +189,19 @@ class Torch:
         prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
     ) -> Mapping[str, StageTime]:
         """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
+        return time_marked(call, self.sync, *self.marks())
+
+    def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
+        """(sets a mark in the device's stream of work, seconds between two): events, or the host's clock."""
         if self.device.type != "cuda":
-            return time_marked(call, self.sync, *timers.host_marks())
+            return timers.host_marks()
 
         def mark() -> torch.cuda.Event:
             event = torch.cuda.Event(enable_timing=True)
             event.record()
             return event
 
-        return time_marked(call, self.sync, mark, lambda start, end: start.elapsed_time(end) / 1000)
+        return mark, lambda start, end: start.elapsed_time(end) / 1000
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         from harness.worker.frameworks.torch_stage_counts import count_stages

@@ -1,0 +1,115 @@
+"""The share of what binds: work per second over the lower of the compute roof and the memory roof.
+
+The memory roof is that of the working set: bytes/s of the level that holds it, times FLOPs per byte. Nothing
+is faster than the compute roof, so a share above it is refused as an error of measurement. Above a memory
+roof it is a remark: counted bytes need not have been moved from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.analysis.roofline import Ceiling, Roofline
+from harness.analysis.stats import Estimate
+from harness.core.record import COUNTED_MODE, Record, StageFigures
+
+COMPUTE = "compute"
+MEASURE = "seqsweep doctor --roofline"
+UNMEASURED = f"no ceilings of this machine, versions and threads are kept: {MEASURE} measures them"
+
+NONE = Estimate(None)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call does: FLOPs for operands of a dtype, bytes, and the bytes that it works on at a time."""
+
+    dtype: str
+    flops: float | None
+    bytes: float | None
+    working_set: float
+
+
+@dataclass(frozen=True)
+class RoofShare:
+    """`share` of the roof that binds, which is `compute` or a level of memory; 1 is the roof itself.
+
+    `reason` is the cause of a missing share. One that is `refused` is no share: the sentence says why.
+    """
+
+    roof: str = ""
+    share: Estimate = NONE
+    reason: str = ""
+    refused: str = ""
+    note: str = ""
+
+
+def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]) -> RoofShare:
+    """The share of a whole case, by its family's count of the work that its semantics need."""
+    if record.mode != COUNTED_MODE:
+        return RoofShare(reason=f"the family's formula is of {COUNTED_MODE} alone")
+    cost = record.cost
+    work = Work(_dtype(record), cost.flops, cost.bytes, cost.bytes or 0.0)
+    return roof_share(rooflines.get(record.fingerprint), work, time)
+
+
+def stage_share(
+    record: Record, figures: StageFigures, time: Estimate, rooflines: Mapping[str, Roofline]
+) -> RoofShare:
+    """The share of a stage, by what was counted of its operators; entered n times it works on an nth each."""
+    working_set = (figures.bytes or 0) / max(1, figures.entered or 1)
+    work = Work(_dtype(record), figures.flops, figures.bytes, working_set)
+    return roof_share(rooflines.get(record.fingerprint), work, time)
+
+
+def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofShare:
+    """The share of the roof that allows less of the work in this time."""
+    if roofline is None:
+        return RoofShare(reason=UNMEASURED)
+    if not time.value:
+        return RoofShare(reason=time.reason or "it took no time")
+    shares: list[RoofShare] = []
+    if work.flops:
+        compute = roofline.compute_roof(work.dtype)
+        of_compute = _share(work.flops, compute, time)
+        shares.append(RoofShare(COMPUTE, of_compute, refused=_refusal(compute, of_compute)))
+    if work.bytes:
+        memory = roofline.memory_roof(work.working_set)
+        of_memory = _share(work.bytes, memory, time)
+        shares.append(RoofShare(memory.name, of_memory, note=_remark(memory, of_memory)))
+    if not shares:
+        return RoofShare(reason="neither FLOPs nor bytes are known")
+    if shares[0].refused:
+        return shares[0]
+    return max(shares, key=lambda known: known.share.value or 0.0)
+
+
+def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
+    """Both intervals count: the least is over the longest time and the highest roof."""
+
+    def over(seconds: float | None, rate: float | None) -> float | None:
+        return work / (seconds * rate) if seconds and rate else None
+
+    rate, reason = roof.rate, time.reason or roof.rate.reason
+    low, high = over(time.high, rate.high), over(time.low, rate.low)
+    return Estimate(over(time.value, rate.value), low, high, time.samples, time.unit, reason)
+
+
+def _refusal(roof: Ceiling, share: Estimate) -> str:
+    if share.low is None or share.low <= 1:
+        return ""
+    return (
+        f"refused: faster than products of {roof.name} here, which nothing is, so the time, the count or the "
+        f"ceiling is wrong; measure the ceiling again: {MEASURE}"
+    )
+
+
+def _remark(roof: Ceiling, share: Estimate) -> str:
+    if share.low is None or share.low <= 1:
+        return ""
+    return f"above what {roof.name} gives: its bytes are cache-resident or counted more often than moved"
+
+
+def _dtype(record: Record) -> str:
+    return str(record.workload.get("dtype") or "")
