@@ -41,6 +41,7 @@ SHARED = {
     "report": {"claims": "of claims", "profile": "of profiles"},
     "run": {"commands": "the command", "gate/static": "of static gates", "gate/timed": "of timed ones"},
     "sampling": {"run/group": "of one group", "gate/timed": "of a pair of processes"},
+    "scaling": {"analysis": "exponents and crossovers", "report/charts": "the chart of exponents"},
     "store": {"gate": "of gates", "gate/noise": "of noise"},
     "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
     "wording": {"claims": "of claims", "gate/report": "of gates"},

@@ -57,7 +57,7 @@ EXAMPLES = {
     },
     "compare": {
         "seqsweep compare latest --impl scatter,broadcast": "two implementations of the newest run",
-        "seqsweep compare latest~1 latest": "two runs: a trend, not a verdict",
+        "seqsweep compare latest~1 latest --out trend.svg": "two runs: a trend, and a chart of it",
     },
     "gate": {
         "seqsweep gate mask": "times against the merge base",
@@ -67,7 +67,7 @@ EXAMPLES = {
     },
     "chart": {
         "seqsweep chart": "the newest run, into charts/",
-        "seqsweep chart mask --out figures": "one suite, into a folder of your choice",
+        "seqsweep chart mask --out figures --png": "one suite, into a folder of your choice",
     },
     "report": {
         "seqsweep report attention": "one suite of the newest run",

@@ -166,8 +166,12 @@ def print_findings(findings: Sequence[Finding], *, json: bool) -> None:
         console().print(findings_table(findings))
 
 
-def print_comparison(sides: SideBySide, *, json: bool, notes: bool = False) -> None:
-    """Print a comparison, case by case."""
+def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, notes: bool = False) -> None:
+    """Print a comparison, case by case, and draw it into the file if one is named."""
+    if out is not None:
+        from harness.report.charts.comparison import draw_comparison
+
+        write_data(draw_comparison(sides), out)
     if json:
         print_json(sides.to_json())
     else:

@@ -34,7 +34,7 @@ def read_run(
     return Stored(info, tuple(records), tuple(problems))
 
 
-def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[Path]:
+def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: bool) -> list[Path]:
     """Draw a run's charts into the folder, or into charts/ beside bench.yaml; the files.
 
     Curves that claims publish of a family in the run are drawn beside it.
@@ -46,7 +46,7 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None) -> list[P
     catalog = project.catalog
     drawn = {record.family for record in stored.records} & set(catalog.families)
     curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
-    charts = draw_run(stored.info, stored.records, curves)
+    charts = draw_run(stored.info, stored.records, curves, png=png)
     return write_files(folder or project.config.home / "charts", charts)
 
 

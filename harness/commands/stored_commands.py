@@ -64,6 +64,7 @@ def compare(
     other: stored_options.SecondRun = None,
     impl: options.Impl = None,
     force: stored_options.Force = False,
+    out: stored_options.SvgFile = None,
     *,
     place: options.ResultsFlags,
     notes: options.Notes = False,
@@ -74,7 +75,7 @@ def compare(
 
     results = place.project().results
     comparison = compare_sides(results, run, other, split_words(impl), force=force)
-    output.print_comparison(comparison, json=json, notes=notes)
+    output.print_comparison(comparison, out, json=json, notes=notes)
 
 
 @command(group, "chart")
@@ -86,14 +87,15 @@ def chart(
     baseline: stored_options.StoredBaseline = None,
     out: stored_options.ChartFolder = None,
     place: options.ResultsFlags,
+    png: stored_options.Png = False,
     json: options.Json = False,
 ) -> None:
-    """Draw latency, speedup and memory of every suite of a stored run as SVG."""
+    """Draw every suite of a stored run as SVG: latency, speedup, memory, scaling and more."""
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
     stored = read_run(project, run, selection.part(names), baseline)
-    output.print_paths(draw_charts(project, stored, out), json=json)
+    output.print_paths(draw_charts(project, stored, out, png=png), json=json)
 
 
 @command(group, "report")

@@ -43,6 +43,7 @@ StoredRun = Annotated[
 StoredRuns = Annotated[Words, option(PLACES, "--run", "Stored runs, one or several; none: the newest.")]
 RecordHash = Annotated[Text, option(SELECTION, "--record", "The record whose hash begins so, and no table.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
+Png = Annotated[bool, option(OUTPUT, "--png", "Each chart as PNG, too.")]
 Keep = Annotated[int | None, option(RUN, "--keep", "Delete all runs but so many, the newest.")]
 KeepDryRun = Annotated[
     bool, option(RUN, "--dry-run", "With --keep: name what would be deleted, and its size.")

@@ -71,7 +71,7 @@ SECTIONS = {
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
     "history": ["Arguments", "Output", "Places", "Options", "Examples"],
-    "compare": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
+    "compare": ["Arguments", "Selection", "Output", "Places", "Options", "Examples"],
     "gate": ["Arguments", "Gate", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
 }
 

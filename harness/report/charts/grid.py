@@ -1,5 +1,6 @@
 """The suite as a chart needs it: panels with their titles, cases with their outcome."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -69,9 +70,18 @@ class CaseGrid:
 
     def titles(self) -> dict[str, str]:
         """Panel → what sets it apart from the others; empty for the only panel."""
-        words = {panel: _words(panel) for panel in self.panels}
-        common = set.intersection(*(set(parts) for parts in words.values()))
-        return {panel: " · ".join(w for w in parts if w not in common) for panel, parts in words.items()}
+        return {panel: title for (_, panel), title in panel_titles([("", p) for p in self.panels]).items()}
+
+
+def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """(family, panel) → the family where there are several, and what sets the panel apart from its others."""
+    words = {key: _words(key[1]) for key in panels}
+    several = len({family for family, _ in panels}) > 1
+    titles: dict[tuple[str, str], str] = {}
+    for (family, panel), parts in words.items():
+        common = set.intersection(*(set(words[key]) for key in panels if key[0] == family))
+        titles[family, panel] = " · ".join([*[family] * several, *(w for w in parts if w not in common)])
+    return titles
 
 
 def _words(panel: str) -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 from harness.analysis.history import CaseHistory
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.image import to_svg
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import interval_notes
 from harness.report.charts.outcomes import status_words
-from harness.report.charts.svg import to_svg
 from harness.report.format import short_label
 from harness.report.provenance import machine_label
 from harness.report.tables.history import left_out_lines

@@ -1,10 +1,11 @@
 """What a chart shows, before anything is drawn: points, outcomes and sentences."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from harness.analysis.published_curve import PublishedCurve
+from harness.analysis.stats import Estimate
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """`title` is the finding, or the question where there is none; `question` what the chart is asked.
+    """Lines over the length. `title` is the finding, or the question where there is none.
 
-    `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a panel without any point.
+    `question` is what the chart is asked; `scale` is `time`, `ratio` or `bytes`; `empty` is the text of a
+    panel without any point. Ratios up to `margin`, either way, are in a band around 1.
     """
 
     title: str
@@ -84,11 +86,50 @@ class Chart:
     panels: tuple[Panel, ...]
     notes: tuple[str, ...]
     x_label: str = "sequence length"
+    margin: float | None = None
 
     def lanes(self, labels: Iterable[str]) -> list[str]:
         """The rows of the lane, alike in all panels: implementations that have an outcome in some panel."""
         named = {outcome.label for panel in self.panels for outcome in panel.outcomes}
         return [label for label in labels if label in named]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Two figures of an implementation with their 95 % intervals; `hollow` is what theory expects."""
+
+    label: str
+    across: Estimate
+    up: Estimate
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class ScatterPanel:
+    """Marks; `words` stand in the rows (by their place) that have none, between the first two uprights."""
+
+    title: str
+    marks: tuple[Mark, ...]
+    words: Mapping[int, str] = field(default_factory=dict[int, str])
+
+
+@dataclass(frozen=True)
+class ScatterChart:
+    """Points with whiskers. Where there are `rows` (labels, the first on top), `up` is a row's place.
+
+    `levels` and `uprights` are lines across all panels, with their names; `ratio` puts a ratio across.
+    """
+
+    title: str
+    question: str
+    x_label: str
+    y_label: str
+    panels: tuple[ScatterPanel, ...]
+    notes: tuple[str, ...]
+    ratio: bool = False
+    rows: tuple[str, ...] = ()
+    levels: Mapping[float, str] = field(default_factory=dict[float, str])
+    uprights: tuple[float, ...] = ()
 
 
 Placed = TypeVar("Placed", Point, Outcome)

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from harness.analysis.compare_runs import BOTH_INTERVALS
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
 from harness.core.record import state_bound
@@ -15,7 +16,11 @@ from harness.report.format import short_label
 
 REASON_WIDTH = 180
 
-_OVER = {ROUNDS: "over rounds within one process", BY_PROCESS: "over processes"}
+_OVER = {
+    ROUNDS: "over rounds within one process",
+    BY_PROCESS: "over processes",
+    BOTH_INTERVALS: "as wide as those of both sides allow",
+}
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,14 @@ from harness.core.shown_text import clean_line
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
+from harness.report.charts.image import to_png, to_svg
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
-from harness.report.charts.model import Chart
+from harness.report.charts.model import Chart, ScatterChart
+from harness.report.charts.recall import recall
+from harness.report.charts.scaling import scaling
 from harness.report.charts.speedup import speedup
 from harness.report.charts.static import static
-from harness.report.charts.svg import to_svg
 from harness.report.provenance import provenance
 
 
@@ -29,7 +31,7 @@ def draw_suite(
     curves: Sequence[PublishedCurve] = (),
     kinds: Sequence[str] = (),
 ) -> dict[str, bytes]:
-    """`latency`, `speedup`, `memory` and `static`, each as the bytes of an SVG; `info` is the run's run.json.
+    """The charts of a suite by kind, each as the bytes of an SVG; `info` is the run's run.json.
 
     Only those among `kinds` are drawn, where any are named.
 
@@ -46,11 +48,11 @@ def figures_of(
     info: Mapping[str, Any],
     curves: Sequence[PublishedCurve] = (),
     kinds: Sequence[str] = (),
-) -> dict[str, tuple[Chart, Figure]]:
+) -> dict[str, tuple[Chart | ScatterChart, Figure]]:
     """The charts of a suite and their figures, which are to be drawn in :func:`style`.
 
-    A run that only compiled has no latency and no speedup; one that compiled for its host alone on the
-    way to times has no `static`.
+    A run that only compiled has no `latency` and no `speedup`; one that compiled for its host alone on the
+    way to times has no `static`. `scaling` and `recall` are there where a figure of theirs is known.
     """
     grid = CaseGrid.of(suite)
     if not grid.cells:
@@ -60,28 +62,42 @@ def figures_of(
     sheet = Sheet(
         described.get("question"), grid.constants(ran=ran), provenance(suite.records, info), suite.baseline
     )
-    charts = {"latency": latency(grid), "speedup": speedup(grid, curves)} if ran else {}
-    charts["memory"] = memory(grid, info)
-    if not ran or any(target != HOST for target in suite.compiled_targets):
-        charts["static"] = static(grid, info)
+    abroad = any(target != HOST for target in suite.compiled_targets)
+    charts = {
+        "latency": latency(grid) if ran else None,
+        "speedup": speedup(grid, curves) if ran else None,
+        "memory": memory(grid, info),
+        "static": static(grid, info) if abroad or not ran else None,
+        "scaling": scaling(grid),
+        "recall": recall(grid),
+    }
     dressed = looks(grid.labels, suite.baseline)
     return {
-        name: (chart, draw_page(chart, sheet, dressed))
-        for name, chart in charts.items()
-        if not kinds or name in kinds
+        kind: (chart, draw_page(chart, sheet, dressed))
+        for kind, chart in charts.items()
+        if chart and (not kinds or kind in kinds)
     }
 
 
 def draw_run(
-    info: Mapping[str, Any], records: Sequence[Record], curves: Sequence[PublishedCurve] = ()
+    info: Mapping[str, Any],
+    records: Sequence[Record],
+    curves: Sequence[PublishedCurve] = (),
+    *,
+    png: bool = False,
 ) -> dict[str, bytes]:
     """The charts of every suite of a run, by file name: `mask-latency.svg`. No name leads out of a folder.
 
-    Published `curves` are drawn where they are of a suite's implementation, baseline and mode.
+    Published `curves` are drawn where they are of a suite's implementation, baseline and mode. With `png`
+    each chart is there a second time, in dots.
     """
-    return {
-        f"{clean_line(suite.name).replace('/', '-')}-{kind}.svg": data
-        for suite in results_of(info, records)
-        if suite.records
-        for kind, data in draw_suite(suite, info, curves).items()
-    }
+    drawn: dict[str, bytes] = {}
+    with style():
+        for suite in results_of(info, records):
+            charts = figures_of(suite, info, curves) if suite.records else {}
+            for kind, (chart, figure) in charts.items():
+                name = f"{clean_line(suite.name).replace('/', '-')}-{kind}"
+                drawn[f"{name}.svg"] = to_svg(chart, figure)
+                if png:
+                    drawn[f"{name}.png"] = to_png(chart, figure)
+    return drawn

@@ -1,5 +1,6 @@
 """Every chart of the kept runs can be read: no text on another, none cut off, on light ground and dark."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from harness.analysis.compare_runs import SideBySide, across
 from harness.analysis.suite_results import results_of
+from harness.commands.compare import TREND
 from harness.report.charts import draw_run
+from harness.report.charts.comparison import figure_of
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
 from harness.report.charts.suite import figures_of
 from harness.store.find import find
@@ -43,21 +47,32 @@ def widened(text: Text, box: Bbox) -> Bbox:
     return Bbox.from_extents(box.x0 - left * more, box.y0, box.x1 + right * more, box.y1)
 
 
+def assert_legible(figure, page):
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    boxes = [(t.get_text(), widened(t, Text.get_window_extent(t))) for t in texts]
+    width, height = canvas.get_width_height()
+    for words, box in boxes:
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+        assert inside, f"{page}: {words!r} leaves the page"
+    for (words, box), (other, second) in combinations(boxes, 2):
+        assert not box.overlaps(second), f"{page}: {words!r} lies on {other!r}"
+
+
 def test_no_text_lies_on_another_and_none_leaves_the_page(run):
     for suite in results_of(*run):
         with style():
             for kind, (_, figure) in figures_of(suite, run[0]).items():
-                canvas = FigureCanvasAgg(figure)
-                canvas.draw()
-                texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
-                boxes = [(t.get_text(), widened(t, Text.get_window_extent(t))) for t in texts]
-                width, height = canvas.get_width_height()
-                page = f"{suite.name}-{kind}"
-                for words, box in boxes:
-                    inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
-                    assert inside, f"{page}: {words!r} leaves the page"
-                for (words, box), (other, second) in combinations(boxes, 2):
-                    assert not box.overlaps(second), f"{page}: {words!r} lies on {other!r}"
+                assert_legible(figure, f"{suite.name}-{kind}")
+
+
+def test_a_comparison_can_be_read_too(run):
+    name, records = "a run of the same cases", run[1]
+    matched = across(records, [replace(record, run=name) for record in records])
+    with style():
+        _, figure = figure_of(SideBySide(True, TREND, "later", "earlier", {}, matched.changes, {}))
+        assert_legible(figure, "comparison")
 
 
 def test_every_chart_is_a_small_file(drawn):

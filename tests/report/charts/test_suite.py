@@ -10,8 +10,9 @@ import matplotlib as mpl
 import pytest
 
 from harness.core.errors import UsageError
-from harness.report.charts import draw_suite
+from harness.report.charts import draw_run, draw_suite
 from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.model import ScatterChart
 from harness.report.charts.suite import figures_of
 from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 SCRIPT = """
 import hashlib, sys
-from harness.report.charts import draw_suite
+from harness.report.charts import draw_run, draw_suite
 from tests.report.charts.suites import INFO
 from tests.report.charts.test_suite import five
 for name, svg in draw_suite(five(), INFO).items():
@@ -51,8 +52,8 @@ def charts():
     return draw_suite(five(), INFO)
 
 
-def test_three_charts_that_are_xml(charts):
-    assert list(charts) == ["latency", "speedup", "memory"]
+def test_charts_are_xml(charts):
+    assert list(charts) == ["latency", "speedup", "memory", "scaling"]
     for svg in charts.values():
         assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
 
@@ -107,6 +108,9 @@ def test_no_case_vanishes_from_any_chart():
     with style():
         drawn = figures_of(five(), INFO)
     for name, (chart, _) in drawn.items():
+        if isinstance(chart, ScatterChart):
+            assert "mask/claimed" in chart.rows
+            continue
         for panel, words in enumerate(("incorrect", "unsupported")):
             lane, shown = outcomes_of(chart, panel), chart.panels[panel].lengths
             assert {("claimed", words, seq) for seq in shown} <= lane, name
@@ -139,6 +143,15 @@ def test_very_long_names_are_wrapped():
     name = "scatter[" + ",".join(f"{key}={value}" for key, value in options.items()) + "]"
     assert name not in texts_of(svg)
     assert name in "".join(texts_of(svg)).replace("(baseline)", "")
+
+
+def test_every_chart_is_there_a_second_time_in_dots():
+    drawn = draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
+    assert list(drawn) == [
+        f"mask-{kind}.{end}" for kind in ("latency", "speedup", "memory") for end in ("svg", "png")
+    ]
+    assert all(data.startswith(b"\x89PNG") for name, data in drawn.items() if name.endswith("png"))
+    assert drawn == draw_run({"suites": {}}, [record("scatter", 4 * K, 1e-3)], png=True)
 
 
 def test_an_empty_suite_is_a_usage_error():

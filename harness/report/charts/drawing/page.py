@@ -11,20 +11,18 @@ from matplotlib.lines import Line2D
 from harness.report.charts.drawing.labels import label_ends
 from harness.report.charts.drawing.lane import draw_lane
 from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
+from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import Look
-from harness.report.charts.drawing.text import POINTS, wrap
-from harness.report.charts.model import Chart
+from harness.report.charts.drawing.text import BODY, POINTS, ROOM, WIDTH, wrap
+from harness.report.charts.model import Chart, ScatterChart
 from harness.report.format import short_label
 
-TITLE, BODY, NOTE = 12.0, 8.5, 7.0  # points
+TITLE, NOTE = 12.0, 7.0  # points
 LEADING = 1.25  # the height of a line over its size
 INSIDE = (0.025, 0.0, 0.935, 1.0)  # what the panels may take; names beside them grow in a wider font
 
-# Inches. One width for all pages, so that text is as large in each of them when they are scaled to a column.
-WIDTH = 8.0
-ROOM = 0.94 * WIDTH  # for text
-PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes
-LANE = 0.2  # height of a row
+PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes, in inches
+LANE = 0.2  # inches of a row
 
 LONGEST = 28  # characters of a name that may stand beside a panel
 
@@ -39,15 +37,20 @@ class Sheet:
     baseline: str
 
 
-def draw_page(chart: Chart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
-    """Lines are named at their ends in a panel that stands alone; else, and by long names, in a legend."""
+def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
+    """Lines are named at their ends in a panel that stands alone; else, and by long names, in a legend.
+
+    Rows of points have their names at the left.
+    """
     title = wrap(chart.title, ROOM, TITLE, "bold")
     question = sheet.question or (chart.question if chart.title != chart.question else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
     footnotes = [*(f"• {note}" for note in chart.notes), sheet.footer]
     notes = "\n".join(wrap(note, ROOM, NOTE) for note in footnotes)
     columns = {1: 1, 2: 2, 4: 2}.get(len(chart.panels), 3)
-    direct = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
+    scattered = isinstance(chart, ScatterChart)
+    alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
+    direct = bool(chart.rows) if scattered else alone
     names = [] if direct else _names(looks, sheet.baseline)
     legend_columns = round(ROOM * POINTS / BODY / (max(map(len, names), default=1) + 6)) or 1
 
@@ -56,7 +59,10 @@ def draw_page(chart: Chart, sheet: Sheet, looks: Mapping[str, Look]) -> Figure:
     page.supxlabel(notes, x=INSIDE[0], ha="left", size=NOTE)
     body = page.add_subfigure(page.add_gridspec()[0])
     body.suptitle(subtitle, x=0, ha="left", size=BODY)
-    panels = _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
+    if scattered:
+        panels = draw_scatter(body, chart, looks, columns, PANELS[columns])
+    else:
+        panels = _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
     if names:
         samples = [
             Line2D([], [], color=look.colour, ls=look.line, lw=look.width, marker=look.marker, ms=5)
@@ -94,7 +100,7 @@ def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> 
         heading = wrap(panels[place].title, (ROOM - 1) / columns - 0.1, BODY, "bold")
         own[0].set_title(heading, loc="left", size=BODY, weight="bold")
         ends = draw_panel(own[0], panels[place], view)
-        tick_lengths(own[0], panels[place], 0.075 * columns)
+        tick_lengths(own[0], panels, 0.075 * columns)
         if direct:
             label_ends(own[0], ends)
         if lanes:

@@ -62,16 +62,18 @@ def draw_panel(axes: Axes, panel: Panel, view: View) -> list[LineEnd]:
     axes.set_yscale("log")
     axes.set_xlim(*view.lengths)
     axes.set_ylim(*view.values)
-    _draw_grid(axes, panel.lengths, _tick_values(axes, view))
+    draw_grid(axes, panel.lengths, _tick_values(axes, view))
     ends: list[LineEnd] = []
     if view.scale.anchor:
         look = view.looks.get(view.baseline, BASELINE)
-        axes.axhspan(view.values[0], 1.0, color=INK, alpha=0.3 * FAINT, lw=0)
+        margin = view.chart.margin
+        band = (view.values[0], 1.0) if margin is None else (1 / margin, margin)
+        axes.axhspan(*band, color=INK, alpha=0.3 * FAINT, lw=0)
         axes.axhline(1.0, color=look.colour, ls=look.line, lw=look.width)
         name = f"{short_label(view.baseline)} (baseline)" if view.baseline else "baseline"
         ends.append(LineEnd((view.lengths[1], 1.0), name, look.colour))
     if panel.limit is not None:
-        _draw_limit(axes, panel.limit)
+        draw_limit(axes, panel.limit, f"limit {trim_zeros(format_bytes(panel.limit))}")
     drawn = [series for series in panel.series if series.points]
     for place, series in enumerate(drawn):
         _draw_series(axes, series, panel, view, _aside(panel, place, len(drawn)))
@@ -104,19 +106,23 @@ def _aside(panel: Panel, place: int, count: int) -> float:
     return 2 ** (0.5 * ((place + 0.5) / count - 0.5)) if len(panel.lengths) == 1 else 1.0
 
 
-def tick_lengths(axes: Axes, panel: Panel, share: float) -> None:
-    """A tick at every length of the grid; labels keep apart by a share of the axis."""
+def tick_lengths(axes: Axes, panels: Sequence[Panel], share: float) -> None:
+    """A tick at every length of all panels, which share the axis; labels keep apart by a share of it."""
     low, high = axes.get_xlim()
+    names = {
+        seq: name
+        for panel in panels
+        for seq, name in zip(panel.lengths, panel.names or map(format_count, panel.lengths), strict=True)
+    }
+    lengths = sorted(names)
 
     def fits(shorter: int, longer: int) -> bool:
         return math.log(longer / shorter) > share * math.log(high / low)
 
-    labelled = set(thin_labels(list(panel.lengths), fits))
+    labelled = set(thin_labels(lengths, fits))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_locator(FixedLocator(list(panel.lengths)))
-    known = panel.names or tuple(map(format_count, panel.lengths))
-    names = [name if seq in labelled else "" for seq, name in zip(panel.lengths, known, strict=True)]
-    axes.xaxis.set_major_formatter(FixedFormatter(names))
+    axes.xaxis.set_major_locator(FixedLocator(lengths))
+    axes.xaxis.set_major_formatter(FixedFormatter([names[seq] if seq in labelled else "" for seq in lengths]))
 
 
 def _tick_values(axes: Axes, view: View) -> list[float]:
@@ -134,7 +140,7 @@ def _tick_values(axes: Axes, view: View) -> list[float]:
     return list(labels)
 
 
-def _draw_grid(axes: Axes, lengths: Sequence[int], values: Sequence[float]) -> None:
+def draw_grid(axes: Axes, lengths: Sequence[float], values: Sequence[float]) -> None:
     """All lines as one path: matplotlib's own grid takes a third of the file."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     upright = [Path([(length, low), (length, high)]) for length in lengths]
@@ -143,10 +149,11 @@ def _draw_grid(axes: Axes, lengths: Sequence[int], values: Sequence[float]) -> N
     axes.add_patch(PathPatch(lines, fill=False, ec=INK, alpha=FAINT, lw=0.5, zorder=0.5))
 
 
-def _draw_limit(axes: Axes, limit: float) -> None:
+def draw_limit(axes: Axes, limit: float, name: str) -> None:
+    """A level that is not to be passed, with its name."""
     axes.axhline(limit, color=WARNING, ls="-.", lw=1.0)
     axes.annotate(
-        f"limit {trim_zeros(format_bytes(limit))}",
+        name,
         (0, limit),
         (2, 2),
         xycoords=axes.get_yaxis_transform(),

@@ -1,21 +1,22 @@
-"""A drawn chart as the bytes of an SVG."""
+"""A drawn chart as the bytes of an image: SVG, or PNG where a page takes no other."""
 
 import io
 import re
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from harness.core.shown_text import clean_text
-from harness.report.charts.model import Chart
+from harness.report.charts.model import Chart, ScatterChart
+
+DOTS = 200  # of a PNG, to the inch
 
 
-def to_svg(chart: Chart, figure: Figure) -> bytes:
+def to_svg(chart: Chart | ScatterChart, figure: Figure) -> bytes:
     """No date and no version in it: both would differ between two drawings of the same records."""
-    FigureCanvasSVG(figure)
-    for text in figure.findobj(Text):
-        text.set_text(clean_text(text.get_text()))
+    FigureCanvasSVG(_clean(figure))
     buffer = io.BytesIO()
     figure.savefig(
         buffer,
@@ -28,6 +29,21 @@ def to_svg(chart: Chart, figure: Figure) -> bytes:
         },
     )
     return _shorten(buffer.getvalue())
+
+
+def to_png(chart: Chart | ScatterChart, figure: Figure) -> bytes:
+    """The same picture in dots, without a ground of its own either."""
+    FigureCanvasAgg(_clean(figure))
+    buffer = io.BytesIO()
+    named = {"Software": None, "Title": clean_text(chart.title)}
+    figure.savefig(buffer, format="png", dpi=DOTS, metadata=named)
+    return buffer.getvalue()
+
+
+def _clean(figure: Figure) -> Figure:
+    for text in figure.findobj(Text):
+        text.set_text(clean_text(text.get_text()))
+    return figure
 
 
 def _shorten(svg: bytes) -> bytes:

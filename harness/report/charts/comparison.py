@@ -1,0 +1,89 @@
+"""Two sides beside each other: the time of one in units of the other's, case by case."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from harness.analysis.compare_runs import SAME_UP_TO, Change, SideBySide
+from harness.analysis.stats import Estimate
+from harness.report.charts.drawing.page import Sheet, draw_page
+from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.grid import panel_titles
+from harness.report.charts.image import to_svg
+from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
+from harness.report.charts.notes import interval_notes, shorten
+from harness.report.format import short_label
+from harness.report.tables.run_listing import origin
+
+NO_RATIO = "no ratio"
+BAND = f"band: up to {SAME_UP_TO:g}× either way; an interval inside of it is about the same"
+
+
+def draw_comparison(sides: SideBySide) -> bytes:
+    """A panel for each mode and value of other axes, as the bytes of an SVG."""
+    with style():
+        return to_svg(*figure_of(sides))
+
+
+def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
+    """The chart and its figure, which is to be drawn in :func:`style`."""
+    of, to = short_label(sides.of), short_label(sides.to)
+    panels = {(c.case.partition("/")[0], c.panel): list[Change]() for c in sides.changes}
+    for change in sides.changes:
+        panels[change.case.partition("/")[0], change.panel].append(change)
+    readings = Counter(change.reading for change in sides.changes)
+    estimates = [Estimate(c.ratio, c.low, c.high, c.samples, c.unit, c.reason) for c in sides.changes]
+    warnings = Counter(text for c in sides.changes for text in dict.fromkeys(map(_without_share, c.warnings)))
+    told = ", ".join(f"{reading} at {count}" for reading, count in readings.items())
+    titles = panel_titles(list(panels))
+    chart = Chart(
+        title=f"{of} against {to}: {told}",
+        question=sides.heading,
+        scale="ratio",
+        y_label=f"time, {of} / {to}",
+        empty="no ratio (see notes)",
+        panels=tuple(_panel(titles[key], changes) for key, changes in panels.items()),
+        notes=(
+            f"below 1× {of} is faster",
+            BAND,
+            *interval_notes(estimates),
+            *_missing_notes(sides.changes),
+            *(f"{count} of {len(sides.changes)} points: {shorten(text)}" for text, count in warnings.items()),
+            *(f"only in {name}: {len(cases)} cases" for name, cases in sides.only.items() if cases),
+            *(f"fingerprints differ in {fact}" for fact in sides.differing),
+        ),
+        margin=SAME_UP_TO,
+    )
+    origins = [f"{name} {run.run}, {' · '.join(origin(run))}" for name, run in sides.runs.items()]
+    sheet = Sheet(None, "", "; ".join(origins), sides.to)
+    return chart, draw_page(chart, sheet, looks(dict.fromkeys(c.of for c in sides.changes), ""))
+
+
+def _panel(title: str, changes: Sequence[Change]) -> Panel:
+    changes = sorted(changes, key=lambda change: change.seq)
+    labels = dict.fromkeys(change.of for change in changes)
+    return Panel(
+        title=title,
+        lengths=tuple(dict.fromkeys(change.seq for change in changes)),
+        series=tuple(
+            Series(label, tuple(_points([change for change in changes if change.of == label])))
+            for label in labels
+        ),
+        outcomes=tuple(Outcome(c.of, c.seq, NO_RATIO) for c in changes if c.ratio is None),
+    )
+
+
+def _points(changes: Sequence[Change]) -> list[Point]:
+    return [Point(c.seq, c.ratio, c.low, c.high) for c in changes if c.ratio is not None]
+
+
+def _without_share(warning: str) -> str:
+    """`drifts: … 12 % slower` as all others that drift, so that they share a line."""
+    return re.sub(r"\d+ %", "… %", warning)
+
+
+def _missing_notes(changes: Sequence[Change]) -> list[str]:
+    reasons = Counter(change.reason for change in changes if change.ratio is None and change.reason)
+    return [f"no ratio at {count} point{'s' * (count > 1)}: {shorten(why)}" for why, count in reasons.items()]

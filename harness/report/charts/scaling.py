@@ -1,0 +1,99 @@
+"""By which power of the length the time and the planned figures grow."""
+
+from collections.abc import Sequence
+
+from harness.analysis.results import HOST
+from harness.analysis.scaling import Scaling
+from harness.analysis.stats import Estimate
+from harness.core.metric import FLOPS, TEMP_BYTES
+from harness.report.charts.grid import CaseGrid
+from harness.report.charts.model import Mark, ScatterChart, ScatterPanel
+from harness.report.charts.notes import Remark, bound_notes, failure_notes, gather_remarks, semantics_notes
+from harness.report.format import short_label
+
+NAMES = {
+    "time": "time",
+    "temp_bytes": f"planned {TEMP_BYTES.label}",
+    "flops": FLOPS.label,
+    "bytes_accessed": "bytes accessed",
+}
+POWERS = (0.0, 1.0, 2.0)
+NO_FIT = "none"
+
+
+def scaling(grid: CaseGrid) -> ScatterChart | None:
+    """Exponents with their intervals, a row each; None where none is known.
+
+    Planned figures are of the first target. Bytes accessed are left to suites without times.
+    """
+    target = (grid.suite.compiled_targets or [HOST])[0]
+    fits = [fit for fit in grid.suite.scalings if fit.metric == "time" or fit.target == target]
+    shown = [metric for metric in NAMES if any(f.metric == metric and f.exponent is not None for f in fits)]
+    metrics = shown[:3]
+    fits = [fit for fit in fits if fit.metric in metrics]
+    if not metrics:
+        return None
+    titles = grid.titles()
+    question = f"{grid.suite.name}: with which power of the length does it grow?"
+    return ScatterChart(
+        title=(_finding(grid, fits) if len(grid.panels) == 1 else None) or question,
+        question=question,
+        x_label="exponent of the length",
+        y_label="",
+        panels=tuple(
+            _panel(
+                " · ".join(filter(None, (titles[panel], NAMES[metric]))),
+                {fit.implementation: fit for fit in fits if (fit.panel, fit.metric) == (panel, metric)},
+                grid.labels,
+            )
+            for panel in grid.panels
+            for metric in metrics
+        ),
+        notes=(
+            "dashed: 0 constant, 1 linear, 2 quadratic",
+            *_interval_notes(fits),
+            *([f"planned figures are for target {target}"] if set(metrics) - {"time"} else []),
+            *gather_remarks(grid, _remarks(fits)),
+            *semantics_notes(grid),
+            *bound_notes(grid),
+            *failure_notes(grid),
+        ),
+        rows=grid.labels,
+        uprights=POWERS,
+    )
+
+
+def _panel(title: str, fits: dict[str, Scaling], rows: Sequence[str]) -> ScatterPanel:
+    known = {label: fit for label, fit in fits.items() if fit.exponent is not None}
+    marks = (
+        Mark(label, Estimate(fit.exponent, fit.low, fit.high), Estimate(float(rows.index(label))))
+        for label, fit in known.items()
+    )
+    return ScatterPanel(
+        title, tuple(marks), {row: NO_FIT for row, label in enumerate(rows) if label not in known}
+    )
+
+
+def _interval_notes(fits: Sequence[Scaling]) -> list[str]:
+    bounded = any(fit.low is not None for fit in fits)
+    return ["whiskers: 95 % over the lengths, by Student's t on what the fit leaves"] if bounded else []
+
+
+def _remarks(fits: Sequence[Scaling]) -> list[Remark]:
+    """Why there is no exponent or no interval, and where one exponent does not fit all lengths."""
+    return [
+        Remark(f"{NAMES[fit.metric]}: {sentence}", fit.implementation, fit.panel)
+        for fit in fits
+        for sentence in (*([fit.reason] if fit.reason else []), *fit.notes)
+    ]
+
+
+def _finding(grid: CaseGrid, fits: Sequence[Scaling]) -> str | None:
+    """The slowest growth of time beside the baseline's, where their intervals are apart."""
+    times = {f.implementation: f for f in fits if f.metric == "time" and f.low is not None}
+    base = times.pop(grid.suite.baseline, None)
+    least = min(times.values(), key=lambda fit: fit.high or 0.0, default=None)
+    if base is None or least is None or (least.high or 0.0) >= (base.low or 0.0):
+        return None
+    own, other = short_label(least.implementation), short_label(base.implementation)
+    return f"{own}'s time grows as seq^{least.exponent:.2f}, {other}'s as seq^{base.exponent:.2f}"
