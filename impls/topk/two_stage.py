@@ -6,6 +6,8 @@ neighbours is spread over the buckets. A period that divides `buckets` is not: i
 few of them, and most are lost.
 """
 
+from typing import Any
+
 from harness import Unsupported, implementation
 
 from ._expected_recall import expected_recall
@@ -18,7 +20,11 @@ MOST_KEPT = 16  # of a bucket; beyond, inserting one by one is slower than sorti
 UNROLLED = 128
 
 
-@implementation(framework="jax", semantics="recall")
+def _facts(w: TopkWorkload, _static: Any, options: Any) -> dict[str, float]:
+    return {"expected_recall": expected_recall(w.seq, w.topk, options["buckets"], options["keep"])}
+
+
+@implementation(framework="jax", semantics="recall", facts=_facts)
 def two_stage(w: TopkWorkload, *, buckets: int = 4096, keep: int = 2):
     import jax.numpy as jnp
     import numpy as np
