@@ -8,8 +8,12 @@ READY := $(VENV)/.installed
 ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
+# Of the gallery: its run, as seen from build/gallery, and where the charts go.
+KEPT := runs/20261123T002328Z-0028999
+DRAWN ?= docs/charts
 
-.PHONY: help sweep chart findings test test-all test-long drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings test test-all test-long drill drill-cheats lint gate claims types format wheel clean
+
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -25,6 +29,14 @@ REPORT := cli.py report $(foreach run,$(sort $(wildcard results/reference/*)),--
 
 findings: $(READY)  ## docs/FINDINGS.md and its charts, from the runs in results/reference/
 	@$(BIN)/python $(REPORT) $(ARGS)
+gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
+	@mkdir -p build/gallery && ln -sfn ../../results/reference build/gallery/runs
+	@cd build/gallery && seqsweep() { $(abspath $(BIN)/python) ../../cli.py "$$@" >/dev/null; } && \
+	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
+	seqsweep chart mask topk attention --run $(KEPT) --out . && \
+	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
+	seqsweep history 'attention/nsa_mslk@*seq=16384*:fwd:cpu' --results . --out attention-history.svg && \
+	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)

@@ -30,14 +30,9 @@ FLAGS = {
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "profile": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"],
-<<<<<<< HEAD
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
-    "chart": [*CASES, *STORED, "--out", "--json"],
-    "report": ["--run", "--into", "--check", "--config", "--results", "--json"],
-=======
-    "show": [*CASES, *STORED, "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
->>>>>>> 340c84a (Charts of exponents, of recall over speedup, and of a comparison; each as PNG where asked for)
+    "report": ["--run", "--into", "--check", "--config", "--results", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "export": [
         *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),
