@@ -14,7 +14,6 @@ DRAWN ?= docs/charts
 
 .PHONY: help sweep chart gallery findings test test-all test-long drill drill-cheats lint gate claims types format wheel clean
 
-
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
 
@@ -29,6 +28,7 @@ REPORT := cli.py report $(foreach run,$(sort $(wildcard results/reference/*)),--
 
 findings: $(READY)  ## docs/FINDINGS.md and its charts, from the runs in results/reference/
 	@$(BIN)/python $(REPORT) $(ARGS)
+
 gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	@mkdir -p build/gallery && ln -sfn ../../results/reference build/gallery/runs
 	@cd build/gallery && seqsweep() { $(abspath $(BIN)/python) ../../cli.py "$$@" >/dev/null; } && \

@@ -25,6 +25,7 @@ EXAMPLES = {
     "static": {
         "seqsweep static mask --target host,tpu:v5p,cuda:h200": "for this machine and two others",
         "seqsweep static mask --target tpu:v5p --max-seq": "how long a sequence fits a TPU v5p",
+        "seqsweep static topk --target tpu:v5p --columns operations": "how many dots, sorts and scatters",
     },
     "claims": {
         "seqsweep claims": "all families; writes docs/CLAIMS.md",

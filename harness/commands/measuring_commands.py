@@ -67,16 +67,17 @@ def static(
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
     place: options.PlaceFlags,
+    tables: options.TableFlags,
     wait: options.Wait = False,
     strict: measuring_options.Strict = False,
     json: options.Json = False,
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
-    project = place.project()
+    project, columns = place.project(), tables.column_names()
     schedule = project.plan(suites or (), combine(selection, limits))
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
-    output.print_run(done, json=json)
+    output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_compilation(done, strict=strict))
 
 

@@ -47,8 +47,8 @@ def print_run(
 ) -> None:
     """Print every suite of a run, the overhead of the harness, the store's problems, the next commands.
 
-    `columns` of the tables of times are preferred in a narrow terminal; with `notes` every footnote is
-    shown, else one for each kind of reservation.
+    `columns` are preferred in a narrow terminal, and added where they stand on request only. With `notes`
+    every footnote is shown, else one for each kind of reservation.
     """
     suites = results_of(info, records)
     legend = Legend()
@@ -56,7 +56,7 @@ def print_run(
         console.print(Text(QUICK_NOTE, style="yellow"))
     for suite in suites:
         _print_host(console, suite, columns, None if notes else legend)
-        _print_targets(console, info, suite)
+        _print_targets(console, info, suite, columns)
     if not notes and any(record.timing is not None for record in records):
         legend.missing.clear()
         legend.print(console)
@@ -104,7 +104,9 @@ def _lines(panel: SuiteResults) -> tuple[str, ...]:
     return tuple(line for line in (*answer(panel), winner_line(panel)) if line)
 
 
-def _print_targets(console: Console, info: Mapping[str, Any], suite: SuiteResults) -> None:
+def _print_targets(
+    console: Console, info: Mapping[str, Any], suite: SuiteResults, columns: Sequence[str]
+) -> None:
     """Targets side by side, and every other figure of one alone."""
     compiled = suite.compiled_targets
     abroad = any(target != HOST for target in compiled)
@@ -118,7 +120,7 @@ def _print_targets(console: Console, info: Mapping[str, Any], suite: SuiteResult
             _print_lines(console, lines)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
-            print_tables(console, detail_table(panel, compiled[0]))
+            print_tables(console, detail_table(panel, compiled[0], columns))
     largest = largest_table(suite.name, info.get("largest") or (), suite.bounds)
     if largest is not None:
         print_tables(console, largest)

@@ -25,7 +25,10 @@ FLAGS = {
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, *END],
     "new": ["--family", "--out", "--plugin", "--config", "--json"],
-    "static": ["--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE, *END],
+    "static": [
+        *("--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE),
+        *("--columns", "--notes", *END),
+    ],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],

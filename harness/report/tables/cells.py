@@ -16,6 +16,9 @@ from harness.report.format import ABSENT
 
 LONGEST_REASON = 22  # a reason of this length stands in the cell itself
 
+# Opcodes that say what a program does: work for matrix units, selections, writes in no order, other kernels.
+CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
+
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
 
 
@@ -185,6 +188,14 @@ def peak(row: CaseResult, notes: Footnotes) -> Cell:
 
 def flops(row: CaseResult, notes: Footnotes) -> Cell:
     return figure(row, "flops", FLOPS, notes)
+
+
+def operations(row: CaseResult, notes: Footnotes) -> Cell:
+    """How many instructions of each of CLASSES the optimised module has, a loop's body counted once."""
+    if row.static is None or not row.static.opcodes:
+        return Cell(ABSENT, notes.mark(row.static.unavailable.get("program")) if row.static else ())
+    counts = row.static.opcodes
+    return Cell(", ".join(f"{counts[name]} {name}" for name in CLASSES if name in counts) or "0")
 
 
 def _ratio(row: CaseResult, name: str, value: float | None, notes: Footnotes) -> Cell:

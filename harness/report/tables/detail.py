@@ -1,5 +1,8 @@
 """Every other figure that the compiler gives of one target: too many for targets side by side."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import FLOPS, Metric
@@ -63,16 +66,20 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
     (Column("lower", rank=12), _seconds("lower_s")),
     (Column("compile", rank=11), _seconds("compile_s")),
     (Column("custom calls", rank=13, right=False, folds=True), _calls),
+    (Column("operations", rank=14, right=False, folds=True), cells.operations),
 )
 
 
-def detail_table(panel: SuiteResults, target: str = HOST) -> TableData:
-    """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's."""
+def detail_table(panel: SuiteResults, target: str = HOST, requested: Sequence[str] = ()) -> TableData:
+    """Rows as in a suite's table. `by formula` is the family's own count, not the compiler's.
+
+    The columns `requested` by name are preferred where the terminal is narrow.
+    """
     notes = Footnotes()
     rows = panel.cases_on(target)
     return TableData(
         title=f"{heading(panel)}: further figures of {target}",
-        columns=tuple(column for column, _ in _COLUMNS),
+        columns=tuple(replace(c, rank=min(c.rank, 1)) if c.title in requested else c for c, _ in _COLUMNS),
         rows=tuple(tuple(write(row, notes) for _, write in _COLUMNS) for row in rows),
         footnotes=tuple(notes.since(0)),
         breaks=breaks(rows),

@@ -38,6 +38,7 @@ _ON_REQUEST: Mapping[str, Entry] = {
     "temp/base": (Column("temp/base", relative=True), cells.temp_ratio),
     "bytes/base": (Column("bytes/base", relative=True), cells.bytes_ratio),
     "FLOPs/base": (Column("FLOPs/base", relative=True), cells.flops_ratio),
+    "operations": (Column("operations", right=False, folds=True), cells.operations),
 }
 _RATES = {"FLOP/s": ("flops", 1), "B/s": ("bytes", 3), "dense FLOP/s": ("dense_flops", 7)}  # work, rank
 

@@ -42,7 +42,7 @@ def test_the_detail_of_one_target_has_the_rest(suite, record, static):
     figures = static(
         argument_bytes=GIB, output_bytes=GIB, temp_bytes=GIB, alias_bytes=GIB, peak_bytes=3 * GIB,
         generated_code_bytes=2048, bytes_accessed=4.0 * GIB, optimal_s=0.002, lower_s=0.03, compile_s=1.2,
-        custom_calls=("PartialReduce",),
+        custom_calls=("PartialReduce",), opcodes={"add": 3, "sort": 1, "custom-call": 1, "dot": 2},
     )  # fmt: skip
     found = suite([record("broadcast", 4096, static={"tpu:v5e": figures}, cost=Cost(flops=7.0, bytes=GIB))])
     (panel,) = found.panels.values()
@@ -52,4 +52,18 @@ def test_the_detail_of_one_target_has_the_rest(suite, record, static):
         "outputs": "1.00 GiB", "aliases": "1.00 GiB", "peak": "3.00 GiB", "code": "2.00 KiB",
         "bytes accessed": "4.00 GiB", "optimal": "2.00 ms", "FLOPs by formula": "7",
         "bytes by formula": "1.00 GiB", "lower": "30 ms", "compile": "1.2 s", "custom calls": "PartialReduce",
+        "operations": "2 dot, 1 sort, 1 custom-call",
     }  # fmt: skip
+    ranks = [
+        {c.title: c.rank for c in detail_table(panel, "tpu:v5e", r).columns} for r in ((), ("operations",))
+    ]
+    assert [rank["operations"] for rank in ranks] == [14, 1]
+
+
+def test_no_class_of_operations_is_none_of_them_and_no_module_is_unknown(suite, record, static):
+    def shown(figures):
+        (panel,) = suite([record("broadcast", 4096, static={"host": figures})]).panels.values()
+        return texts(detail_table(panel), "operations")
+
+    assert shown(static(opcodes={"add": 3})) == ["0"]
+    assert shown(static()) == ["–"]
