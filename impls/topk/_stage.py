@@ -1,4 +1,4 @@
-"""The stages of a workload: scores are given and selected from, or an indexer makes them first."""
+"""The stages of a workload: scores are given, or an indexer's; what is selected may be attended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from harness import Unsupported
 
 from .workload import TopkWorkload
 
-WHAT = {"select": "takes scores", "indexer": "takes an indexer's queries, keys and weights"}
+WHAT = {
+    "select": "takes scores",
+    "indexer": "takes an indexer's queries, keys and weights",
+    "attention": "attends what an indexer selects",
+}
 
 
 def only(stage: str) -> Callable[[TopkWorkload], None]:

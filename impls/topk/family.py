@@ -3,7 +3,8 @@
 The indexer of sparse attention does this in every layer. MaxText #4243 replaced `lax.top_k` by the
 approximate operator, judged by its mean recall on normal scores. Real scores are not normal, and
 where the large ones lie decides what a bucketed method loses, so `distribution` is part of the
-workload, as is the `recall` to reach. In stage `indexer` the scores are computed, not given.
+workload, as is the `recall` to reach. In stage `indexer` the scores are computed, not given; in stage
+`attention` the selection is masked and attended as well.
 
 The defaults are #4243's: selection 2048, recall 0.95, 128 of its 1024 rows.
 """
@@ -15,12 +16,14 @@ from typing import Any
 
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast
 
+from ._attention import attention_cost, attention_inputs, attention_shapes
 from ._checks import CHECKS
 from ._contracts import EXACT, RECALL
+from ._contracts_attention import ATTENDED_EXACT, ATTENDED_RECALL
 from ._contracts_indexer import EXACT_SCORED, RECALL_SCORED
 from ._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
 from ._stage import only
-from .reference import indexed, largest
+from .reference import attended, indexed, largest
 from .workload import DISTRIBUTIONS, TopkWorkload
 
 __all__ = ["DISTRIBUTIONS", "FAMILY", "TopkWorkload", "cost", "inputs", "shapes"]
@@ -35,6 +38,8 @@ def shapes(w: TopkWorkload) -> Shapes:
         raise Unsupported(f"recall {w.recall:g} is no share; use one above 0, up to 1")
     if w.stage == "indexer":
         return indexer_shapes(w)
+    if w.stage == "attention":
+        return attention_shapes(w)
     if w.devices > 1:
         raise Unsupported(f"devices {w.devices}: given scores lie on one; use stage=indexer or devices=1")
     return {"scores": Array((w.batch, w.rows, w.seq), w.dtype)}
@@ -46,11 +51,13 @@ def inputs(w: TopkWorkload, rng: Any) -> Mapping[str, Any]:
     `iid`: normal. `clustered`: a run of `topk` columns at a random place, 8 standard deviations up.
     `periodic`: a cosine of 2048 columns (a quarter of a shorter row) with a tenth of noise.
     `tied`: normal, on a grid of eighths. `causal`: normal, and row i of n sees the first (i + 1)/n.
-    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width. In stage `indexer`
+    `narrow`: normal, a sixteenth wide around 64, where f16 has steps of that width. In the other stages
     what they are computed from, all normal.
     """
     if w.stage == "indexer":
         return indexer_inputs(w, rng)
+    if w.stage == "attention":
+        return attention_inputs(w, rng)
     import numpy as np
 
     size = (w.batch, w.rows, w.seq)
@@ -115,10 +122,39 @@ FAMILY = Family(
             cost=indexer_cost,
             refuse=only("indexer"),
         ),
+        "attention": Semantics(
+            "attention",
+            attended,
+            ATTENDED_EXACT,
+            sentence="softmax attention over what an indexer selects, and the selection beside it",
+            cost=attention_cost,
+            refuse=only("attention"),
+        ),
+        "attention_recall": Semantics(
+            "attention_recall",
+            attended,
+            ATTENDED_RECALL,
+            sentence="as attention, over k columns of which the workload's recall are among the k largest",
+            cost=attention_cost,
+            refuse=only("attention"),
+        ),
     },
     cost=cost,
     rows=lambda w: w.rows,
     checks=CHECKS,
     sharding=indexer_sharding,
-    stages=("encode", "sample", "maxima", "histogram", "compare", "compact", "select", "gather"),
+    stages=(
+        "encode",
+        "sample",
+        "maxima",
+        "histogram",
+        "compare",
+        "compact",
+        "select",
+        "gather",
+        "indexer",
+        "topk",
+        "mask",
+        "attention",
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._attention import attended_at
 from ._indexer import scores_of
 from .workload import TopkWorkload
 
@@ -32,6 +33,20 @@ def indexed(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
         return values, indices
 
     return select
+
+
+def attended(w: TopkWorkload, rows: Any) -> Callable[..., Any]:
+    """(attended, values, indices): attention over the selection of `indexed`, and that selection."""
+    import numpy as np
+
+    select = indexed(w, rows)
+
+    def attend(queries: Any, keys: Any, weights: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
+        values, indices = select(queries, keys, weights)
+        chosen = np.arange(w.rows) if rows is None else rows
+        return attended_at({"q": q, "k": k, "v": v}, chosen, indices), values, indices
+
+    return attend
 
 
 def _scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:

@@ -15,6 +15,8 @@ class TopkWorkload:
 
     In stage `indexer` the scores are those of `heads` indexer heads of width `head_dim`, and rows and
     keys may lie on `devices` devices in a line called `axis`: `rows` and `seq` are those of all together.
+    In stage `attention` all `attention_heads` heads attend what the indexer selects, with queries and keys
+    `key_dim` and values `value_dim` wide; the defaults are DeepSeek's MLA, with 16 of its 128 heads.
     """
 
     batch: int = axis(1)  # independent sets of rows
@@ -24,8 +26,13 @@ class TopkWorkload:
     recall: float = axis(0.95)  # share of the true ones that must be found, 0 to 1
     distribution: str = axis("iid", choices=DISTRIBUTIONS)  # how scores are drawn
     dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"))  # of scores
-    stage: str = axis("select", choices=("select", "indexer"), later=True)  # given scores, or an indexer's
+    stage: str = axis(
+        "select", choices=("select", "indexer", "attention"), later=True
+    )  # given scores, an indexer's, or attention to what is selected
     heads: int = axis(64, later=True)  # of the indexer
     head_dim: int = axis(128, later=True)  # elements of an indexer's head
+    attention_heads: int = axis(16, later=True)  # that attend the selection
+    key_dim: int = axis(192, later=True)  # elements of a query and a key of theirs
+    value_dim: int = axis(128, later=True)  # elements of a value
     devices: int = axis(1, later=True)  # that rows and keys lie on
     axis: str = axis("context", choices=("context",), later=True)  # last: from here on the name is this

@@ -47,7 +47,7 @@ WORKLOADS = [
         for dtype in DTYPES
         for distribution in DISTRIBUTIONS
     ),
-    *(replace(INDEXER, dtype=dtype) for dtype in DTYPES),
+    *(replace(INDEXER, dtype=dtype, stage=stage) for dtype in DTYPES for stage in ("indexer", "attention")),
 ]
 
 

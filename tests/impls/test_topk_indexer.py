@@ -200,14 +200,21 @@ def test_scores_are_steps_of_heads_over_keys():
 
 def test_every_implementation_is_of_one_stage():
     """Nothing that selects from given scores is put to an indexer's inputs, nor the other way round."""
-    given = TopkWorkload(seq=4096)
+    stages = {
+        "select": TopkWorkload(seq=4096),
+        "indexer": SMALL,
+        "attention": replace(SMALL, stage="attention"),
+    }
     for info in builtin().of_family("topk"):
-        indexer = info.name.startswith("indexer_")
+        first = info.name.split("_")[0]
+        own = first if first in stages else "select"
         assert info.semantics in FAMILY.semantics
-        fits, other = (SMALL, given) if indexer else (given, SMALL)
-        assert FAMILY.shapes_of(info.semantics, fits) == FAMILY.shapes(fits)
-        with pytest.raises(Unsupported, match="use stage=indexer" if indexer else "use stage=select"):
-            FAMILY.shapes_of(info.semantics, other)
+        for stage, w in stages.items():
+            if stage == own:
+                assert FAMILY.shapes_of(info.semantics, w) == FAMILY.shapes(w)
+            else:
+                with pytest.raises(Unsupported, match=f"use stage={own}"):
+                    FAMILY.shapes_of(info.semantics, w)
 
 
 def test_ids_of_given_scores_are_what_they_were():

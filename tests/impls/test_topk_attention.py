@@ -1,0 +1,197 @@
+"""Stage `attention` of the topk family: by hand, by its contracts, and broken in one way at a time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from harness.catalog.arrays import short_name
+from impls.topk.attention_approx import attention_approx
+from impls.topk.attention_exact import attention_exact
+from impls.topk.attention_torch import attention_torch
+from impls.topk.family import FAMILY, TopkWorkload, cost, inputs, shapes
+from impls.topk.indexer_exact import indexer_exact
+from tests.impls.jax_case import call
+from tests.impls.torch_case import named, tensors
+
+SMALL = TopkWorkload(
+    stage="attention",
+    batch=2,
+    rows=5,
+    seq=300,
+    topk=20,
+    heads=8,
+    head_dim=16,
+    attention_heads=3,
+    key_dim=12,
+    value_dim=7,
+)
+DTYPES = ("f64", "f32", "bf16", "f16")
+
+
+def drawn(w, seed=0):
+    return dict(inputs(w, np.random.default_rng(seed)))
+
+
+def wide(arrays):
+    return {name: array.astype(np.float64) for name, array in arrays.items()}
+
+
+def judged(w, arrays, result, semantics="attention", rows=None):
+    meaning = FAMILY.semantics[semantics]
+    expected = meaning.reference(w, rows)(**wide(arrays))
+    return meaning.contract.judge(Evidence(w, arrays, result, expected, rows))
+
+
+def on_torch(w, arrays, **options):
+    import torch
+
+    function = attention_torch(w, **options)
+    with torch.no_grad():
+        out, values, columns = function(**tensors(named(function, arrays)))
+    return out.double().numpy(), values.double().numpy(), columns.numpy()
+
+
+def test_the_reference_attends_what_it_selects():
+    arrays = drawn(SMALL)
+    out, values, indices = FAMILY.semantics["attention"].reference(SMALL, None)(**wide(arrays))
+    selection = FAMILY.semantics["indexer"].reference(replace(SMALL, stage="indexer"), None)
+    index = {name: wide(arrays)[name] for name in ("queries", "keys", "weights")}
+    assert np.array_equal(indices, selection(**index)[1])
+    assert np.array_equal(values, selection(**index)[0])
+    q, k, v = (wide(arrays)[name] for name in "qkv")
+    for b, r, h in np.ndindex(2, 5, 3):
+        seen = np.isin(np.arange(300), indices[b, r])
+        logits = np.where(seen, k[b, :, h] @ q[b, r, h] / 12**0.5, -np.inf)
+        weights = np.exp(logits - logits.max())
+        np.testing.assert_allclose(out[b, r, h], weights @ v[b, :, h] / weights.sum(), rtol=1e-12)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mask", ["scatter", "broadcast"])
+def test_jax_variants_keep_their_contracts(mask, dtype):
+    w = replace(SMALL, dtype=dtype)
+    arrays = drawn(w)
+    for variant in (attention_exact, attention_approx):
+        result = call(variant, w, arrays, mask=mask)
+        assert short_name(result[0].dtype) == dtype
+        judgement = judged(w, arrays, result, variant.semantics)
+        assert judgement.passed, judgement.reason
+        assert judgement.figures["largest_error_of_allowed"] < 0.7
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mask", ["scatter", "broadcast"])
+def test_the_torch_variant_keeps_its_contract(mask, dtype):
+    w = replace(SMALL, dtype=dtype)
+    arrays = drawn(w)
+    judgement = judged(w, arrays, on_torch(w, arrays, mask=mask))
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+def test_both_masks_give_one_result_bit_for_bit():
+    arrays = drawn(SMALL)
+    scattered, compared = (call(attention_exact, SMALL, arrays, mask=m) for m in ("scatter", "broadcast"))
+    for left, right in zip(scattered, compared, strict=True):
+        assert np.array_equal(left, right)
+
+
+@pytest.mark.jax
+def test_an_approximate_selection_is_judged_by_its_recall_and_keeps_as_much_attention():
+    w = replace(SMALL, batch=1, rows=8, seq=8192, topk=1024, recall=0.95)
+    arrays = drawn(w)
+    result = call(attention_approx, w, arrays, select="two_stage")
+    judgement = judged(w, arrays, result, "attention_recall")
+    assert judgement.passed, judgement.reason
+    figures = judgement.figures
+    assert figures["recall"] == 1.0  # 4096 buckets of two hold all 8192 scores
+    assert figures["attention_mass"] == pytest.approx(1.0)
+    half = replace(w, seq=16384)
+    arrays = drawn(half)
+    figures = judged(
+        half, arrays, call(attention_approx, half, arrays, select="two_stage"), "attention_recall"
+    )
+    assert 0.95 < figures.figures["recall"] < 1
+    # Keys know nothing of the indexer's scores, so as much attention is lost as columns are.
+    assert figures.figures["attention_mass"] == pytest.approx(figures.figures["recall"], abs=0.01)
+    assert not judged(half, arrays, call(attention_approx, half, arrays, select="two_stage")).passed
+
+
+def broken(rule, w, arrays):
+    """The reference's answer, wrong in one way."""
+    out, values, indices = FAMILY.semantics["attention"].reference(w, None)(**wide(arrays))
+    attended = FAMILY.semantics["attention"].reference
+    if rule == "all columns attended":
+        every = replace(w, topk=w.seq - 1)
+        out = attended(every, None)(**wide(arrays))[0]
+    if rule == "no scale":
+        out = attended(w, None)(**{**wide(arrays), "q": wide(arrays)["q"] * w.key_dim**0.5})[0]
+    if rule == "next row's result":
+        out = np.roll(out, 1, 1)
+    if rule == "next row's selection":
+        values, indices = np.roll(values, 1, 1), np.roll(indices, 1, 1)
+    if rule == "best one missed":
+        less = attended(replace(w, topk=w.topk + 1), None)(**wide(arrays))
+        values, indices = less[1][..., 1:], less[2][..., 1:]
+    if rule == "one column closed":
+        out = out.copy()
+        rest = attended(replace(w, topk=w.topk - 1), None)(**wide(arrays))[0]
+        out[0, 0] = rest[0, 0]
+    if rule == "no selection":
+        return out
+    return out, values, indices
+
+
+RULES = {
+    "none": "",
+    "all columns attended": "result is off",
+    "no scale": "result is off",
+    "next row's result": "result is off",
+    "one column closed": "result",
+    "next row's selection": "rounding moves it",
+    "best one missed": "missing",
+    "no selection": "no triple",
+}
+
+
+@pytest.mark.parametrize(("rule", "reason"), RULES.items())
+def test_a_wrong_answer_fails(rule, reason):
+    arrays = drawn(SMALL)
+    judgement = judged(SMALL, arrays, broken(rule, SMALL, arrays))
+    assert judgement.passed == (rule == "none"), judgement.reason
+    assert reason in judgement.reason
+
+
+def test_chosen_rows_are_judged_alone():
+    arrays, rows = drawn(SMALL), np.array([1, 4])
+    whole = broken("none", SMALL, arrays)
+    assert judged(SMALL, arrays, tuple(part[:, rows] for part in whole), rows=rows).passed
+    assert not judged(SMALL, arrays, tuple(part[:, :2] for part in whole), rows=rows).passed
+
+
+def test_inputs_are_as_described_and_the_indexer_has_its_own():
+    arrays, alone = drawn(SMALL), drawn(replace(SMALL, stage="indexer"))
+    assert {name: (a.shape, short_name(a.dtype)) for name, a in arrays.items()} == {
+        name: (a.shape, a.dtype) for name, a in shapes(SMALL).items()
+    }
+    assert set(arrays) - set(alone) == set("qkv")
+
+
+def test_cost_is_of_the_selected_columns_beside_the_indexers():
+    made = FAMILY.cost_of("attention", SMALL)
+    index = FAMILY.cost_of("indexer", replace(SMALL, stage="indexer"))
+    assert made.flops - index.flops == 2 * 2 * 5 * 20 * 3 * (12 + 7)
+    assert made.dense_flops == 2 * 2 * 5 * 300 * 3 * (12 + 7)
+    assert made.bytes - index.bytes == 4 * 2 * 3 * (5 * 12 + 300 * (12 + 7) + 5 * 7)
+    assert cost(TopkWorkload(seq=4096)).flops is None
+
+
+def test_several_devices_are_refused():
+    with pytest.raises(Unsupported, match="devices=1"):
+        shapes(replace(SMALL, devices=5))
+    with pytest.raises(Unsupported, match="stage=indexer"):
+        FAMILY.shapes_of(indexer_exact.semantics, SMALL)
