@@ -16,6 +16,7 @@ LONG = (
     "cli/test_run.py",
     "cli/test_mistakes.py",
     "cli/test_checks.py",
+    "cli/test_profile.py",
     "cli/gate/test_gate_static.py",
     "worker/test_long_traces.py",
     "impls/test_offsets_runs.py",
@@ -26,6 +27,7 @@ LONG = (
     "impls/test_topk.py",
     "impls/test_attention_sparse.py",
     "cli/test_static.py",
+    "testing/test_cases.py",
     "report/charts/test_legibility.py",
     "xla/test_agreement.py",
 )

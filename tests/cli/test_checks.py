@@ -14,19 +14,21 @@ def checked(seqsweep):
 
 @pytest.fixture(scope="module")
 def whole(checked):
-    """All checks of all implementations."""
-    return checked("doubled")
+    """All checks of all implementations in both modes."""
+    return checked("doubled", "--mode", "fwd,bwd")
 
 
-def by_name(said):
+def by_name(said, mode="fwd"):
     return {
         record["implementation"].split("/")[1]: {one["check"]: one for one in record["checks"]}
         for record in said.json["records"]
+        if record["mode"] == mode
     }
 
 
 def test_every_check_that_concerns_a_case_is_made(whole):
     assert whole.code == 4, "remembered fails one"
+    assert {record["timing"] for record in whole.json["records"]} == {None}
     found = by_name(whole)
     assert set(found["added"]) == {"doubled/positive", "doubled/size", "doubled/longer"}
     assert found["added"]["doubled/positive"]["passed"] is True
@@ -52,13 +54,13 @@ def test_a_run_makes_no_checks(seqsweep):
     assert [record["checks"] for record in said.json["records"]] == [[]]
 
 
-def test_the_page_names_the_objection(seqsweep):
-    said = seqsweep("check", "doubled", "--seq", "8", "--plugin", PLUGIN)
+def test_the_page_names_the_objection(in_process, whole):
+    said = in_process("show", "--run", whole.json["run"])
     assert "checks of doubled" in said.out
     assert "ones must not vanish (a reviewer)" in said.out
     assert "2 of 4" in said.out
     assert "1 expected to fail" in said.out
-    assert "elements: 8, doubled by: adding" in said.out
+    assert "doubled by: adding, elements: 8" in said.out
 
 
 def test_a_check_asks_for_another_workload(whole):
@@ -67,31 +69,29 @@ def test_a_check_asks_for_another_workload(whole):
     assert "doubled/longer" not in found["declared"], "it does not support that length"
 
 
+@pytest.mark.full
 def test_a_declared_failure_of_one_check_of_one_implementation_is_no_failure(checked):
-    said = checked("doubled/tripled", "doubled/longer")
-    assert said.code == 0
-    ((implementation, ((check, one),)),) = ((name, found.items()) for name, found in by_name(said).items())
-    assert (implementation, check) == ("tripled", "doubled/longer")
-    assert (one["passed"], one["expected"]) == (False, True)
-    assert one["reason"] == "a longer one is not doubled; expected: it triples"
-    undeclared = checked("doubled/longer", "--impl", "tripled[declared=false]")
-    assert undeclared.code == 4
+    assert checked("doubled/tripled", "doubled/longer").code == 0
+    assert checked("doubled/longer", "--impl", "tripled[declared=false]").code == 4
 
 
-def test_a_declared_failure_that_holds_is_one(checked):
-    said = checked("doubled/declared", "doubled/positive")
-    one = by_name(said)["declared"]["doubled/positive"]
-    assert said.code == 4
-    assert (one["passed"], one["reason"]) == (True, "declared to fail (so it was said), but it holds")
+def test_what_was_declared_stands_beside_what_came_of_it(whole):
+    found = by_name(whole)
+    failing, holding = found["tripled"]["doubled/longer"], found["declared"]["doubled/positive"]
+    assert (failing["passed"], failing["expected"]) == (False, True)
+    assert failing["reason"] == "a longer one is not doubled; expected: it triples"
+    assert holding["passed"] is True
+    assert holding["reason"] == "declared to fail (so it was said), but it holds"
 
 
 def test_facts_and_the_cost_of_a_meaning_are_in_the_record(whole):
-    (record,) = (r for r in whole.json["records"] if r["implementation"] == "doubled/declared")
+    (record,) = (
+        r for r in whole.json["records"] if (r["implementation"], r["mode"]) == ("doubled/declared", "fwd")
+    )
     assert record["facts"] == {"elements": 8, "doubled_by": "adding", "nothing": None}
     assert record["cost"]["flops"] == 8
 
 
-def test_a_check_of_a_backward_sees_gradients(checked, whole):
+def test_a_check_of_a_backward_sees_gradients(whole):
     assert "doubled/slope" not in by_name(whole)["declared"]
-    backward = by_name(checked("doubled/slope", "doubled/declared", "--mode", "bwd"))["declared"]
-    assert backward["doubled/slope"]["passed"] is True
+    assert by_name(whole, "bwd")["declared"]["doubled/slope"]["passed"] is True

@@ -66,6 +66,7 @@ def test_a_typo_in_bench_yaml_names_its_line(in_process, project, tmp_path, typo
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.full
 def test_results_that_cannot_be_written(seqsweep, project, tmp_path):
     (tmp_path / "file").write_text("")
     said = seqsweep("run", "--results", str(tmp_path / "file"))
@@ -73,19 +74,13 @@ def test_results_that_cannot_be_written(seqsweep, project, tmp_path):
     assert str(tmp_path / "file") in said.err
 
 
+@pytest.mark.full
 def test_resume_without_a_run(seqsweep, tmp_path):
     said = seqsweep("run", "--resume", "--results", str(tmp_path))
     assert said.code == 2
     assert "--resume" in said.err
 
 
-def test_help_names_every_command(seqsweep):
-    said = seqsweep("--help")
-    assert said.code == 0
-    for command in ("run", "check", "list", "doctor", "show", "chart", "static"):
-        assert command in said.out
-
-
-def test_list_and_doctor(seqsweep):
-    assert "mask/scatter" in {info["id"] for info in seqsweep("list", "--json").json["implementations"]}
+def test_list_and_doctor(seqsweep, in_process):
+    assert "mask/scatter" in {info["id"] for info in in_process("list", "--json").json["implementations"]}
     assert {finding["what"] for finding in seqsweep("doctor", "--json").json["findings"]} >= {"torch", "jax"}

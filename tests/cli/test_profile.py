@@ -1,7 +1,5 @@
 """`profile` on plugins of one family: a stage that takes long is the one that is seen to take long."""
 
-import json
-
 import pytest
 
 from tests.cli.conftest import call
@@ -77,14 +75,32 @@ def test_a_compiled_program_is_timed_by_its_operators(folder):
     assert stages["output"]["entered"] is None
 
 
-def test_without_a_mode_the_forward_is_profiled_and_a_backward_is_a_stage(folder):
-    said = profile(folder, "mla/naive", "--seq", "16,32")
-    assert {case["case"].split(":")[-2] for case in said.json["profiles"]} == {"fwd"}
-    assert [growth["stage"] for growth in said.json["growth"]]
+@pytest.fixture(scope="module")
+def naive(folder):
+    return profile(folder, "mla/naive", "--seq", "16,32").json
+
+
+def test_without_a_mode_the_forward_is_profiled(naive):
+    assert {case["case"].split(":")[-2] for case in naive["profiles"]} == {"fwd"}
+    assert [growth["stage"] for growth in naive["growth"]]
+
+
+def test_a_stored_profile_is_read_again(in_process, folder, naive):
+    records = in_process("show", "--json", folder=folder).json["records"]
+    assert len(records) == 2
+    assert all(
+        {stage["stage"] for stage in record["profile"]["stages"]} >= {"", "project", "scores"}
+        for record in records
+    )
+
+
+@pytest.mark.full
+def test_a_backward_is_a_stage(folder):
     both = profile(folder, "mla/naive", "--seq", "16", "--mode", "fwd_bwd").json["profiles"][0]
     assert "backward" in {stage["stage"] for stage in both["stages"]}
 
 
+@pytest.mark.full
 def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
     said = profile(folder, "mla/misnames", "--plugin", "misnames.py", "--seq", "16")
     assert said.code == 3
@@ -92,11 +108,8 @@ def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
     assert 'nearest: "values"' in said.err
 
 
-def test_a_stored_profile_is_read_again(folder):
-    profile(folder, "mla/naive", "--seq", "16")
-    shown = json.loads(call(folder, "show", "--json").out)
-    (record,) = shown["records"]
-    assert {stage["stage"] for stage in record["profile"]["stages"]} >= {"", "project", "scores"}
+@pytest.mark.full
+def test_a_run_goes_on_beside_a_stored_profile(folder, naive):
     assert call(folder, "run", "mla", "--impl", "naive", "--seq", "16", "--mode", "fwd").code == 0
 
 
@@ -108,8 +121,7 @@ def test_a_stored_profile_is_read_again(folder):
         (["mla/naive", "--seq", "8Gx"], "8Gx"),
     ],
 )
-def test_a_slip_is_a_sentence(folder, words, why):
-    said = profile(folder, *words)
+def test_a_slip_is_a_sentence(in_process, folder, words, why):
+    said = in_process("profile", *words, folder=folder)
     assert said.code == 2
     assert why in said.err
-    assert "Traceback" not in said.err

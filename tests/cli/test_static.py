@@ -57,15 +57,44 @@ def folder(tmp_path, project):
     return tmp_path
 
 
-def test_the_second_time_nothing_is_compiled(seqsweep, folder):
-    words = ("static", "mask", "--target", "host", "--seq", "256,512", "--json")
-    first, second = seqsweep(*words, folder=folder), seqsweep(*words, folder=folder)
-    assert (first.code, second.code) == (0, 0)
-    counts = [
-        (said.json["overhead"]["compiled"], said.json["overhead"]["cached"]) for said in (first, second)
-    ]
-    assert counts == [(6, 0), (0, 6)]
-    assert statics(first) == statics(second)
+HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == 'libtpu':
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+@pytest.fixture(scope="module")
+def twice(seqsweep, project, tmp_path_factory):
+    """The same cases two times, then for a TPU as well, where its compiler's module cannot be found."""
+    folder = tmp_path_factory.mktemp("static")
+    (folder / "bench.yaml").write_text((project / "bench.yaml").read_text())
+    (folder / "sitecustomize.py").write_text(HIDDEN)
+    words = ("static", "mask", "--seq", "256,512", "--json", "--target")
+    first = seqsweep(*words, "host", folder=folder)
+    return first, seqsweep(*words, "tpu:v5p,host", folder=folder, PYTHONPATH=str(folder))
+
+
+def test_the_second_time_nothing_is_compiled_and_nothing_runs(twice):
+    assert [said.code for said in twice] == [0, 0]
+    work = [said.json["overhead"] for said in twice]
+    assert [(overhead["compiled"], overhead["cached"]) for overhead in work] == [(6, 0), (0, 6)]
+    first, second = (statics(said) for said in twice)
+    assert first.items() <= second.items()
+    assert {(record["correctness"], record["timing"]) for record in twice[0].json["records"]} == {
+        (None, None)
+    }
+
+
+def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(twice):
+    """As where the extra is not installed."""
+    assert twice[1].err.count("libtpu is not installed; pip install -e '.[tpu]'") == 1
+    found = statics(twice[1])
+    assert found["mask/scatter", 256, "host"][1]["temp_bytes"] > 0
+    assert found["mask/scatter", 256, "tpu:v5p"][1]["temp_bytes"] is None
 
 
 @pytest.mark.full
@@ -86,27 +115,6 @@ def test_targets_stand_beside_each_other(seqsweep, in_process, folder):
         assert figures["program"].startswith("sha256:"), target
     shown = in_process("show", folder=folder)
     assert all(target in shown.out for target in targets)
-
-
-def test_an_absent_compiler_is_one_sentence_and_the_host_goes_on(seqsweep, folder):
-    """As where the extra is not installed: its module cannot be found."""
-    hide = folder / "hidden"
-    hide.mkdir()
-    (hide / "sitecustomize.py").write_text(
-        "import sys\n"
-        "class Hidden:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'libtpu':\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Hidden())\n"
-    )
-    words = ("static", "mask", "--target", "tpu:v5p,host", "--seq", "256", "--json")
-    said = seqsweep(*words, folder=folder, PYTHONPATH=str(hide))
-    assert said.code == 0
-    assert said.err.count("libtpu is not installed; pip install -e '.[tpu]'") == 1
-    found = statics(said)
-    assert found["mask/scatter", 256, "host"][1]["temp_bytes"] > 0
-    assert found["mask/scatter", 256, "tpu:v5p"][1]["temp_bytes"] is None
 
 
 @pytest.mark.parametrize("target", ["host", pytest.param("cuda:h200", marks=pytest.mark.full)])

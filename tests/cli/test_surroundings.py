@@ -25,8 +25,11 @@ def call(*words, redirect="", cwd=ROOT, **environment):
     )
 
 
-@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, C_LOCALE], ids=["ascii", "C"])
-@pytest.mark.parametrize("words", [SHOW, ("list",), ("run", "--dry-run")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [(SHOW, {"PYTHONIOENCODING": "ascii"}), (SHOW, C_LOCALE), (("run", "--dry-run"), C_LOCALE)],
+    ids=["show-ascii", "show-C", "run-C"],
+)
 def test_an_ascii_locale_loses_nothing(words, environment):
     done = call(*words, **environment)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -36,7 +39,7 @@ def test_an_ascii_locale_loses_nothing(words, environment):
         assert rb"1.37\xd7" in done.stdout, "a sign that ASCII lacks is written by its number"
 
 
-@pytest.mark.parametrize("words", [("list",), (*SHOW, "--json"), SHOW], ids=["list", "json", "show"])
+@pytest.mark.parametrize("words", [(*SHOW, "--json"), SHOW], ids=["json", "show"])
 @pytest.mark.parametrize(
     ("redirect", "says"),
     [
@@ -50,7 +53,7 @@ def test_an_output_that_takes_nothing_is_a_sentence(words, redirect, says):
     assert (done.returncode, done.stderr) == (5, says)
 
 
-@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full", "<&-", "<&- 2>&-"])
+@pytest.mark.parametrize("redirect", ["2>/dev/full", "<&- 2>&-"])
 def test_other_streams_may_be_missing(redirect):
     done = call("list", redirect=redirect)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -70,15 +73,14 @@ def test_a_reader_that_goes_away_is_no_news():
     assert pipe.stdout.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("words", [("list",), SHOW], ids=["list", "show"])
-def test_a_deleted_folder_is_a_sentence(words, tmp_path):
+def test_a_deleted_folder_is_a_sentence(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     code = (
         "import os, runpy, sys; os.rmdir(os.getcwd()); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT / "cli.py"), *words],
+        [sys.executable, "-c", code, str(ROOT / "cli.py"), *SHOW],
         cwd=gone,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -1,4 +1,7 @@
-"""`gate --static` on a plugin whose working tree differs from its commit in one way per suite."""
+"""`gate --static` on a plugin whose working tree differs from its commit in one way per suite.
+
+One gate has all the suites; what only gates of their own can show runs with `make test-all`.
+"""
 
 import json
 import shutil
@@ -25,7 +28,7 @@ suites:
 NOW = """\
   added: {<<: *points, impls: [fresh]}
   shifted: {<<: *points, shift: 1}
-  meant: {<<: *points, impls: [roomy], accept: {"points/roomy@*": rolls for the sake of alignment}}
+  meant: {<<: *points, seq: 128, impls: [roomy], accept: {"points/roomy@seq=128*": rolls for alignment}}
   retired: {<<: *points, accept: {"points/gone@*": {case: nobody calls it}}}
 """
 ADDS = "return lambda x: x + x"
@@ -99,56 +102,82 @@ def static(gate, work):
     return ask
 
 
+@pytest.fixture(scope="module")
+def every(static, tmp_path_factory):
+    """(what a gate over all suites says on GitHub, the folder of its reports)."""
+    folder = tmp_path_factory.mktemp("github")
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    suites = ("same", "roomy", "busy", "wrong", "selection", "removed", "added", "shifted", "meant")
+    return static(*suites, "--json", "--junit", str(folder / "reports" / "gate.xml"), **github), folder
+
+
+def name(case):
+    """Its implementation, and what else tells it from the others of these suites."""
+    marks = {"seq=128": " at 128", "shift=1": " shifted"}
+    told = [mark for field, mark in marks.items() if field in case["case"]]
+    return "".join([case["case"].split("@")[0].split("/")[1], *told])
+
+
 def verdicts(said):
-    """Verdict by implementation and shift: what else stands in an id is the same in all."""
-    shifted = {case["case"]: "+1" if "shift=1" in case["case"] else "" for case in said.json["cases"]}
-    return {
-        case["case"].split("@")[0].split("/")[1] + shifted[case["case"]]: case["verdict"]
-        for case in said.json["cases"]
+    return {name(case): case["verdict"] for case in said.json["cases"]}
+
+
+def reasons(said):
+    return {name(case): case["reason"] for case in said.json["cases"]}
+
+
+def test_every_kind_of_change_has_its_verdict_and_the_worst_is_the_gates(every):
+    said, _ = every
+    assert verdicts(said) == {
+        "same": "unchanged",
+        **dict.fromkeys(["roomy", "busy", "quick"], "regressed"),
+        "wrong": "incorrect",
+        "gone": "vanished",
+        **dict.fromkeys(["fresh", "same shifted"], "new"),
+        "roomy at 128": "unchanged",
     }
-
-
-def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(static):
-    """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
-    said = static("roomy", "busy", "selection", "--json")
-    reasons = {case["case"].split("@")[0]: case["reason"] for case in said.json["cases"]}
-    assert said.code == 1
-    assert verdicts(said) == dict.fromkeys(["roomy", "busy", "quick"], "regressed")
-    assert "temp 0 B -> 256 B" in reasons["points/roomy"]
-    assert reasons["points/busy"] == "FLOPs 64 -> 128 (2.00×)"
-    assert reasons["topk/quick"].startswith("approximates nothing any more: recall 0.")
-    assert all(case["file"].endswith(".py") and case["line"] > 1 for case in said.json["cases"])
-
-
-def test_what_the_base_lacks_is_new_and_the_rest_unchanged(static):
-    said = static("same", "added", "shifted", "--json")
-    assert said.code == 0
-    assert verdicts(said) == {"same": "unchanged", "same+1": "new", "fresh": "new"}
-    reasons = " ".join(case["reason"] for case in said.json["cases"])
-    assert "field shift=1 is unknown to the base" in reasons
-    assert "points/fresh is not registered in the base" in reasons
-
-
-def test_an_accepted_change_passes_and_is_told(static):
-    said = static("meant")
-    assert said.code == 0
-    assert "accepted: temp 0 B -> 256 B: rolls for the sake of alignment" in said.out
-
-
-def test_a_wrong_answer_is_more_than_a_regression(static, tmp_path):
-    """As on GitHub: an object on stdout, annotations on stderr, a summary, and JUnit."""
-    page, report = tmp_path / "summary.md", tmp_path / "reports" / "gate.xml"
-    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}
-    said = static("wrong", "roomy", "removed", "--json", "--junit", str(report), **github)
     assert said.code == said.json["exit_code"] == 4
     assert said.json["verdict"] == "incorrect"
-    changed = {"wrong": "incorrect", "roomy": "regressed"}
-    assert verdicts(said) == {**changed, "same": "unchanged", "gone": "vanished"}
-    assert [line.split(" ")[0] for line in said.err.splitlines() if line.startswith("::")] == ["::error"] * 3
-    assert page.read_text().startswith("### Gate: incorrect: 1 incorrect, 1 regressed, 1 vanished")
-    suites = ET.parse(report).getroot()
+
+
+def test_more_memory_more_arithmetic_and_a_fallback_are_regressions(every):
+    """One more temporary buffer; twice the FLOPs; and lax.top_k where an approximation was."""
+    told = reasons(every[0])
+    assert "temp 0 B -> 256 B" in told["roomy"]
+    assert told["busy"] == "FLOPs 64 -> 128 (2.00×)"
+    assert told["quick"].startswith("approximates nothing any more: recall 0.")
+    regressed = [case for case in every[0].json["cases"] if case["verdict"] == "regressed"]
+    assert all(case["file"].endswith(".py") and case["line"] > 1 for case in regressed)
+
+
+def test_what_the_base_lacks_is_told(every):
+    told = reasons(every[0])
+    assert "field shift=1 is unknown to the base" in told["same shifted"]
+    assert "points/fresh is not registered in the base" in told["fresh"]
+
+
+def test_an_accepted_change_is_told(every):
+    notes = next(case["notes"] for case in every[0].json["cases"] if name(case) == "roomy at 128")
+    assert any("temp 0 B -> 512 B: rolls for alignment" in note for note in notes), notes
+
+
+def test_a_summary_annotations_and_junit_count_alike(every):
+    said, folder = every
+    assert [line.split(" ")[0] for line in said.err.splitlines() if line.startswith("::")] == ["::error"] * 5
+    page = (folder / "summary.md").read_text()
+    assert page.startswith("### Gate: incorrect: 1 incorrect, 3 regressed, 1 vanished")
+    suites = ET.parse(folder / "reports" / "gate.xml").getroot()
     counts = {name: suites.get(name) for name in ("tests", "failures", "errors")}
-    assert counts == {"tests": "4", "failures": "2", "errors": "1"}
+    assert counts == {"tests": "9", "failures": "4", "errors": "1"}
+
+
+@pytest.mark.full
+def test_regressions_alone_new_ones_alone_and_what_is_accepted_have_codes_of_their_own(static):
+    assert static("roomy", "busy", "selection").code == 1
+    assert static("same", "added", "shifted").code == 0
+    said = static("meant")
+    assert said.code == 0
+    assert "accepted: temp 0 B -> 512 B: rolls for alignment" in said.out
 
 
 @pytest.mark.full
@@ -169,12 +198,14 @@ def test_a_case_that_may_go_is_left_out_with_its_reason(static):
     assert reason == "gone, which is accepted: nobody calls it"
 
 
+@pytest.mark.full
 def test_a_wrong_answer_alone(static):
     said = static("wrong")
     assert said.code == 4
     assert "incorrect: seqsweep check points/wrong" in said.out
 
 
+@pytest.mark.full
 def test_a_base_that_does_not_import_is_one_sentence(gate, work, tmp_path):
     report = tmp_path / "gate.xml"
     said = gate(work, "same", "--static", "--against", "git:broken", "--junit", str(report))
@@ -189,6 +220,7 @@ def test_a_base_that_does_not_import_is_one_sentence(gate, work, tmp_path):
     assert as_data.code == 4
 
 
+@pytest.mark.full
 def test_without_history_or_file_it_says_how_to_get_either(gate, work):
     said = gate(work, "same", "--static")
     assert said.code == 2
