@@ -38,6 +38,9 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep history 'attention/nsa_mslk@*seq=16384*:fwd:cpu' --results . --out attention-history.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
+# Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
+test test-all test-long claims gate: export PYTHONDONTWRITEBYTECODE =
+
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)
 
