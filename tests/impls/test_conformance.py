@@ -73,8 +73,8 @@ def test_nothing_is_wrong_that_should_be_right(checked, family):
 
 @pytest.mark.parametrize("info", IMPLEMENTATIONS, ids=lambda info: info.id)
 def test_conforms(checked, info):
-    """In every mode of its family it was judged at least once, and passed, or it refuses that mode."""
-    modes = set(builtin().family(info.family).modes)
+    """In every mode but bwd alone it was judged at least once, and passed, or it refuses that mode."""
+    modes = set(builtin().family(info.family).modes) - {"bwd"}
     records = checked(info.family)[1][info.id]
     passed = {r["mode"] for r in records if r["correctness"] and r["correctness"]["passed"]}
     refused = modes - {r["mode"] for r in records if r["status"] != "unsupported"}
