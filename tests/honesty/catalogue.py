@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def builders(plugin: Path) -> Mapping[str, str]:
     return {node.name: " ".join((ast.get_docstring(node) or "").split()) for node in functions}
 
 
+@cache
 def data() -> Mapping[str, Any]:
     return yaml.safe_load(DATA.read_text(encoding="utf-8"))
 
@@ -71,6 +73,7 @@ def sources() -> Mapping[str, Source]:
     return {key: Source(*entry) for key, entry in data()["sources"].items()}
 
 
+@cache
 def cheats() -> tuple[Cheat, ...]:
     """All cheats, in the order of the data. KeyError for one that no plugin has."""
     written: dict[str, str] = {}

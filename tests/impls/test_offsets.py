@@ -187,12 +187,11 @@ def test_the_pairwise_mask_is_planned_in_four_bytes_a_pair():
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("kind", ["causal", "bottom_right"])
 @pytest.mark.parametrize(
     ("variant", "exponent"), [(variant, 2 if variant is mask_quadratic else 1) for variant in ALL], ids=NAMES
 )
-def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent, kind):
-    short, long = (figures(variant, OffsetsWorkload(seq=seq, kind=kind)) for seq in (16384, 32768))
+def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent):
+    short, long = (figures(variant, OffsetsWorkload(seq=seq)) for seq in (16384, 32768))
     for before, after in zip(short, long, strict=True):
         assert math.log2(after / before) == pytest.approx(exponent, abs=0.01)
 

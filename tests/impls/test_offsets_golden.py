@@ -128,14 +128,6 @@ def test_only_compact_bincount_marks_an_empty_length_with_minus_one():
     assert all(length == [3, 4, 0] for length in lengths.values())
 
 
-@pytest.mark.parametrize("variant", ALL, ids=lambda v: v.name)
-def test_a_batch_is_its_rows_one_by_one(variant):
-    w = OffsetsWorkload(seq=SEQ, max_segments=3)
-    for name in ("G10a", "G10b"):
-        alone = call(variant, w, GOLDEN[name][1])
-        assert [part[0].tolist() for part in alone] == results(variant, 3, "causal")[name]
-
-
 @pytest.mark.parametrize("devices", [3, 4])
 def test_the_merged_form_fails_on_short_segments_over_four_devices(devices):
     """Segments of devices + 2 tokens dealt out in turn: keys of the last device fall below its fill."""
