@@ -27,8 +27,11 @@ OTHERS = [
 ]
 LARGE = ((1, 3, 4096, 512), (2, 5, 257, 1), (1, 2, 33, 32))
 SMALL = ((1, 3, 1024, 64), (2, 5, 257, 6), (1, 2, 33, 32))
-CASES = [(variant, {}, shape) for variant in PLAIN for shape in LARGE]
-CASES += [(*other, shape) for other in OTHERS for shape in SMALL]
+CASES = [
+    (variant, options, shape, dtype)
+    for variant, options, shapes in (*((plain, {}, LARGE) for plain in PLAIN), *((*o, SMALL) for o in OTHERS))
+    for shape, dtype in zip((shapes[0], *shapes), ("f32", "bf16", "bf16", "f64"), strict=True)
+]
 PUBLISHED = MaskWorkload(rows=1024, seq=131072)
 
 
@@ -46,8 +49,9 @@ def test_inputs_are_the_selection_of_lax_top_k(dtype):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
-@pytest.mark.parametrize(("variant", "options", "shape"), CASES, ids=lambda part: getattr(part, "name", None))
+@pytest.mark.parametrize(
+    ("variant", "options", "shape", "dtype"), CASES, ids=lambda part: getattr(part, "name", None)
+)
 def test_variant_meets_its_contract(variant, options, shape, dtype):
     w = of(shape, dtype=dtype)
     inputs = drawn(w)
