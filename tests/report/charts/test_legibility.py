@@ -26,7 +26,9 @@ LARGEST = 60_000  # bytes
 GROUNDS = ("#ffffff", "#0d1117")
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(
+    scope="module", params=[*(pytest.param(run, marks=pytest.mark.full) for run in RUNS[:-2]), *RUNS[-2:]]
+)
 def run(request):
     folder = find(ROOT / "results", str(ROOT / "results/reference" / request.param))
     stored = folder.read()
