@@ -47,7 +47,7 @@ test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 test-all: $(READY)  ## run every test but the few of test-long
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not long" $(ARGS)
 
-test-long: $(READY)  ## run those that take long and protect little more
+test-long: $(READY)  ## gates by the clock, kills in the middle, the longest traces: a quarter of an hour, not in CI
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m long $(ARGS)
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours

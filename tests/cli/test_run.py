@@ -146,7 +146,7 @@ def test_dry_run_keeps_what_it_compiled_and_no_run(seqsweep, tmp_path, project):
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["compiled"]
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_kill_then_resume(seqsweep, tmp_path, project):
     """The whole run dies by SIGKILL; what it had written stays, and nothing it started lives on."""
     (tmp_path / "bench.yaml").write_text((project / "bench.yaml").read_text())

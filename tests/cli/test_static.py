@@ -168,7 +168,7 @@ def test_the_largest_length_that_fits(seqsweep, folder):
     assert "largest length that fits" in seqsweep(*words, "--max-seq", folder=folder).out
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_compiled(seqsweep, folder):
     lengths = ",".join(str(256 + 16 * step) for step in range(60))
     words = ["static", "mask", "--seq", lengths]

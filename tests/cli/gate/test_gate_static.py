@@ -171,7 +171,7 @@ def test_a_summary_annotations_and_junit_count_alike(every):
     assert counts == {"tests": "9", "failures": "4", "errors": "1"}
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_regressions_alone_new_ones_alone_and_what_is_accepted_have_codes_of_their_own(static):
     assert static("roomy", "busy", "selection").code == 1
     assert static("same", "added", "shifted").code == 0
@@ -198,7 +198,7 @@ def test_a_case_that_may_go_is_left_out_with_its_reason(static):
     assert reason == "gone, which is accepted: nobody calls it"
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_a_wrong_answer_alone(static):
     said = static("wrong")
     assert said.code == 4

@@ -10,7 +10,7 @@ import pytest
 
 from harness.gate.outcome import WEIGHT
 
-pytestmark = pytest.mark.full
+pytestmark = pytest.mark.long  # minutes by the clock; what decides is tested with a clock of its own
 
 BENCH = """\
 plugins: [kernels.py]
