@@ -67,6 +67,8 @@ def mark(name, kind, layout, seed):
     except Unsupported:
         return "-"
     result = answer(name, kind, drawn(layout, seed))
+    assert [part.shape for part in result] == [(2, 16), (2, 16), (2, 17), (2, 17)]
+    assert {part.dtype for part in result} == {np.dtype(np.int32)}
     return "." if judged(replace(W, kind=kind), drawn(layout, seed), result).passed else "x"
 
 

@@ -10,7 +10,6 @@ from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, match
 
 NAMES = ["numpy", pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
-DTYPES = ["f32", "bf16", "f16", "i32", "bool", "c64"]
 PATIENCE = Patience(10.0, 1 << 40)
 
 
@@ -23,9 +22,13 @@ def framework(request):
     made.start("cpu", 1, wide=False)
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, "f64", "i64"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
-def test_arrays_come_back_as_they_went(framework, dtype, shape):
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16", "i32", "bool", "c64", "f64", "i64"])
+def test_arrays_come_back_as_they_went(framework, dtype):
+    for shape in ((), (3,), (2, 0), (2, 3)):
+        check_return(framework, dtype, shape)
+
+
+def check_return(framework, dtype, shape):
     array = np.asarray(np.random.default_rng(2).standard_normal(shape) * 9).astype(numpy_dtype(dtype))
     array.flags.writeable = False
     again = framework.get(framework.put({"b": (array,), "a": array}))
