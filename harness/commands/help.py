@@ -75,6 +75,10 @@ EXAMPLES = {
         "seqsweep report --run 20261120 --into FINDINGS.md": "fill the marked blocks of a file",
         "seqsweep report --into FINDINGS.md --check": "is the file up to date?",
     },
+    "collect": {
+        "seqsweep collect shards/1 shards/2": "two machines' results, into those here",
+        "seqsweep collect shards/1 --check": "is something not collected yet?",
+    },
     "export": {
         "seqsweep export --to csv --out run.csv": "the newest run, a row per case",
         "seqsweep export 20261120 --to markdown": "an older run, for a pull request",

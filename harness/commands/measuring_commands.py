@@ -20,6 +20,7 @@ def run(
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
     sampling: measuring_options.RunFlags,
+    shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
     tables: options.TableFlags,
     wait: options.Wait = False,
@@ -28,7 +29,8 @@ def run(
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
     project, columns = place.project(), tables.column_names()
-    schedule = project.plan(suites or (), combine(selection, limits, sampling))
+    schedule = project.plan(suites or (), combine(selection, limits, sampling, shard))
+    stages.leave_if_empty(schedule)
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
@@ -43,6 +45,7 @@ def check(
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
+    shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
     wait: options.Wait = False,
     strict: measuring_options.Strict = False,
@@ -50,7 +53,8 @@ def check(
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
     project, names = place.project(), split_words(ids)
-    schedule = project.plan((), combine(selection, limits), names)
+    schedule = project.plan((), combine(selection, limits, shard), names)
+    stages.leave_if_empty(schedule)
     done = stages.run_schedule(
         project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
     )
@@ -66,6 +70,7 @@ def static(
     *,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
+    shard: measuring_options.ShardFlags,
     place: options.PlaceFlags,
     tables: options.TableFlags,
     wait: options.Wait = False,
@@ -75,7 +80,8 @@ def static(
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
     project, columns = place.project(), tables.column_names()
-    schedule = project.plan(suites or (), combine(selection, limits))
+    schedule = project.plan(suites or (), combine(selection, limits, shard))
+    stages.leave_if_empty(schedule)
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
     output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_compilation(done, strict=strict))

@@ -60,3 +60,15 @@ class RunFlags:
             raise UsageError("--figures: goes with --dry-run; a run has the figures of every case anyway")
         sampled = put_settings(overrides, budget=self.budget, precision=self.precision)
         return replace(sampled, baseline=self.baseline, replicates=self.replicates)
+
+
+@option_group
+class ShardFlags:
+    """Which part of a sweep this machine takes."""
+
+    shard: Annotated[
+        Text, option(SELECTION, "--shard", "This machine's part of the sweep, 3/8; collect joins the parts.")
+    ] = None
+
+    def apply(self, overrides: "Overrides") -> "Overrides":
+        return replace(overrides, shard=self.shard)

@@ -10,6 +10,8 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
@@ -80,6 +82,16 @@ def rehearse_schedule(project: Project, schedule: Schedule, *, figures: bool) ->
     with closing(pool), closing(progress_of(schedule)) as progress:
         cases = compile_cases(schedule, known_seconds(project.results), progress, pool)
     return replace(rehearsal, cases=cases)
+
+
+def leave_if_empty(schedule: Schedule) -> None:
+    """End the command well where its shard has no case: with more parts than groups, some have none."""
+    if schedule.shard and not any(suite.cases for suite in schedule.suites):
+        print_line(
+            f"shard {schedule.shard.index}/{schedule.shard.count} has no case of this sweep; nothing to do",
+            err=True,
+        )
+        raise typer.Exit
 
 
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:

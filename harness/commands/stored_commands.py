@@ -122,6 +122,20 @@ def report(
     raise typer.Exit(code)
 
 
+@command(group, "collect")
+def collect(
+    sources: stored_options.Sources,
+    check: stored_options.CollectCheck = False,
+    *,
+    place: options.ResultsFlags,
+    json: options.Json = False,
+) -> None:
+    """Bring the runs of other machines together: shards of one sweep become one run."""
+    from harness.commands.collect import collect_runs
+
+    raise typer.Exit(collect_runs(sources, place.project().results, check=check, json=json))
+
+
 @command(group, "export")
 def export(
     run: stored_options.ExportedRun = "latest",

@@ -49,6 +49,11 @@ KeepDryRun = Annotated[
     bool, option(RUN, "--dry-run", "With --keep: name what would be deleted, and its size.")
 ]
 
+Sources = Annotated[
+    list[Path], typer.Argument(help="Folders of results of other machines, or of single runs.")
+]
+CollectCheck = Annotated[bool, option(OUTPUT, "--check", "Write nothing; 1: something is not collected yet.")]
+
 LATEST = "latest"
 ROWS = ("csv", "parquet")
 FORMS = (*ROWS, "markdown", "github-action-benchmark", "bencher")

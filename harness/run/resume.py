@@ -44,6 +44,11 @@ def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
     return {name: {**info, "settings": settings[name]} for name, info in suite_info(schedule).items()}
 
 
+def shard_info(schedule: Schedule) -> dict[str, Any] | None:
+    """The part of run.json about the shard; None for a whole sweep."""
+    return asdict(schedule.shard) if schedule.shard else None
+
+
 def run_to_continue(request: Request, fingerprints: Sequence[Mapping[str, Any]]) -> RunFolder:
     """The newest run of the same suites, unchanged. UsageError where there is none, or names a difference.
 
@@ -84,7 +89,8 @@ def _resume_error(why: str) -> UsageError:
 def _newest(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
     for folder in reversed(all_runs(request.results)):
         info = folder.info
-        if info.get("depth") == request.depth and set(info.get("suites") or ()) == set(wanted):
+        same_part = info.get("shard") == shard_info(request.schedule)
+        if info.get("depth") == request.depth and set(info.get("suites") or ()) == set(wanted) and same_part:
             return folder
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,7 @@ from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
-from harness.run.resume import Request, run_to_continue, suites, take_up
+from harness.run.resume import Request, run_to_continue, shard_info, suites, take_up
 from harness.run.runner import RunOutcome, remaining_groups, run
 from harness.store.find import all_runs
 from harness.store.run_id import new_run_id
@@ -119,7 +120,8 @@ def new_folder(request: Request) -> RunFolder:
     now = datetime.now(UTC)
     schedule = request.schedule
     present = [folder.id for folder in all_runs(request.results)]
-    run_id = new_run_id(now, f"{os.getpid()} {' '.join(request.command)}", present)
+    salt = f"{platform.node()} {os.getpid()} {' '.join(request.command)}"
+    run_id = new_run_id(now, salt, present)
     info = {
         "schema": 1,
         "run": run_id,
@@ -132,6 +134,7 @@ def new_folder(request: Request) -> RunFolder:
         "sources": {name: info.hash for name, info in schedule.implementations.items()},
         "replicates": schedule.replicates,
         "suites": suites(schedule),
+        "shard": shard_info(schedule),
         "overhead": None,
     }
     return RunFolder.create(request.results, run_id, info)

@@ -254,13 +254,17 @@ class RunFolder:
         beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
         return next((line.record for line in beginnings if line.record is not None), None)
 
+    def split(self) -> tuple[list[Line], list[Line]]:
+        """(the lines of complete appends, the rest), as :func:`split_whole` tells them apart."""
+        return split_whole(self._lines())
+
     def repair(self) -> tuple[str, ...]:
         """Make the file one of complete groups, so that a run can go on; says what was set aside.
 
         Lines of incomplete groups move to records.damaged.jsonl: nothing is lost, and a group is
         never compared across two sessions.
         """
-        whole, rest = split_whole(self._lines())
+        whole, rest = self.split()
         path, mended = self._file.path, _joined(whole)
         if not rest and (not path.exists() or path.stat().st_size == len(mended)):
             self._file.trust()

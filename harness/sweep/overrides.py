@@ -30,6 +30,7 @@ class Overrides:
     replicates: int = 1
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     plugins: tuple[str, ...] = ()
+    shard: str | None = None
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from harness.catalog.catalog import Catalog, ImplementationInfo
@@ -13,6 +13,7 @@ from harness.sweep.config import Config
 from harness.sweep.overrides import Overrides
 from harness.sweep.select import select
 from harness.sweep.settings import Settings
+from harness.sweep.shard import Shard
 from harness.sweep.suite import Skip, Suite, build, refuse_unknown_fields
 
 
@@ -32,11 +33,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Schedule:
+    """What a command measures, in order; with `shard`, the part of a sweep that falls to this machine."""
+
     suites: tuple[Suite, ...]
     groups: tuple[Group, ...]
     skips: tuple[Skip, ...]
     implementations: Mapping[str, ImplementationInfo]
     replicates: int = 1
+    shard: Shard | None = None
 
 
 def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> Schedule:
@@ -52,7 +56,29 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     suites = tuple(suite for suite, _ in built)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
-    return Schedule(suites, _groups(suites, skips), tuple(skips.values()), used, overrides.replicates)
+    shard = None
+    if overrides.shard is not None:
+        shard = Shard.named(overrides.shard, _identity(suites, used, overrides.replicates))
+        part = shard.part(case.group for suite in suites for case in suite.cases)
+        suites = tuple(
+            replace(suite, cases=tuple(case for case in suite.cases if case.group in part))
+            for suite in suites
+        )
+        skips = {case: skip for case, skip in skips.items() if skip.case.group in part}
+    groups = _groups(suites, skips)
+    return Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, shard)
+
+
+def _identity(
+    suites: Sequence[Suite], implementations: Mapping[str, ImplementationInfo], replicates: int
+) -> dict[str, Any]:
+    """What is equal for the shards of one sweep, on machines with more cores or less memory, too."""
+    settings = [replace(suite.settings, threads=1, memory_bytes=1) for suite in suites]
+    return {
+        "suites": [asdict(replace(suite, settings=own)) for suite, own in zip(suites, settings, strict=True)],
+        "sources": {name: info.hash for name, info in implementations.items()},
+        "replicates": replicates,
+    }
 
 
 def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:

@@ -68,6 +68,7 @@ SECTIONS = {
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "report": ["Arguments", "Places", "Output", "Options", "Examples"],
+    "collect": ["Arguments", "Output", "Places", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
     "history": ["Arguments", "Output", "Places", "Options", "Examples"],

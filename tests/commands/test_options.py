@@ -21,13 +21,13 @@ FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
-        *("--strict", "--json", "--columns", "--notes"),
+        *("--strict", "--json", "--columns", "--notes", "--shard"),
     ],
-    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, *END],
+    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", *END],
     "new": ["--family", "--out", "--plugin", "--config", "--json"],
     "static": [
         *("--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE),
-        *("--columns", "--notes", *END),
+        *("--shard", "--columns", "--notes", *END),
     ],
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
@@ -37,6 +37,7 @@ FLAGS = {
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
     "report": ["--run", "--into", "--check", "--config", "--results", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
+    "collect": ["--check", "--config", "--results", "--json"],
     "export": [
         *("--to", "--out", "--samples", "--static", *CASES, "--device", "--baseline", "--config"),
         "--results",

@@ -1,0 +1,129 @@
+"""Collecting: the runs of other folders into one, shards joined; doing it again changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.collection.joined_run import JoinedRun, joined_runs
+from harness.collection.piece import Piece, read_pieces
+from harness.core.errors import MachineError, UsageError
+from harness.core.regular_file import read_regular
+from harness.store.atomic import refused, write_files
+from harness.store.find import runs_in
+from harness.store.run_id import is_run_id
+from harness.store.run_lock import run_lock
+from harness.store.runs import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS, RunFolder, is_run
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What collecting did, or would do.
+
+    `joined` are all sweeps in shards of the folder, `copied` the ids of whole runs that it lacked. `problems`
+    are sentences about what could not be taken. `changed`: the folder was not as it is now.
+    """
+
+    joined: tuple[JoinedRun, ...]
+    copied: tuple[str, ...]
+    problems: tuple[str, ...]
+    changed: bool
+
+
+def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) -> Collection:
+    """Bring the runs of the sources into `results`/runs. UsageError for a source without runs."""
+    problems: list[str] = []
+    target = results / "runs"
+    present = runs_in(target)
+    found = [folder for source in sources for folder in _runs_of(source) if folder.path.parent != target]
+    pieces: dict[str, Piece] = {}
+    for folder in [*present, *found]:
+        for piece in read_pieces(folder, problems):
+            pieces[piece.run] = piece.merged(pieces[piece.run]) if piece.run in pieces else piece
+    contents = {folder.id: _contents(folder.path) for folder in present if _is_joined(folder)}
+    joined = joined_runs(pieces.values())
+    wanted = {run.id: run.files() for run in joined}
+    copies = _new_runs([folder for folder in found if not _is_shard(folder)], target, problems)
+    changed = contents != wanted or bool(copies)
+    if changed and not dry_run:
+        for name, files in {**wanted, **copies}.items():
+            _write(target / name, files)
+        for name in contents.keys() - wanted.keys():  # its pieces stand in another one now
+            _delete(target / name)
+    return Collection(tuple(joined), tuple(copies), tuple(problems), changed)
+
+
+def _runs_of(source: Path) -> list[RunFolder]:
+    """The runs of a folder of results, of its folder `runs`, or the run that it is itself."""
+    path = source.resolve()
+    if is_run(path):
+        return [RunFolder(path)]
+    runs = runs_in(path / "runs") or runs_in(path)
+    if not runs:
+        raise UsageError(f"{source} holds no runs; name a folder of results, or of one run")
+    return runs
+
+
+def _is_shard(folder: RunFolder) -> bool:
+    return bool(_info(folder).get("shard")) or _is_joined(folder)
+
+
+def _is_joined(folder: RunFolder) -> bool:
+    return bool(_info(folder).get("shards"))
+
+
+def _info(folder: RunFolder) -> Mapping[str, Any]:
+    try:
+        return folder.info
+    except UsageError:  # unreadable, and so nothing that could be joined
+        return {}
+
+
+def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) -> dict[str, dict[str, bytes]]:
+    """The files of whole runs that the target lacks, or has from before they went on."""
+    new: dict[str, dict[str, bytes]] = {}
+    for folder in wholes:
+        ours = target / folder.id
+        try:
+            theirs = _contents(folder.path)
+            known = new.get(folder.id) or (_contents(ours) if is_run(ours) else {})
+        except OSError as error:
+            problems.append(f"{folder.path}: cannot be read ({error.strerror}); it is left out")
+            continue
+        before, now = known.get(RECORDS, b""), theirs.get(RECORDS, b"")
+        if not is_run_id(folder.id):
+            problems.append(f"{folder.path}: its name is no run's id; it is left out")
+        elif known and not (before.startswith(now) or now.startswith(before)):
+            problems.append(f"{folder.path}: another run of this id lies in {ours}; it is left out")
+        elif not known or len(now) > len(before):
+            new[folder.id] = theirs
+    return new
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """A run's files by their path in its folder. OSError where one is no regular file."""
+    names = [name for name in (FINGERPRINTS, ENVIRONMENTS, RECORDS, INFO) if (folder / name).exists()]
+    crashes = [f"{CRASHES}/{path.name}" for path in sorted((folder / CRASHES).glob("*.txt"))]
+    return {name: read_regular(folder / name) for name in [*crashes, *names]}
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Each file whole or not at all, in their order."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refused(folder, error) from None
+    with run_lock(folder, "seqsweep collect", lambda _: None):
+        for name, data in files.items():
+            path = folder / name
+            write_files(path.parent, {path.name: data})
+
+
+def _delete(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise MachineError(f"{folder}: cannot be deleted ({error.strerror}); delete it yourself") from None

@@ -1,0 +1,130 @@
+"""A joined run: the pieces of one sweep from machines of one kind, as one run that every command reads.
+
+It is a function of its pieces alone: in whichever order, how often and from where they were collected, its
+files are the same byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from harness.collection.piece import Piece
+from harness.store import json_file
+from harness.store.run_id import new_run_id
+from harness.store.runs import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS
+
+
+@dataclass(frozen=True)
+class JoinedRun:
+    """Pieces by ascending shard, no two of the same one."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def id(self) -> str:
+        """By the earliest start; another one where it joins other shards' runs of that second."""
+        started = min(piece.info["started"] for piece in self.pieces)
+        first = min(piece.run for piece in self.pieces)
+        return new_run_id(datetime.fromisoformat(started), f"joined {first}")
+
+    @property
+    def count(self) -> int:
+        return self.pieces[0].count
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        return tuple(piece.index for piece in self.pieces)
+
+    @property
+    def absent(self) -> tuple[int, ...]:
+        return tuple(sorted({*range(1, self.count + 1)} - {*self.shards}))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about what of these shards is missing, for run.json."""
+        return tuple(
+            f"shard {piece.index}/{piece.count}, run {piece.run}: {piece.missing} cases have no record"
+            for piece in self.pieces
+            if piece.missing
+        )
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Its run.json: that of a run, with each piece's own under `shards`. An open one lacks shards."""
+        first = self.pieces[0].info
+        ends = [end for piece in self.pieces if (end := piece.info.get("finished"))]
+        whole = len(ends) == self.count and not self.problems
+        return {
+            **{key: value for key, value in first.items() if key not in ("shard", "largest")},
+            "run": self.id,
+            "command": without_shard(first["command"]),
+            "started": min(piece.info["started"] for piece in self.pieces),
+            "finished": max(ends) if whole else None,
+            "suites": self._suites(),
+            "overhead": None,
+            "largest": [fit for piece in self.pieces for fit in piece.info.get("largest") or ()],
+            "problems": list(self.problems),
+            "shards": {piece.run: dict(piece.info) for piece in self.pieces},
+        }
+
+    def _suites(self) -> dict[str, Any]:
+        """The suites with the cases of all pieces."""
+        suites = {name: {**suite, "cases": []} for name, suite in self.pieces[0].info["suites"].items()}
+        for piece in self.pieces:
+            for name, suite in piece.info["suites"].items():
+                suites[name]["cases"] += suite["cases"]
+        return suites
+
+    def files(self) -> dict[str, bytes]:
+        """The contents of its files by their path in its folder, run.json last."""
+        crashes = _union(piece.crashes for piece in self.pieces)
+        tables = {
+            FINGERPRINTS: _union(piece.fingerprints for piece in self.pieces),
+            ENVIRONMENTS: _union(piece.environments for piece in self.pieces),
+        }
+        return {
+            **{f"{CRASHES}/{name}": text for name, text in crashes.items()},
+            **{name: json_file.to_text(table) for name, table in tables.items()},
+            RECORDS: self._records(),
+            INFO: json_file.to_text(self.info),
+        }
+
+    def _records(self) -> bytes:
+        """All appends as they were written, by shard and then by their first case."""
+        appends = [piece.appends[key] for piece in self.pieces for key in sorted(piece.appends, key=str)]
+        return b"".join(line.data + b"\n" for append in appends for line in append)
+
+
+def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
+    """The pieces as joined runs, one for each sweep and kind of machine.
+
+    Where two runs took the same shard, the later one begins a second joined run: it repeats the measurement,
+    and is never mixed into the first.
+    """
+    sweeps: dict[tuple[Any, ...], dict[int, list[Piece]]] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.run):
+        sweeps.setdefault(piece.sweep, {}).setdefault(piece.index, []).append(piece)
+    return [
+        JoinedRun(tuple(runs[turn] for _, runs in sorted(shards.items()) if turn < len(runs)))
+        for _, shards in sorted(sweeps.items())
+        for turn in range(max(map(len, shards.values())))
+    ]
+
+
+def without_shard(command: Sequence[str]) -> list[str]:
+    """The words of a command without its --shard."""
+    words = list(command)
+    if "--shard" in words:
+        at = words.index("--shard")
+        del words[at : at + 2]
+    return [word for word in words if not word.startswith("--shard=")]
+
+
+def _union(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for table in tables:
+        merged |= table
+    return dict(sorted(merged.items()))

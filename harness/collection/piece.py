@@ -1,0 +1,151 @@
+"""A piece: the run of one shard, as it lies in a folder of its own or joined with others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from harness.core.errors import SeqsweepError, UsageError
+from harness.core.record import Record
+from harness.core.regular_file import read_regular
+from harness.store.jsonl import Line
+from harness.store.run_id import is_run_id
+from harness.store.runs import CRASHES, RunFolder
+
+Key = tuple[str, int, str | None]  # of the first record of an append
+
+
+@dataclass
+class Piece:
+    """A shard's run. `info` is its run.json; `appends` are its complete appends, by their first record.
+
+    `fingerprints` and `environments` are those of its run, by their hash; `crashes` are files by name.
+    """
+
+    run: str
+    info: Mapping[str, Any]
+    appends: dict[Key, tuple[Line, ...]]
+    fingerprints: dict[str, Any] = field(default_factory=dict[str, Any])
+    environments: dict[str, Any] = field(default_factory=dict[str, Any])
+    crashes: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    @property
+    def index(self) -> int:
+        return self.info["shard"]["index"]
+
+    @property
+    def count(self) -> int:
+        return self.info["shard"]["count"]
+
+    @property
+    def sweep(self) -> tuple[Any, ...]:
+        """Equal for the pieces that may be joined: one sweep by one version, on one kind of machine."""
+        facts = next((self.fingerprints.get(record.fingerprint, {}) for record in self.records), {})
+        machine = json.dumps({key: facts[key] for key in sorted(facts) if key != "threads"})
+        targets = tuple(self.info.get("targets") or ())
+        return (self.info["shard"]["sweep"], self.info["depth"], self.info["version"], targets, machine)
+
+    @property
+    def records(self) -> Iterator[Record]:
+        return (line.record for lines in self.appends.values() for line in lines if line.record)
+
+    @property
+    def missing(self) -> int:
+        """How many of its cases have no record."""
+        planned = {case for suite in self.info["suites"].values() for case in suite["cases"]}
+        return len(planned - {record.case for record in self.records})
+
+    def merged(self, other: Piece) -> Piece:
+        """Both copies of one run together: one may have been collected before the run went on."""
+        newer = max(self.info, other.info, key=lambda info: (info.get("finished") is not None, str(info)))
+        return Piece(
+            self.run,
+            newer,
+            {**self.appends, **other.appends},
+            {**self.fingerprints, **other.fingerprints},
+            {**self.environments, **other.environments},
+            {**self.crashes, **other.crashes},
+        )
+
+
+def pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
+    """The pieces in a run's folder: one of a shard's own, several of a joined run, none of a whole sweep's.
+
+    What cannot be read is added to `problems`, a sentence each; its append is left out whole.
+    """
+    info = folder.info
+    infos: Mapping[str, Any] = info.get("shards") or ({folder.id: info} if info.get("shard") else {})
+    for run, piece_info in infos.items():
+        if not is_run_id(run) or not _is_whole(piece_info):
+            raise UsageError(f"{folder.path}: its run.json does not describe a shard; collect it anew")
+    whole, rest = folder.split()
+    problems += [
+        f"{folder.path}: line {line.number}: {line.problem or 'its group is incomplete'}; it is left out"
+        for line in rest
+    ]
+    pieces = {run: Piece(run, piece_info, {}) for run, piece_info in infos.items()}
+    for append in _appends(whole):
+        first = append[0].record
+        if first is not None and (piece := pieces.get(first.run)):
+            piece.appends[first.key] = append
+    kept = (folder.fingerprints(), folder.environments())
+    for piece in pieces.values():
+        records = list(piece.records)
+        named = {record.fingerprint for record in records}, {record.environment for record in records}
+        piece.fingerprints, piece.environments = (
+            {key: facts for key, facts in table.items() if key in names}
+            for table, names in zip(kept, named, strict=True)
+        )
+        piece.crashes = _crashes(folder, records, problems)
+    return list(pieces.values())
+
+
+def _is_whole(info: object) -> bool:
+    """Whether a run.json has what joining needs."""
+    if not isinstance(info, Mapping) or not isinstance(info.get("suites"), Mapping):
+        return False
+    shard = info.get("shard")
+    wanted = {"index": int, "count": int, "sweep": str}
+    return (
+        isinstance(shard, Mapping)
+        and all(isinstance(shard.get(name), kind) for name, kind in wanted.items())
+        and all(isinstance(info.get(name), str) for name in ("started", "depth", "version"))
+        and all(isinstance(suite, Mapping) and "cases" in suite for suite in info["suites"].values())
+    )
+
+
+def _appends(lines: Iterable[Line]) -> Iterator[tuple[Line, ...]]:
+    """Complete appends, of lines that all belong to one."""
+    number = 0
+
+    def append_of(line: Line) -> int:
+        nonlocal number
+        number += line.part[0] == 1
+        return number
+
+    return (tuple(append) for _, append in groupby(lines, key=append_of))
+
+
+def _crashes(folder: RunFolder, records: Iterable[Record], problems: list[str]) -> dict[str, bytes]:
+    """The files in the run's folder of crashes that its records name, and no others."""
+    names = {record.crash_file.rpartition("/")[2] for record in records if record.crash_file}
+    crashes: dict[str, bytes] = {}
+    for name in sorted(names):
+        path = folder.path / CRASHES / name
+        try:
+            crashes[name] = read_regular(path)
+        except OSError as error:
+            problems.append(f"{path}: cannot be read ({error.strerror}); its record goes without")
+    return crashes
+
+
+def read_pieces(folder: RunFolder, problems: list[str]) -> list[Piece]:
+    """As :func:`pieces_of`; a run that cannot be read is a problem."""
+    try:
+        return pieces_of(folder, problems)
+    except SeqsweepError as error:
+        problems.append(str(error))
+        return []

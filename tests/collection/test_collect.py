@@ -1,0 +1,193 @@
+"""Collecting: shards of one sweep become one run, which depends on them alone; nothing else is mixed."""
+
+import json
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.collection.collection import collect
+from harness.core.errors import UsageError
+from harness.store.find import all_runs
+from harness.store.runs import CRASHES, RECORDS, RunFolder
+from tests.records import PASSED, record_of, timing_of
+from tests.stores import FACTS
+
+COUNT = 8
+
+
+def store_shard(results, index, *, second=0, facts=FACTS, version="1", finished=True):
+    """One shard of a sweep over 16 lengths: two groups of two cases, the second one of a crash."""
+    run = f"20261120T1130{second:02d}Z-{index:07x}"
+    groups = [
+        [
+            record_of("base", seq, timing=timing_of([4.0] * 6), correctness=PASSED, baseline=True),
+            record_of("scatter", seq, status="crashed", crash_file=f"{CRASHES}/{index}.txt"),
+        ]
+        for seq in (1024 * index, 1024 * (index + COUNT))
+    ]
+    suite = {"family": "mask", "baseline": "mask/base", "implementations": ["mask/base", "mask/scatter"]}
+    info = {
+        "run": run,
+        "command": ["seqsweep", "run", "mask", "--shard", f"{index}/{COUNT}"],
+        "depth": "run",
+        "version": version,
+        "started": f"2026-11-20T11:30:{second:02d}+00:00",
+        "finished": f"2026-11-20T12:00:{index:02d}+00:00" if finished else None,
+        "suites": {"mask": {**suite, "cases": [record.case for group in groups for record in group]}},
+        "shard": {"index": index, "count": COUNT, "sweep": "cafe"},
+    }
+    folder = RunFolder.create(results, run, info)
+    keys = {
+        "fingerprint": folder.write_fingerprint(facts),
+        "environment": folder.write_environment({"host": f"node{index}"}),
+    }
+    (folder.path / CRASHES).mkdir()
+    (folder.path / CRASHES / f"{index}.txt").write_text(f"crash of {index}")
+    for group in groups:
+        folder.append([replace(record, run=run, **keys) for record in group])
+    return folder
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Eight results folders, each with one shard, the third one begun first."""
+    folders = [tmp_path / f"node{index}" for index in range(1, COUNT + 1)]
+    for index, folder in enumerate(folders, start=1):
+        store_shard(folder, index, second=0 if index == 3 else index)
+    return folders
+
+
+def contents(results):
+    """Every file of a results folder but locks, by its path."""
+    files = [path for path in (results / "runs").rglob("*") if path.is_file() and path.name != "run.lock"]
+    return {str(path.relative_to(results)): path.read_bytes() for path in files}
+
+
+def test_all_shards_are_one_run_that_reads_as_one(shards, tmp_path):
+    collection = collect(shards, tmp_path / "all")
+    (folder,) = all_runs(tmp_path / "all")
+    stored = folder.read()
+    assert [run.absent for run in collection.joined] == [()]
+    assert (len(stored.records), stored.problems, collection.problems) == (32, (), ())
+    assert stored.info["command"] == ["seqsweep", "run", "mask"]
+    assert (stored.info["started"], stored.info["finished"]) == (
+        "2026-11-20T11:30:00+00:00",
+        "2026-11-20T12:00:08+00:00",
+    )
+    assert {r.case for r in stored.records} == set(stored.info["suites"]["mask"]["cases"])
+    assert len(folder.environments()) == COUNT
+    assert {(folder.path / r.crash_file).read_text() for r in stored.records if r.crash_file} == {
+        f"crash of {index}" for index in range(1, COUNT + 1)
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_neither_the_order_nor_how_often_nor_in_how_many_steps_matters(shards, tmp_path, seed):
+    collect(shards, tmp_path / "at once")
+    chance = random.Random(seed)
+    steps = [*shards, *chance.sample(shards, 4)]
+    chance.shuffle(steps)
+    while steps:
+        size = chance.randint(1, 4)
+        collect(steps[:size], tmp_path / "in steps")
+        steps = steps[size:]
+    assert contents(tmp_path / "in steps") == contents(tmp_path / "at once")
+    assert not collect(shards, tmp_path / "at once").changed
+    # a collected folder is a source like any other
+    collect([tmp_path / "at once"], tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "at once")
+
+
+def test_a_torn_shard_gives_its_whole_groups_and_is_named_until_it_comes_whole(shards, tmp_path):
+    torn = tmp_path / "torn"
+    shutil.copytree(shards[4], torn)
+    records = next((torn / "runs").glob(f"*/{RECORDS}"))
+    records.write_bytes(records.read_bytes()[:-40])
+    collection = collect([torn, *(folder for folder in shards if folder != shards[4])], tmp_path / "all")
+    (folder,) = all_runs(tmp_path / "all")
+    assert len(folder.read().records) == 30
+    assert any(f"{records.parent}: line 4: the line is torn" in problem for problem in collection.problems)
+    assert folder.info["finished"] is None
+    assert folder.info["problems"] == ["shard 5/8, run 20261120T113005Z-0000005: 2 cases have no record"]
+    collect(shards, tmp_path / "all")
+    collect(shards, tmp_path / "healthy")
+    assert contents(tmp_path / "all") == contents(tmp_path / "healthy")
+
+
+def test_other_machines_versions_and_repetitions_stay_apart(tmp_path):
+    for name, index, more in (
+        ("a", 1, {}),
+        ("b", 2, {"facts": {**FACTS, "threads": 1}}),  # by suite, of the same machine
+        ("c", 2, {"facts": {**FACTS, "cpu": "Other Processor"}, "second": 1}),
+        ("d", 1, {"version": "2", "second": 2}),
+        ("e", 1, {"second": 3}),
+    ):
+        store_shard(tmp_path / name, index, **more)
+    joined = collect([tmp_path / name for name in "abcde"], tmp_path / "all").joined
+    assert sorted([piece.run for piece in run.pieces] for run in joined) == [
+        ["20261120T113000Z-0000001", "20261120T113000Z-0000002"],
+        ["20261120T113001Z-0000002"],
+        ["20261120T113002Z-0000001"],
+        ["20261120T113003Z-0000001"],
+    ]
+
+
+def test_checking_writes_nothing(shards, tmp_path):
+    assert collect(shards, tmp_path / "all", dry_run=True).changed
+    assert not (tmp_path / "all").exists()
+
+
+def whole_run(results, run="20261120T113000Z-aaaaaaa", count=2):
+    folder = RunFolder.create(results, run, {"suites": {}})
+    for seq in range(1, count + 1):
+        folder.append([record_of("base", 1024 * seq, run=run, timing=timing_of([1.0]), correctness=PASSED)])
+    return folder
+
+
+def test_a_whole_run_is_copied_once_and_again_when_it_has_gone_on(tmp_path):
+    whole_run(tmp_path / "early", count=1)
+    whole_run(tmp_path / "late", count=2)
+    assert collect([tmp_path / "early"], tmp_path / "all").copied
+    assert not collect([tmp_path / "early"], tmp_path / "all").changed
+    assert collect([tmp_path / "early", tmp_path / "late"], tmp_path / "all").copied
+    assert not collect([tmp_path / "early"], tmp_path / "all").changed  # the shorter one adds nothing
+    assert len(all_runs(tmp_path / "all")[0].read().records) == 2
+
+
+def test_two_runs_of_one_id_are_not_mixed(tmp_path):
+    whole_run(tmp_path / "a")
+    other = whole_run(tmp_path / "b", count=1)
+    other.append([record_of("scatter", 4096, timing=timing_of([1.0]), correctness=PASSED)])
+    collection = collect([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    (problem,) = collection.problems
+    assert "another run of this id" in problem
+    assert contents(tmp_path / "all") == contents(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda info: info["shard"].update(index="1"),
+        lambda info: info.update(suites=[]),
+        lambda info: info.pop("version"),
+        lambda info: info.update(shards={"../../etc": info["shard"]}),
+    ],
+)
+def test_a_shard_that_does_not_say_what_it_is_is_left_out_with_a_sentence(tmp_path, damage):
+    folder = store_shard(tmp_path / "node", 1)
+    info = folder.info
+    damage(info)
+    (folder.path / "run.json").write_text(json.dumps(info))
+    collection = collect([tmp_path / "node"], tmp_path / "all")
+    assert collection.joined == ()
+    assert "does not describe a shard" in collection.problems[0]
+
+
+def test_a_folder_without_runs_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="holds no runs"):
+        collect([tmp_path], tmp_path / "all")
+    with pytest.raises(UsageError, match="holds no runs"):
+        collect([Path("/nowhere")], tmp_path / "all")
