@@ -32,6 +32,7 @@ findings: $(READY)  ## docs/FINDINGS.md and its charts, from the runs in results
 gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	@mkdir -p build/gallery && ln -sfn ../../results/reference build/gallery/runs
 	@cd build/gallery && seqsweep() { $(abspath $(BIN)/python) ../../cli.py "$$@" >/dev/null; } && \
+	seqsweep chart attention --run runs/20261123T003502Z-896481f --out . && \
 	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \

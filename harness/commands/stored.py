@@ -40,6 +40,7 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
     Curves that claims publish of a family in the run are drawn beside it.
     """
     from harness.claims.curves import published_curves
+    from harness.profile.charts.draw import draw_profiles
     from harness.report.charts import draw_run
     from harness.store.atomic import write_files
 
@@ -47,6 +48,7 @@ def draw_charts(project: Project, stored: Stored, folder: Path | None, *, png: b
     drawn = {record.family for record in stored.records} & set(catalog.families)
     curves = [curve for name in sorted(drawn) for curve in published_curves(catalog.family(name), catalog)]
     charts = draw_run(stored.info, stored.records, curves, png=png)
+    charts.update(draw_profiles(stored.info, stored.records, png=png))
     return write_files(folder or project.config.home / "charts", charts)
 
 

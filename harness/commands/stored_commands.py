@@ -90,11 +90,11 @@ def chart(
     png: stored_options.Png = False,
     json: options.Json = False,
 ) -> None:
-    """Draw every suite of a stored run as SVG: latency, speedup, memory, scaling and more."""
+    """Draw every suite of a stored run as SVG: latency, speedup, memory, scaling, profiles and more."""
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
-    stored = read_run(project, run, selection.part(names), baseline)
+    stored = read_run(project, run, selection.part(names), baseline, rooflines=True)
     output.print_paths(draw_charts(project, stored, out, png=png), json=json)
 
 

@@ -2,19 +2,33 @@
 
 import io
 import re
+from collections.abc import Mapping
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from harness.core.shown_text import clean_text
-from harness.report.charts.model import Chart, ScatterChart
+from harness.core.shown_text import clean_line, clean_text
+from harness.report.charts.model import Captioned
 
 DOTS = 200  # of a PNG, to the inch
 
 
-def to_svg(chart: Chart | ScatterChart, figure: Figure) -> bytes:
+def to_files(
+    suite: str, figures: Mapping[str, tuple[Captioned, Figure]], *, png: bool = False
+) -> dict[str, bytes]:
+    """`mask-latency.svg` of each kind, with `png` also in dots; no name leads out of a folder."""
+    files: dict[str, bytes] = {}
+    for kind, (chart, figure) in figures.items():
+        name = f"{clean_line(suite).replace('/', '-')}-{kind}"
+        files[f"{name}.svg"] = to_svg(chart, figure)
+        if png:
+            files[f"{name}.png"] = to_png(chart, figure)
+    return files
+
+
+def to_svg(chart: Captioned, figure: Figure) -> bytes:
     """No date and no version in it: both would differ between two drawings of the same records."""
     FigureCanvasSVG(_clean(figure))
     buffer = io.BytesIO()
@@ -31,7 +45,7 @@ def to_svg(chart: Chart | ScatterChart, figure: Figure) -> bytes:
     return _shorten(buffer.getvalue())
 
 
-def to_png(chart: Chart | ScatterChart, figure: Figure) -> bytes:
+def to_png(chart: Captioned, figure: Figure) -> bytes:
     """The same picture in dots, without a ground of its own either."""
     FigureCanvasAgg(_clean(figure))
     buffer = io.BytesIO()

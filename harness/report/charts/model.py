@@ -2,10 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.stats import Estimate
+
+
+class Captioned(Protocol):
+    """What stands around any drawing: its finding or question, what it is asked, and its footnotes."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from harness.analysis.results import HOST
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.errors import UsageError
 from harness.core.record import Record
-from harness.core.shown_text import clean_line
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.grid import CaseGrid
-from harness.report.charts.image import to_png, to_svg
+from harness.report.charts.image import to_files, to_svg
 from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.model import Chart, ScatterChart
@@ -95,9 +94,5 @@ def draw_run(
     with style():
         for suite in results_of(info, records):
             charts = figures_of(suite, info, curves) if suite.records else {}
-            for kind, (chart, figure) in charts.items():
-                name = f"{clean_line(suite.name).replace('/', '-')}-{kind}"
-                drawn[f"{name}.svg"] = to_svg(chart, figure)
-                if png:
-                    drawn[f"{name}.png"] = to_png(chart, figure)
+            drawn.update(to_files(suite.name, charts, png=png))
     return drawn

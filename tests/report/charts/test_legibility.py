@@ -13,11 +13,13 @@ from matplotlib.transforms import Bbox
 from harness.analysis.compare_runs import SideBySide, across
 from harness.analysis.suite_results import results_of
 from harness.commands.compare import TREND
+from harness.profile.charts.draw import draw_profiles, profile_figures
 from harness.report.charts import draw_run
 from harness.report.charts.comparison import figure_of
 from harness.report.charts.drawing.style import COLOURS, FAINT, INK, WARNING, style
 from harness.report.charts.suite import figures_of
 from harness.store.find import find
+from tests.rooflines import machine
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = sorted(path.name for path in (ROOT / "results/reference").iterdir())
@@ -32,12 +34,14 @@ GROUNDS = ("#ffffff", "#0d1117")
 def run(request):
     folder = find(ROOT / "results", str(ROOT / "results/reference" / request.param))
     stored = folder.read()
-    return {**stored.info, "fingerprints": folder.fingerprints()}, stored.records
+    known = folder.fingerprints()
+    rooflines = dict.fromkeys(known, machine(f64=5e10, f32=1.3e11))
+    return {**stored.info, "fingerprints": known, "rooflines": rooflines}, stored.records
 
 
 @pytest.fixture(scope="module")
 def drawn(run):
-    return draw_run(*run)
+    return {**draw_run(*run), **draw_profiles(*run)}
 
 
 def widened(text: Text, box: Bbox) -> Bbox:
@@ -65,7 +69,8 @@ def assert_legible(figure, page):
 def test_no_text_lies_on_another_and_none_leaves_the_page(run):
     for suite in results_of(*run):
         with style():
-            for kind, (_, figure) in figures_of(suite, run[0]).items():
+            figures = {**figures_of(suite, run[0]), **profile_figures(suite, run[0])}
+            for kind, (_, figure) in figures.items():
                 assert_legible(figure, f"{suite.name}-{kind}")
 
 

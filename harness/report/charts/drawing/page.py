@@ -1,9 +1,10 @@
 """The page: title, subtitle, panels with their lanes, legend, footnotes, in matplotlib's own layout."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -14,7 +15,7 @@ from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
 from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import Look
 from harness.report.charts.drawing.text import BODY, POINTS, ROOM, WIDTH, wrap
-from harness.report.charts.model import Chart, ScatterChart
+from harness.report.charts.model import Captioned, Chart, ScatterChart
 from harness.report.format import short_label
 
 TITLE, NOTE = 12.0, 7.0  # points
@@ -42,16 +43,28 @@ def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Loo
 
     Rows of points have their names at the left.
     """
+    columns = columns_for(len(chart.panels))
+    alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
+    direct = bool(chart.rows) if isinstance(chart, ScatterChart) else alone
+
+    def draw(body: SubFigure) -> float:
+        if isinstance(chart, ScatterChart):
+            return draw_scatter(body, chart, looks, columns, PANELS[columns])
+        return _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
+
+    return compose_page(chart, sheet, {} if direct else line_samples(looks, sheet.baseline), draw)
+
+
+def compose_page(
+    chart: Captioned, sheet: Sheet, samples: Mapping[str, Artist], draw: Callable[[SubFigure], float]
+) -> Figure:
+    """The words around what `draw` draws, which returns its height in inches; `samples` are the legend."""
     title = wrap(chart.title, ROOM, TITLE, "bold")
     question = sheet.question or (chart.question if chart.title != chart.question else "")
     subtitle = "\n".join(wrap(line, ROOM, BODY) for line in (question, sheet.constants) if line)
     footnotes = [*(f"• {note}" for note in chart.notes), sheet.footer]
     notes = "\n".join(wrap(note, ROOM, NOTE) for note in footnotes)
-    columns = {1: 1, 2: 2, 4: 2}.get(len(chart.panels), 3)
-    scattered = isinstance(chart, ScatterChart)
-    alone = len(chart.panels) == 1 and all(len(short_label(label)) <= LONGEST for label in looks)
-    direct = bool(chart.rows) if scattered else alone
-    names = [] if direct else _names(looks, sheet.baseline)
+    names = [wrap(name, ROOM - 0.5, BODY) for name in samples]
     legend_columns = round(ROOM * POINTS / BODY / (max(map(len, names), default=1) + 6)) or 1
 
     page = Figure(layout=ConstrainedLayoutEngine(rect=INSIDE))
@@ -59,16 +72,10 @@ def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Loo
     page.supxlabel(notes, x=INSIDE[0], ha="left", size=NOTE)
     body = page.add_subfigure(page.add_gridspec()[0])
     body.suptitle(subtitle, x=0, ha="left", size=BODY)
-    if scattered:
-        panels = draw_scatter(body, chart, looks, columns, PANELS[columns])
-    else:
-        panels = _draw_panels(body, View.of(chart, looks, sheet.baseline), columns, direct=direct)
+    panels = draw(body)
     if names:
-        samples = [
-            Line2D([], [], color=look.colour, ls=look.line, lw=look.width, marker=look.marker, ms=5)
-            for look in looks.values()
-        ]
-        body.legend(samples, names, loc="outside lower left", ncols=legend_columns, fontsize=BODY - 1)
+        handles = list(samples.values())
+        body.legend(handles, names, loc="outside lower left", ncols=legend_columns, fontsize=BODY - 1)
     legend = "\n" * math.ceil(len(names) / legend_columns)
     texts = ((title, TITLE), (subtitle + legend, BODY), (notes, NOTE))
     lines = sum(size * LEADING * (text.count("\n") + 2) for text, size in texts)
@@ -76,9 +83,20 @@ def draw_page(chart: Chart | ScatterChart, sheet: Sheet, looks: Mapping[str, Loo
     return page
 
 
-def _names(looks: Mapping[str, Look], baseline: str) -> list[str]:
-    names = [short_label(label) + " (baseline)" * (label == baseline) for label in looks]
-    return [wrap(name, ROOM - 0.5, BODY) for name in names]
+def columns_for(panels: int) -> int:
+    return {1: 1, 2: 2, 4: 2}.get(panels, 3)
+
+
+def line_samples(looks: Mapping[str, Look], baseline: str = "") -> dict[str, Artist]:
+    """The legend of implementations: name → a piece of its line with its marker."""
+    return {
+        short_label(label) + " (baseline)" * (label == baseline): line_sample(look)
+        for label, look in looks.items()
+    }
+
+
+def line_sample(look: Look) -> Artist:
+    return Line2D([], [], color=look.colour, ls=look.line, lw=look.width, marker=look.marker, ms=5)
 
 
 def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> float:

@@ -1,0 +1,1 @@
+"""Charts of profiles: where the time of a call goes, and how near to the machine's ceilings."""

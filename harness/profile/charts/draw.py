@@ -1,0 +1,53 @@
+"""The charts of a run's profiles as SVG; which there are follows from what its records hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from harness.analysis.suite_results import SuiteResults, results_of
+from harness.core.record import Record
+from harness.profile.charts.components import components
+from harness.profile.charts.roofs import roofline_chart
+from harness.profile.stage_times import profiled_series
+from harness.report.charts.drawing.bands import bands_of
+from harness.report.charts.drawing.page import Sheet, compose_page
+from harness.report.charts.drawing.roof_panel import roofs_of
+from harness.report.charts.drawing.style import style
+from harness.report.charts.grid import CaseGrid
+from harness.report.charts.image import to_files
+from harness.report.charts.model import Captioned
+from harness.report.provenance import provenance
+
+
+def draw_profiles(
+    info: Mapping[str, Any], records: Sequence[Record], *, png: bool = False
+) -> dict[str, bytes]:
+    """`components`, and with measured ceilings in `info` a `roofline`, of every suite that has profiles."""
+    drawn: dict[str, bytes] = {}
+    with style():
+        for suite in results_of(info, records):
+            drawn.update(to_files(suite.name, profile_figures(suite, info), png=png))
+    return drawn
+
+
+def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Captioned, Figure]]:
+    """The charts of a suite's profiles and their figures, which are to be drawn in `style`."""
+    series = list(profiled_series(suite.records).values())
+    if not series:
+        return {}
+    sheet = Sheet(None, CaseGrid.of(suite).constants(), provenance(suite.records, info), suite.baseline)
+    figures: dict[str, tuple[Captioned, Figure]] = {}
+    shares = components(series)
+    if shares is not None:
+        draw = bands_of(shares.panels, shares.colours)
+        figures["components"] = shares, compose_page(shares, sheet, shares.samples, draw)
+    roofs = roofline_chart(suite, series)
+    if roofs is not None:
+        figures["roofline"] = (
+            roofs,
+            compose_page(roofs, sheet, roofs.samples, roofs_of(roofs.panels, roofs.looks)),
+        )
+    return figures

@@ -1,0 +1,151 @@
+"""How near cases and their stages come to the measured ceilings, at the work that each has for a byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.artist import Artist
+
+from harness.analysis.results import label_of
+from harness.analysis.roof_share import RoofShare
+from harness.analysis.roofline import WIDTHS, Roofline
+from harness.analysis.stats import Estimate
+from harness.analysis.suite_results import SuiteResults
+from harness.catalog.accelerators import accelerator_called
+from harness.core.record import COUNTED_MODE, Record
+from harness.core.units import format_count
+from harness.profile.roof_cell import roof_shares
+from harness.profile.stage_times import RESIDUAL, ProfiledCase
+from harness.report import format as fmt
+from harness.report.charts.drawing.page import line_sample
+from harness.report.charts.drawing.roof_panel import (
+    BYTES,
+    DATASHEET,
+    FLOPS,
+    RISING,
+    Roof,
+    RoofPanel,
+    RoofPoint,
+    roof_samples,
+)
+from harness.report.charts.drawing.style import Look, looks
+from harness.report.format import short_label
+
+QUESTION = "How near does a call come to what this machine was measured to do?"
+CALLS = "whole calls"
+
+
+@dataclass(frozen=True)
+class RooflineChart:
+    """A panel of whole calls, then one of the stages of each profiled series at its longest length."""
+
+    title: str
+    question: str
+    notes: tuple[str, ...]
+    panels: tuple[RoofPanel, ...]
+    looks: Mapping[str, Look]
+
+    @property
+    def samples(self) -> dict[str, Artist]:
+        return {**{name: line_sample(look) for name, look in self.looks.items()}, **roof_samples(self.roofs)}
+
+    @property
+    def roofs(self) -> tuple[Roof, ...]:
+        return self.panels[0].roofs
+
+
+def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]) -> RooflineChart | None:
+    """The chart of a suite and its profiled series; None without ceilings of the machine, or FLOPs."""
+    records = [records[0] for records in suite.by_case.values()]
+    machine = next((r.fingerprint for r in records if r.fingerprint in suite.rooflines), None)
+    if machine is None:
+        return None
+    facts, roofline = suite.fingerprints.get(machine) or {}, suite.rooflines[machine]
+    roofs = tuple(_roofs(roofline, {str(record.workload.get("dtype")) for record in records}, facts))
+    calls = [record for record in records if record.fingerprint == machine and record.mode == COUNTED_MODE]
+    longest = [cases[-1] for cases in series if cases[-1].record.fingerprint == machine]
+    drawn = [RoofPanel(CALLS, roofs, tuple(_call_points(suite, calls)))]
+    for case in (case for case in longest if len(case.stages) > 2):  # one stage is the whole call
+        name = f"stages of {short_label(label_of(case.record))} at {format_count(case.seq)}"
+        drawn.append(RoofPanel(name, roofs, tuple(_stage_points(case))))
+    panels = tuple(panel for panel in drawn if panel.points)
+    if not panels:
+        return None
+    labels = dict.fromkeys(point.label for panel in panels for point in panel.points)
+    return RooflineChart(
+        title=_finding(suite, longest) or QUESTION,
+        question=QUESTION,
+        notes=tuple(_notes(suite, longest)),
+        panels=panels,
+        looks=looks(labels, ""),
+    )
+
+
+def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> Iterator[Roof]:
+    """Of the dtypes in which these may be computed; levels of one figure share a line."""
+    narrowest = min((WIDTHS.get(dtype, 0) for dtype in dtypes), default=0)
+    for kind, ceiling in roofline.compute.items():
+        if WIDTHS.get(kind, 0) >= narrowest:
+            yield Roof(kind, ceiling.rate.value or 0.0, FLOPS)
+    levels: dict[float, list[str]] = {}
+    for name, ceiling in roofline.levels.items():
+        levels.setdefault(ceiling.rate.value or 0.0, []).append(name)
+    for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
+        yield Roof(", ".join(names), rate, BYTES, line)
+    accelerator = accelerator_called((facts.get("gpu") or {}).get("name") or "")
+    if accelerator is not None:
+        known = ((kind, peak) for kind, peak in accelerator.peak_flops.items() if kind in dtypes)
+        yield from (Roof(kind, peak, FLOPS, DATASHEET, datasheet=True) for kind, peak in known)
+        yield Roof("memory", accelerator.bandwidth_bytes_s, BYTES, DATASHEET, datasheet=True)
+
+
+def _call_points(suite: SuiteResults, records: Sequence[Record]) -> Iterator[RoofPoint]:
+    """By label, shortest first."""
+    order = {label: place for place, label in enumerate(suite.implementations)}
+    for record in sorted(records, key=lambda r: (order.get(label_of(r), len(order)), r.seq)):
+        cost = record.cost
+        yield from _point(short_label(label_of(record)), cost.flops, cost.bytes, suite.times[record.case])
+
+
+def _stage_points(case: ProfiledCase) -> Iterator[RoofPoint]:
+    for entry in case.stages:
+        if entry.stage != RESIDUAL:
+            yield from _point(entry.stage, entry.figures.flops, entry.figures.bytes, entry.busy)
+
+
+def _point(label: str, flops: float | None, moved: float | None, time: Estimate) -> Iterator[RoofPoint]:
+    if flops and moved and time.value:
+        low, high = (flops / at if at else None for at in (time.high, time.low))
+        yield RoofPoint(label, flops / moved, flops / time.value, low, high)
+
+
+def _finding(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> str | None:
+    """`at 16Ki dense reaches 89 % of compute, nsa_mslk 43 % of compute`."""
+    seq = max((case.seq for case in longest), default=0)
+    shares = {
+        short_label(label_of(records[0])): suite.roofs[case]
+        for case, records in suite.by_case.items()
+        if records[0].seq == seq
+    }
+    known = [f"{name} {fmt.roof(share)}" for name, share in shares.items() if _is_share(share)]
+    return f"at {format_count(seq)}: {', '.join(known)}" if known else None
+
+
+def _is_share(share: RoofShare) -> bool:
+    return share.share.value is not None and not share.refused
+
+
+def _notes(suite: SuiteResults, longest: Sequence[ProfiledCase]) -> Iterator[str]:
+    yield "lines: what torch's own matrix products and streams were measured to reach on this machine"
+    yield "whole calls: the family's count of FLOPs and of bytes that must move; lengths of one are joined"
+    yield "stages: FLOPs of matrix products, bytes of all operands, whether a cache had them or not"
+    yield "bars: 95 % intervals over rounds within one process"
+    shares = {share.refused or share.note: None for share in suite.roofs.values()}
+    for case in longest:
+        shares.update({s.refused or s.note: None for s in roof_shares(case, suite.rooflines).values()})
+        without = [e.stage for e in case.stages if e.stage != RESIDUAL and not e.figures.flops]
+        if without:
+            yield f"{short_label(label_of(case.record))}, no FLOPs and so no point: {', '.join(without)}"
+    yield from filter(None, shares)

@@ -1,0 +1,105 @@
+"""Charts of profiles whose every number is known; no clock."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.suite_results import SuiteResults
+from harness.core.record import Cost
+from harness.profile.charts.components import components
+from harness.profile.charts.draw import draw_profiles
+from harness.profile.charts.roofs import CALLS, roofline_chart
+from harness.profile.stage_times import profiled_series
+from harness.store.find import find
+from tests.profile.test_stage_times import K, profiled
+from tests.report.charts.suites import FINGERPRINT, INFO, texts_of
+from tests.rooflines import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = "results/reference/20261123T003502Z-896481f"
+RECORDS = [
+    replace(
+        profiled(n * K, {"linear": 4.0 * n, "square": 1.0 * n * n, "": 1.0}),
+        fingerprint=FINGERPRINT,
+        cost=Cost(3000 * n * n, 100 * n),
+    )
+    for n in (1, 2, 8)
+]
+FACTS = {"fingerprints": INFO["fingerprints"]}
+KNOWN = {**FACTS, "rooflines": {FINGERPRINT: machine(f32=500.0)}}
+
+
+def series(records=RECORDS):
+    return list(profiled_series(records).values())
+
+
+def suite(records=RECORDS, **known):
+    return SuiteResults("attention", "attention", "", ("attention/sparse",), tuple(records), **known)
+
+
+def test_bands_fill_the_call_and_what_no_stage_holds_lies_on_top():
+    (panel,) = components(series()).panels
+    assert [band.name for band in panel.bands] == ["square", "linear", "in no stage"]
+    sums = [sum(at) for at in zip(*(band.shares for band in panel.bands), strict=True)]
+    assert sums == pytest.approx([1.0] * 3)
+    assert panel.bands[0].shares == pytest.approx((1 / 6, 4 / 13, 64 / 97))
+
+
+def test_two_stages_change_places_where_their_times_are_equal():
+    ((at, words),) = components(series()).panels[0].changes
+    assert at == pytest.approx(4 * K), "4 n = n², between 2Ki and 8Ki"
+    assert words == "square passes linear at ≈ 4Ki"
+
+
+def test_one_length_or_one_stage_has_no_bands():
+    assert components(series(RECORDS[:1])) is None
+    alone = [profiled(n * K, {"all": 1.0}) for n in (1, 2)]
+    assert components(series(alone)) is None
+    assert "sparse: one length or one stage" not in " ".join(components(series()).notes)
+
+
+def test_speckles_are_one_band_and_colours_do_not_recur():
+    many = {f"s{i}": 1.0 + i for i in range(9)} | {"speck": 0.01, "": 1.0}
+    chart = components(series([profiled(n * K, many) for n in (1, 2)]))
+    names = [band.name for band in chart.panels[0].bands]
+    assert names == ["s8", "s7", "s6", "s5", "s4", "s3", "smaller stages", "in no stage"]
+    assert len(set(chart.colours.values())) == 7
+
+
+def test_points_stand_at_their_work_for_a_byte_under_the_measured_roofs():
+    chart = roofline_chart(suite(rooflines=KNOWN["rooflines"]), series())
+    calls, stages = chart.panels
+    assert calls.title == CALLS
+    assert [(p.label, p.intensity) for p in calls.points] == [("sparse", 30.0 * n) for n in (1, 2, 8)]
+    assert calls.points[0].value == pytest.approx(3000 / 6)
+    assert [(p.label, p.intensity, p.value) for p in stages.points] == [
+        ("square", 600 / 64, 600 / 64),
+        ("linear", 600 / 64, 600 / 32),
+    ]
+    assert [roof.words for roof in chart.roofs] == ["f32 500 FLOP/s", "DRAM 10 GB/s", "L1, L2 80 GB/s"]
+
+
+def test_a_refused_share_is_in_no_title_and_its_reason_in_a_note():
+    chart = roofline_chart(suite(rooflines={FINGERPRINT: machine(f32=1.0)}), series())
+    assert chart.title == chart.question
+    assert any(note.startswith("refused: faster than products of f32") for note in chart.notes)
+
+
+def test_a_run_has_the_charts_that_its_records_have_something_for():
+    drawn = draw_profiles(KNOWN, RECORDS)
+    assert list(drawn) == ["attention-components.svg", "attention-roofline.svg"]
+    assert "square 66.0 %" in texts_of(drawn["attention-components.svg"])
+    assert "DRAM 10 GB/s" in texts_of(drawn["attention-roofline.svg"])
+    assert list(draw_profiles(FACTS, RECORDS)) == ["attention-components.svg"], "no ceilings are known"
+    assert draw_profiles(KNOWN, [replace(record, profile=None) for record in RECORDS]) == {}
+    assert draw_profiles(KNOWN, RECORDS) == drawn
+
+
+def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
+    folder = find(ROOT / "results", str(ROOT / KEPT))
+    stored = folder.read()
+    drawn = draw_profiles({**stored.info, "fingerprints": folder.fingerprints()}, stored.records)
+    name = "attention-components.svg"
+    assert drawn[name] == (ROOT / "docs/charts" / name).read_bytes()
+    assert KEPT in (ROOT / "docs/profiling.md").read_text()
