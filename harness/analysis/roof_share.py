@@ -57,8 +57,11 @@ def case_share(record: Record, time: Estimate, rooflines: Mapping[str, Roofline]
 def stage_share(
     record: Record, figures: StageFigures, time: Estimate, rooflines: Mapping[str, Roofline]
 ) -> RoofShare:
-    """The share of a stage, by what was counted of its operators; entered n times it works on an nth each."""
-    working_set = (figures.bytes or 0) / max(1, figures.entered or 1)
+    """The share of a stage in the time its operators ran; one that is entered n times works on an nth each.
+
+    Where the number is not known all bytes are taken for one working set.
+    """
+    working_set = (figures.bytes or 0) / (figures.entered or 1)
     work = Work(_dtype(record), figures.flops, figures.bytes, working_set)
     return roof_share(rooflines.get(record.fingerprint), work, time)
 

@@ -22,7 +22,7 @@ CAPTION = "roof: work a second over the measured ceiling that binds; of the whol
 def roof_shares(case: ProfiledCase, rooflines: Rooflines) -> dict[str, RoofShare]:
     """The shares of the whole and of the stages, by their names."""
     shares = {
-        entry.stage: stage_share(case.record, entry.figures, entry.time, rooflines) for entry in case.stages
+        entry.stage: stage_share(case.record, entry.figures, entry.busy, rooflines) for entry in case.stages
     }
     return {WHOLE: case_share(case.record, case.whole, rooflines), **shares}
 

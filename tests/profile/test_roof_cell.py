@@ -24,6 +24,18 @@ def test_each_stage_and_the_whole_has_its_share():
     assert shares == {"whole": 500 / 5.5 / 500, "": 1.2, "a": 0.3, "b": 2.4}
 
 
+def test_time_in_which_two_stages_ran_side_by_side_counts_for_both():
+    record = known({"": 1.0, "a": 2.0, "b": 1.0, "a + b": 2.0})
+    stages = [
+        replace(stage, operators=None, flops=None, bytes=None) if stage.stage == "a + b" else stage
+        for stage in record.profile.stages
+    ]
+    case = profiled_case(replace(record, profile=replace(record.profile, stages=tuple(stages))))
+    shares = roof_shares(case, KNOWN)
+    assert (shares["a"].share.value, shares["b"].share.value) == (600 / 4 / 500, 600 / 3 / 500)
+    assert shares["a + b"].share.value is None
+
+
 def test_a_refused_share_is_named_and_stands_in_no_cell(capsys):
     series = profiled_series([known({"": 4.0, "a": 4.0, "b": 0.5})])
     print_profiles(TextConsole(width=150), series, KNOWN)
