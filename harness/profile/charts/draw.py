@@ -9,10 +9,13 @@ from matplotlib.figure import Figure
 
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
+from harness.profile.charts.cold import cold_chart
 from harness.profile.charts.components import components
 from harness.profile.charts.roofs import roofline_chart
+from harness.profile.cold_start import cold_cases
 from harness.profile.stage_times import profiled_series
 from harness.report.charts.drawing.bands import bands_of
+from harness.report.charts.drawing.bars import bars_of
 from harness.report.charts.drawing.page import Sheet, compose_page
 from harness.report.charts.drawing.roof_panel import roofs_of
 from harness.report.charts.drawing.style import style
@@ -25,7 +28,7 @@ from harness.report.provenance import provenance
 def draw_profiles(
     info: Mapping[str, Any], records: Sequence[Record], *, png: bool = False
 ) -> dict[str, bytes]:
-    """`components`, and with measured ceilings in `info` a `roofline`, of every suite that has profiles."""
+    """`components`, `roofline` with measured ceilings in `info`, and `cold`, of suites that were profiled."""
     drawn: dict[str, bytes] = {}
     with style():
         for suite in results_of(info, records):
@@ -35,8 +38,8 @@ def draw_profiles(
 
 def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, tuple[Captioned, Figure]]:
     """The charts of a suite's profiles and their figures, which are to be drawn in `style`."""
-    series = list(profiled_series(suite.records).values())
-    if not series:
+    series, cold = list(profiled_series(suite.records).values()), cold_chart(cold_cases(suite.records))
+    if not series and cold is None:
         return {}
     sheet = Sheet(None, CaseGrid.of(suite).constants(), provenance(suite.records, info), suite.baseline)
     figures: dict[str, tuple[Captioned, Figure]] = {}
@@ -44,10 +47,13 @@ def profile_figures(suite: SuiteResults, info: Mapping[str, Any]) -> dict[str, t
     if shares is not None:
         draw = bands_of(shares.panels, shares.colours)
         figures["components"] = shares, compose_page(shares, sheet, shares.samples, draw)
-    roofs = roofline_chart(suite, series)
+    roofs = roofline_chart(suite, series) if series else None
     if roofs is not None:
         figures["roofline"] = (
             roofs,
             compose_page(roofs, sheet, roofs.samples, roofs_of(roofs.panels, roofs.looks)),
         )
+    if cold is not None:
+        draw = bars_of(cold.bars, cold.colours, "from the start of a process")
+        figures["cold"] = cold, compose_page(cold, sheet, cold.samples, draw)
     return figures
