@@ -40,8 +40,8 @@ EXAMPLES = {
     },
     "doctor": {
         "seqsweep doctor": "what is installed, and what is missing",
-        "seqsweep doctor --noise": "which slowdown a gate can hold here; takes minutes",
-        "seqsweep doctor --roofline": "the most FLOP/s and bytes/s that torch reaches here; takes a minute",
+        "seqsweep doctor --noise": "which slowdown a gate can hold; takes minutes",
+        "seqsweep doctor --roofline": "FLOP/s and bytes/s at most here; takes a minute",
     },
     "profile": {
         "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",
@@ -68,7 +68,7 @@ EXAMPLES = {
     },
     "chart": {
         "seqsweep chart": "the newest run, into charts/",
-        "seqsweep chart mask --out figures --png": "one suite, into a folder of your choice",
+        "seqsweep chart mask --out figures --png": "one suite, into a folder of yours",
     },
     "report": {
         "seqsweep report attention": "one suite of the newest run",
