@@ -13,10 +13,10 @@ from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, Record
 from harness.core.static_figures import Static
+from harness.sweep.case_schedule import schedule_of
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
-    from harness.core.case import Case
     from harness.report.progress import Progress
     from harness.run.compile import CompileRequest, CompileResult
     from harness.sweep.config import Config
@@ -110,7 +110,7 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
     cases = list(dict.fromkeys(need.case for need in wanted))
     checks = {case.id: [need.check for need in wanted if need.check and need.case == case] for case in cases}
     place.say(f"{len(cases)} contracts, run on this machine")
-    schedule = _schedule(cases, place.catalog, place.config)
+    schedule = schedule_of([case.id for case in cases], place.catalog, place.config)
     progress = place.progress(schedule)
     try:
         with tempfile.TemporaryDirectory(prefix="seqsweep-claims-") as folder:
@@ -127,33 +127,3 @@ def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:
 
 def _judgement(record: Record) -> Judged:
     return Judged(record.status, record.reason or "", {check.check: check.passed for check in record.checks})
-
-
-def _schedule(cases: Sequence[Case], catalog: Catalog, config: Config) -> Schedule:
-    """These cases and no others, a suite each, under the settings of bench.yaml."""
-    from dataclasses import replace
-
-    from harness.core.workload import canonical
-    from harness.sweep.config import SuiteConfig
-    from harness.sweep.overrides import Overrides
-    from harness.sweep.schedule import plan
-    from harness.sweep.yaml.nodes import Entry, Scalar
-
-    def suite(name: str, case: Case) -> SuiteConfig:
-        values = {
-            field: Scalar(
-                name, canonical(value), value if isinstance(value, bool | None) else canonical(value)
-            )
-            for field, value in case.workload
-        }
-        return SuiteConfig(
-            name=name,
-            where=name,
-            family=Scalar.given(name, case.family),
-            impls=(Scalar.given(name, case.label),),
-            axes={field: Entry(name, value) for field, value in values.items()},
-            modes=(case.mode,),
-        )
-
-    suites = {f"claim {number}": suite(f"claim {number}", case) for number, case in enumerate(cases)}
-    return plan(replace(config, default=tuple(suites), suites=suites), catalog, (), Overrides())

@@ -1,0 +1,42 @@
+"""A schedule of chosen cases and no others, by their ids, under the settings of bench.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.catalog.catalog import Catalog
+from harness.core.errors import UsageError
+from harness.sweep.config import Config, SuiteConfig
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import Schedule, plan
+from harness.sweep.yaml.nodes import Entry, Scalar
+
+
+def schedule_of(
+    ids: Sequence[str], catalog: Catalog, config: Config, overrides: Overrides | None = None
+) -> Schedule:
+    """A suite for each id; those of one point share a group. UsageError where there is no such case."""
+    suites = {case: _suite(case) for case in ids}
+    chosen = replace(config, default=tuple(suites), suites=suites)
+    schedule = plan(chosen, catalog, (), overrides or Overrides())
+    for suite in schedule.suites:
+        if [case.id for case in suite.cases] != [suite.name]:
+            raise UsageError(f"{suite.name}: is called {suite.cases[0].id} by this version")
+    return schedule
+
+
+def _suite(case: str) -> SuiteConfig:
+    label, _, rest = case.partition("@")
+    point, mode, device = (["", "", *rest.rsplit(":", 2)])[-3:]
+    pairs = [pair.partition("=") for pair in point.split(",")]
+    family = label.partition("/")[0]
+    return SuiteConfig(
+        name=case,
+        where=case,
+        family=Scalar.given(case, family),
+        impls=(Scalar.given(case, label),),
+        axes={name: Entry(case, Scalar.given(case, value)) for name, _, value in pairs},
+        modes=(mode,),
+        devices=(device,),
+    )
