@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T002328Z-0028999
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings test test-all test-long drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings browser test test-all test-long drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -38,6 +38,9 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
 	seqsweep history 'attention/nsa_mslk@*seq=16384*:fwd:cpu' --results . --out attention-history.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
+
+browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one
+	@$(BIN)/python tests/findings/browser.py
 
 # Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
 test test-all test-long claims gate: export PYTHONDONTWRITEBYTECODE =

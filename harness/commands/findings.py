@@ -67,6 +67,19 @@ def print_document(document: Document, *, json: bool) -> None:
         write_data(whole_page(document, "Findings", ".").encode(), None)
 
 
+def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
+    """Write the document as one HTML page; a note on standard error where it cannot sort its tables."""
+    from harness.commands.output import print_note, write_data
+    from harness.findings.html.sortable import MISSING, datatables
+    from harness.findings.html.to_html import to_html
+
+    bundle = datatables()
+    if bundle is None:
+        print_note(f"{file}: {MISSING}")
+    title = f"Findings: {', '.join(dict.fromkeys(run.name.rpartition('/')[2] for run in runs))}"
+    write_data(to_html(document, runs, title, bundle).encode(), file)
+
+
 def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str], int]:
     """Fill the file's blocks, and draw the charts into a folder beside it; sentences, and the exit code.
 

@@ -74,6 +74,7 @@ EXAMPLES = {
         "seqsweep report attention": "one suite of the newest run",
         "seqsweep report --run 20261120 --into FINDINGS.md": "fill the marked blocks of a file",
         "seqsweep report --into FINDINGS.md --check": "is the file up to date?",
+        "seqsweep report --html findings.html": "one page, to be read without network",
     },
     "collect": {
         "seqsweep collect shards/1 shards/2": "two machines' results, into those here",

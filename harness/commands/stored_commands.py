@@ -108,12 +108,16 @@ def report(
     json: options.Json = False,
 ) -> None:
     """The findings of stored runs as a document: verdict, doubt, every case, replay, method."""
-    from harness.commands.findings import compose_document, print_document, read_runs, write_into
+    from harness.commands.findings import compose_document, print_document, read_runs, write_into, write_page
 
     flags.refuse_alone()
     project = place.project()
     runs = read_runs(project, split_words(run), names or ())
-    document = compose_document(project, runs, charts=flags.into is not None)
+    document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
+    if flags.html is not None:
+        write_page(document, runs, flags.html)
+        output.print_written([f"wrote {flags.html}"], json=json)
+        return
     if flags.into is None:
         print_document(document, json=json)
         return

@@ -94,8 +94,14 @@ class ReportFlags:
         False
     )
 
+    html: Annotated[
+        Path | None, option(OUTPUT, "--html", "Write one page that needs no network into this file.")
+    ] = None
+
     def refuse_alone(self) -> None:
-        """UsageError for flags that need another one."""
+        """UsageError for flags that need another one, or go without it."""
+        if self.html is not None and self.into is not None:
+            raise UsageError("--html: goes without --into; call report twice for both documents")
         if self.check and self.into is None:
             raise UsageError("--check: goes with --into FILE, which it compares")
 

@@ -7,6 +7,7 @@ command goes through here. Only JSON holds text as it is, for it has a way to wr
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import unicodedata
@@ -39,6 +40,11 @@ def escape_markdown(text: str) -> str:
     """The same, with nothing in it that Markdown, HTML or a table's cell would take for its own."""
     flat = _MARKDOWN.sub(r"\\\g<0>", clean_line(text))
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def escape_html(text: str) -> str:
+    """The same, with nothing in it that HTML would take for its own, in a text or an attribute's quotes."""
+    return html.escape(clean_text(text))
 
 
 def escape_json(text: str) -> str:

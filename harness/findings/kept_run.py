@@ -20,7 +20,8 @@ class KeptRun:
     """A run, or some of its suites.
 
     `name` is what commands call it, `planned` are the ids of all cases of its suites, `notes` is its
-    notes.md, `hashes` are those of its records' lines, `environment` is the machine's state at its start.
+    notes.md, `hashes` are those of its records' lines, `environment` is the machine's state at its start,
+    `crash_logs` are by the name that records have.
     """
 
     name: str
@@ -31,6 +32,7 @@ class KeptRun:
     notes: str
     hashes: Mapping[RecordKey, str]
     environment: Mapping[str, Any]
+    crash_logs: Mapping[str, str]
 
     @cached_property
     def suites(self) -> list[SuiteResults]:
@@ -62,5 +64,5 @@ def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptR
     environment = next(iter(folder.environments().values()), {})
     return KeptRun(
         name, info, tuple(records), tuple(dict.fromkeys(planned)), tuple(problems), folder.notes(), hashes,
-        environment,
+        environment, {r.crash_file: folder.crash_log(r.crash_file) for r in records if r.crash_file},
     )  # fmt: skip

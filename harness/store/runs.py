@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import Any
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
 from harness.core.record import Record
-from harness.core.regular_file import open_regular, read_regular
+from harness.core.regular_file import open_descriptor, open_regular, read_regular
 from harness.store import json_file
 from harness.store.append_file import AppendFile
 from harness.store.atomic import refused, replace, write_files
@@ -33,6 +34,7 @@ FOREIGN = "records.foreign.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
+LONGEST_LOG = 20_000  # bytes of a crash's file that are shown
 NOTES = "notes.md"  # what is known to be wrong with the data, by those who keep it
 BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
 
@@ -248,6 +250,19 @@ class RunFolder:
                 if hashes is not None:
                     hashes[key] = line_hash(data)
                 yield record
+
+    def crash_log(self, name: str) -> str:
+        """The end of a crash's file, by the name that a record has of it; empty where it cannot be read.
+
+        Only a file in the folder of crashes is: the name comes from a record.
+        """
+        try:
+            descriptor = open_descriptor(self.path / CRASHES / Path(name).name, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return ""
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - LONGEST_LOG, 0))
+            return file.read(LONGEST_LOG).decode(errors="replace")
 
     def record_of_hash(self, beginning: str) -> Record | None:
         """The first record whose line's hash begins so; None where there is none."""

@@ -35,7 +35,7 @@ FLAGS = {
     "profile": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
-    "report": ["--run", "--into", "--check", "--config", "--results", "--json"],
+    "report": ["--run", "--into", "--check", "--html", "--config", "--results", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "collect": ["--check", "--config", "--results", "--json"],
     "export": [
