@@ -18,19 +18,22 @@ from harness import stage
 from .workload import AttentionWorkload
 
 WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many masked keys
+VECTOR = 16  # keys of a window are a multiple of it: the CPU's kernels are slower over 575 than over 576
 
 
 def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
     """Query t reads the mean of block j iff j·block ≤ t: also that of its own, unfinished block.
 
-    `means` are keys and values [b, heads, blocks, d].
+    `means` are keys and values [b, blocks, kv_heads, d]; heads that share a key head read one copy.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
     span = query.shape[1]
     blocks = -(-min(w.seq, first + span) // w.block)
-    k, v = (x[:, :, :blocks] for x in means)
+    shared = (w.batch * w.kv_heads, w.heads // w.kv_heads)
+    k, v = (x[:, :blocks].transpose(1, 2).flatten(0, 1)[:, None].expand(*shared, -1, -1) for x in means)
+    grouped = query.transpose(1, 2).unflatten(1, (w.kv_heads, -1)).flatten(0, 1)
     empty = query.new_zeros(0)
 
     def draw() -> Any:
@@ -41,7 +44,8 @@ def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any) 
     with stage("mask"):
         mask = draw()
     with _recompute_in_backward({id(mask): draw}):
-        return scaled_dot_product_attention(query.transpose(1, 2), k, v, attn_mask=mask).transpose(1, 2)
+        result = scaled_dot_product_attention(grouped, k, v, attn_mask=mask)
+    return result.unflatten(0, (-1, w.kv_heads)).flatten(1, 2).transpose(1, 2)
 
 
 def attend_selected(
@@ -96,7 +100,7 @@ def attend_selected(
             mask = canvas[:, : shape[1]]
         else:
             mask = empty.new_zeros(shape)
-        mask[..., -late:] = _hidden_mask(empty, hidden)
+        _hidden_mask(empty, hidden, out=mask[..., -late:])
         return mask
 
     with stage("gather"):
@@ -107,7 +111,8 @@ def attend_selected(
     factories = {id(k): partial(fetch, tables[0]), id(v): partial(fetch, tables[1]), id(mask): draw}
     with _recompute_in_backward(factories):
         result = scaled_dot_product_attention(tiles, k, v, attn_mask=mask)
-    result = result.masked_fill((positions < earliest)[..., None], 0)
+    if late == shape[3]:
+        result = result.masked_fill((positions < earliest)[..., None], 0)
     return result.unflatten(0, (-1, w.heads)).flatten(2, 3).transpose(1, 2)
 
 
@@ -121,16 +126,18 @@ def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> An
     from torch.nn.functional import pad, scaled_dot_product_attention
 
     rows, group = gcd(w.tile, WINDOW_ROWS), w.heads // w.kv_heads
-    back = min(w.window, w.seq) - 1
+    width = -(-(rows + min(w.window, w.seq) - 1) // VECTOR) * VECTOR
+    back = width - rows
     tokens = query.shape[1] + back
     stretches = []
     with stage("gather"):
         for pieces in near:
-            joined = torch.cat(pieces, 1)
-            last = pad(joined, (0, 0, 0, 0, tokens - joined.shape[1], 0))
-            stretches.append(last.unfold(1, rows + back, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
+            last = torch.cat(pieces, 1)[:, -tokens:]
+            if last.shape[1] < tokens:
+                last = pad(last, (0, 0, 0, 0, tokens - last.shape[1], 0))
+            stretches.append(last.unfold(1, width, rows).permute(0, 1, 2, 4, 3).flatten(0, 1))
     parts = query.unflatten(1, (-1, rows)).unflatten(3, (w.kv_heads, group))
-    grouped = parts.permute(0, 1, 3, 4, 2, 5).flatten(3, 4).flatten(0, 1)
+    grouped = parts.permute(0, 1, 3, 2, 4, 5).flatten(3, 4).flatten(0, 1)
 
     with stage("mask"):
         key = torch.arange(-back, rows, device=query.device)
@@ -140,10 +147,22 @@ def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> An
             begin = torch.arange(first, first + query.shape[1], rows, device=query.device)
             hidden = hidden | (begin[:, None, None] + key < 0)
             hidden = hidden.repeat(query.shape[0], 1, 1)[:, None]
-        mask = _hidden_mask(query, hidden).tile(group, 1)
+        mask = _hidden_mask(query, hidden).repeat_interleave(group, -2)
     result = scaled_dot_product_attention(grouped, *stretches, attn_mask=mask)
-    result = result.unflatten(0, parts.shape[:2]).unflatten(3, (group, rows))
-    return result.permute(0, 1, 4, 2, 3, 5).flatten(3, 4).flatten(1, 2)
+    result = result.unflatten(0, parts.shape[:2]).unflatten(3, (rows, group))
+    return result.permute(0, 1, 3, 2, 4, 5).flatten(3, 4).flatten(1, 2)
+
+
+def gated_sum(branches: tuple[Any, Any, Any], gates: Any) -> Any:
+    """The branches times their gates [b, span, heads, 3], or a third of each, added in one array."""
+    import torch
+
+    wide = torch.promote_types(branches[0].dtype, torch.float32)
+    a, b, c = (x.to(wide) for x in branches)
+    if gates is None:
+        return (a + b).add_(c).div_(3).to(branches[0].dtype)
+    of_a, of_b, of_c = gates.to(wide).unsqueeze(-1).unbind(3)
+    return (a * of_a).addcmul_(b, of_b).addcmul_(c, of_c).to(branches[0].dtype)
 
 
 def table(x: Any, size: int) -> Any:
@@ -193,8 +212,8 @@ def _overlap_count(tile: int, width: int) -> int:
     return tile // width if tile % width == 0 else (tile - 1) // width + 2
 
 
-def _hidden_mask(query: Any, hidden: Any) -> Any:
+def _hidden_mask(query: Any, hidden: Any, out: Any = None) -> Any:
     """−inf where something is hidden, in the queries' dtype."""
     import torch
 
-    return query.new_zeros(hidden.shape).masked_fill_(hidden, -torch.inf)
+    return torch.where(hidden, query.new_full((), -torch.inf), query.new_zeros(()), out=out)

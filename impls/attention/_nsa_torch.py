@@ -21,8 +21,17 @@ from typing import Any
 from harness import Unsupported, stage
 
 from ._bounds import BYTES
-from ._branches import attend_compressed, attend_selected, attend_window, block_means, pad_to_multiple, table
+from ._branches import (
+    attend_compressed,
+    attend_selected,
+    attend_window,
+    block_means,
+    gated_sum,
+    pad_to_multiple,
+    table,
+)
 from ._packed import packed
+from ._selection import kernel_blocks, select_blocks
 from ._stage import in_stage
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
 from .workload import AttentionWorkload
@@ -77,7 +86,6 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         with stage("compress"):
             scoring = block_means(k.detach(), w.block, wide)
             means = [block_means(x, w.block) for x in (k, v)]
-            shared = [x.transpose(1, 2).repeat_interleave(w.heads // w.kv_heads, 1) for x in means]
             groups = [table(pad_to_multiple(x, group), group) for x in means if group]
         with stage("selected"):
             blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
@@ -94,7 +102,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
                 if group:
                     coarse = attend_selected(w, query, first, groups, selected_groups, stride=w.block)
                 else:
-                    coarse = attend_compressed(w, query, first, shared)
+                    coarse = attend_compressed(w, query, first, means)
             with stage("selected"):
                 fine = attend_selected(
                     w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas
@@ -102,24 +110,27 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
             with stage("window"):
                 recent = attend_window(local, query, first, near)
             with stage("gate"):
-                a, b, c = (x.to(wide) for x in (coarse, fine, recent))
-                if shares is None:
-                    return ((a + b + c) / 3).to(q.dtype)
-                of_a, of_b, of_c = shares.to(wide).unsqueeze(-1).unbind(3)
-                return (a * of_a + b * of_b + c * of_c).to(q.dtype)
+                return gated_sum((coarse, fine, recent), shares)
 
         queries = whole(q).split(span, 1)
         shares = [None] * len(queries) if gates is None else whole(gates).split(span, 1)
-        results = []
-        for i, query in enumerate(queries):
-            oldest = max(0, i - -(-back // span))
-            near = keys[oldest : i + 1], values[oldest : i + 1]
-            with torch.no_grad(), stage("select"):
-                picks = _select(w, query, scoring, i * span, group)
-                if upstream:
-                    picks = kernel_blocks(w, picks[0]), picks[1]
-            results.append(step(i * span, query, shares[i], near, picks))
-        return torch.cat(results, 1)[:, : w.seq]
+
+        def steps():
+            for i, query in enumerate(queries):
+                oldest = max(0, i - -(-back // span))
+                near = keys[oldest : i + 1], values[oldest : i + 1]
+                with torch.no_grad(), stage("select"):
+                    picks = select_blocks(w, query, scoring, i * span, group)
+                    if upstream:
+                        picks = kernel_blocks(w, picks[0]), picks[1]
+                yield step(i * span, query, shares[i], near, picks)
+
+        if torch.is_grad_enabled():
+            return torch.cat([*steps()], 1)[:, : w.seq]
+        result = torch.empty_like(q)
+        for part, found in zip(result.split(span, 1), steps(), strict=True):
+            part.copy_(found[:, : part.shape[1]])
+        return result
 
     return nsa
 
@@ -150,52 +161,3 @@ def _tiles_per_step(w: AttentionWorkload, group: int, limit: int) -> int:
 def _tiles_at_least(w: AttentionWorkload) -> int:
     """The fewest tiles of a step with which no more than `MOST_STEPS` steps are needed."""
     return -(-w.seq // (w.tile * MOST_STEPS))
-
-
-def _select(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int) -> tuple[Any, Any]:
-    """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
-
-    A pick that starts after its tile is −1. Scores are computed in f32 or better.
-    """
-    import torch
-
-    starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
-    counts = (w.seq - starts).clamp(max=w.tile)[:, None, None]
-    # A mean over the tile's real queries: those padded behind the sequence are zeros, and add nothing.
-    mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
-    blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
-    grouped = mean.unflatten(2, (w.kv_heads, -1))
-    with stage("score"):
-        scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
-    # Up to the tile's end, not each query's: MSLK selects once a
-    # tile, so later queries steer earlier ones' picks.
-    future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
-    picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
-    if not group:
-        return picks, None
-    fill = (0, -blocks % group)
-    visible = torch.nn.functional.pad(~future, fill).unflatten(-1, (-1, group)).sum(-1)
-    totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
-    means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
-    return picks, _top(means, w.compressed_selected)
-
-
-def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
-    """Blocks of the kernel for picks, −1 for none: missing picks are block 0; small blocks are merged."""
-    import torch
-
-    exist = min(w.selected, -(-w.seq // w.block))
-    picks = torch.nn.functional.pad(picks.clamp(min=0), (0, exist - picks.shape[-1]))
-    if w.block >= KERNEL_BLOCK:
-        parts = w.block // KERNEL_BLOCK
-        return (picks[..., None] * parts + torch.arange(parts, device=picks.device)).flatten(-2)
-    ordered = (picks * w.block // KERNEL_BLOCK).sort(-1).values
-    again = torch.nn.functional.pad(ordered[..., 1:] == ordered[..., :-1], (1, 0))
-    return ordered.masked_fill(again, -1)
-
-
-def _top(scores: Any, count: int) -> Any:
-    import torch
-
-    values, indices = scores.topk(min(count, scores.shape[-1]), -1)
-    return indices.masked_fill(values == -torch.inf, -1)

@@ -65,7 +65,7 @@ def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
 
 
 def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
-    select = _nsa_torch._select
+    select = _nsa_torch.select_blocks
 
     def floored(w, *arguments):
         picks, groups = select(w, *arguments)
@@ -73,6 +73,6 @@ def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
         return picks, groups if groups is None else groups.masked_fill(groups >= whole, -1)
 
     assert verdict("odd_blocks", nsa_mslk_sparse_compressed).passed
-    monkeypatch.setattr(_nsa_torch, "_select", floored)
+    monkeypatch.setattr(_nsa_torch, "select_blocks", floored)
     judgement = verdict("odd_blocks", nsa_mslk_sparse_compressed)
     assert "the last block of 13 is not read by 2 heads" in judgement.reason

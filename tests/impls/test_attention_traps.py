@@ -99,8 +99,8 @@ def future_means(monkeypatch):  # T11: block numbers compared with token numbers
     def padded(w, means):
         import torch
 
-        rest = w.seq - means[0].shape[2]
-        return [torch.cat([x, x.new_zeros(*x.shape[:2], rest, x.shape[3])], 2) for x in means]
+        rest = w.seq - means[0].shape[1]
+        return [torch.cat([x, x.new_zeros(x.shape[0], rest, *x.shape[2:])], 1) for x in means]
 
     _nsa_compressed = _nsa_torch.attend_compressed
     monkeypatch.setattr(_nsa_torch, "attend_compressed", broken)
@@ -123,8 +123,8 @@ def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last on
         picks[:, max(0, whole) :] = -1
         return picks, groups
 
-    _select = _nsa_torch._select
-    monkeypatch.setattr(_nsa_torch, "_select", broken)
+    _select = _nsa_torch.select_blocks
+    monkeypatch.setattr(_nsa_torch, "select_blocks", broken)
 
 
 @pytest.mark.parametrize("sentinel", [-np.inf, -1e4])

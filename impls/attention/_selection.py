@@ -1,0 +1,63 @@
+"""Selection: each tile of queries and head picks the blocks of highest mean score.
+
+mean(Q·K) = mean(Q)·K: a tile's mean query is scored once, where every query of it would take `tile`
+times as many FLOPs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import stage
+
+from ._inputs import KERNEL_BLOCK
+from .workload import AttentionWorkload
+
+
+def select_blocks(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int) -> tuple[Any, Any]:
+    """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
+
+    A pick that starts after its tile is −1. Scores are computed in f32 or better.
+    """
+    import torch
+
+    starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
+    counts = (w.seq - starts).clamp(max=w.tile)[:, None, None]
+    # A mean over the tile's real queries: those padded behind the sequence are zeros, and add nothing.
+    mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
+    blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
+    grouped = mean.unflatten(2, (w.kv_heads, -1))
+    with stage("score"):
+        scores = torch.einsum("btkgd,bjkd->bkgtj", grouped, scoring[:, :blocks]).flatten(0, 2)
+    # Up to the tile's end, not each query's: MSLK selects once a
+    # tile, so later queries steer earlier ones' picks.
+    future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
+    picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
+    if not group:
+        return picks, None
+    fill = (0, -blocks % group)
+    visible = torch.nn.functional.pad(~future, fill).unflatten(-1, (-1, group)).sum(-1)
+    totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
+    means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
+    return picks, _top(means, w.compressed_selected)
+
+
+def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:
+    """Blocks of the kernel for picks, −1 for none: missing picks are block 0; small blocks are merged."""
+    import torch
+
+    exist = min(w.selected, -(-w.seq // w.block))
+    picks = torch.nn.functional.pad(picks.clamp(min=0), (0, exist - picks.shape[-1]))
+    if w.block >= KERNEL_BLOCK:
+        parts = w.block // KERNEL_BLOCK
+        return (picks[..., None] * parts + torch.arange(parts, device=picks.device)).flatten(-2)
+    ordered = (picks * w.block // KERNEL_BLOCK).sort(-1).values
+    again = torch.nn.functional.pad(ordered[..., 1:] == ordered[..., :-1], (1, 0))
+    return ordered.masked_fill(again, -1)
+
+
+def _top(scores: Any, count: int) -> Any:
+    import torch
+
+    values, indices = scores.topk(min(count, scores.shape[-1]), -1)
+    return indices.masked_fill(values == -torch.inf, -1)
