@@ -93,6 +93,7 @@ def profile(
     *,
     selection: options.SelectionFlags,
     limits: options.LimitFlags,
+    extent: measuring_options.ProfileFlags,
     place: options.PlaceFlags,
     wait: options.Wait = False,
     json: options.Json = False,
@@ -100,11 +101,14 @@ def profile(
     """Where the time of a call goes: its stages within the whole, with their shares and how they grow."""
     from harness.commands.profile import print_profile
 
-    project, overrides = place.project(), combine(selection, limits)
+    project, overrides = place.project(), combine(selection, limits, extent)
     if not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
     schedule = project.plan((), overrides, split_words(ids))
-    done = stages.run_schedule(project, schedule, VERSION, depth="profile", wait=wait)
+    extras = extent.extras(sum(len(group.cases) for group in schedule.groups))
+    done = stages.run_schedule(
+        project, schedule, VERSION, depth="profile", resume=extent.resume, wait=wait, extras=extras
+    )
     print_profile(done, json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 

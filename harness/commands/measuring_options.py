@@ -1,6 +1,8 @@
 """The options of the commands that measure or compile: how long and how exactly, for which targets."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +21,7 @@ from harness.commands.options import (
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from harness.run.group.run_context import ProfileExtras
     from harness.sweep.overrides import Overrides
 
 TARGETS = "Targets"
@@ -33,6 +36,34 @@ Strict = Annotated[
     bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
 ]
 MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
+
+
+@option_group
+class ProfileFlags:
+    """What a profile has beside its stages, and how long it may take."""
+
+    ops: Annotated[bool, option(OUTPUT, "--ops", "The operators that take longest, with their bytes.")] = (
+        False
+    )
+    trace: Annotated[
+        Path | None, option(OUTPUT, "--trace", "File for Chrome's or Perfetto's trace of a call.")
+    ] = None
+    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case, and profiling it: 4s.")] = None
+    resume: Annotated[bool, option(RUN, "--resume", "Continue the newest profile of the same.")] = False
+
+    def apply(self, overrides: "Overrides") -> "Overrides":
+        return put_settings(overrides, budget=self.budget)
+
+    def extras(self, cases: int) -> "ProfileExtras":
+        """The same for the runner of so many cases. UsageError where a trace cannot be written."""
+        from harness.run.group.run_context import ProfileExtras
+
+        if self.trace is not None:
+            if cases != 1:
+                raise UsageError(f"--trace: is of one case, these are {cases}; name its --seq and --mode")
+            if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
+                raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
+        return ProfileExtras(self.ops, self.trace)
 
 
 @option_group

@@ -23,6 +23,7 @@ DONE = {"run": "measured", "profile": "profiled", "check": "judged"}  # what bec
 if TYPE_CHECKING:
     from harness.core.record import Record
     from harness.run.dry_run import Rehearsal
+    from harness.run.group.run_context import ProfileExtras
     from harness.run.session import Done
     from harness.sweep.project import Project
     from harness.sweep.schedule import Schedule
@@ -37,12 +38,14 @@ def run_schedule(
     resume: bool = False,
     checks: Collection[str] | None = (),
     wait: bool = False,
+    extras: ProfileExtras | None = None,
 ) -> Done:
     """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
-    from harness.run.session import Request, conduct
+    from harness.run.session import STAGES_ALONE, Request, conduct
 
     request = Request(
-        schedule, project.catalog, project.results, typed_command(), depth, version, resume, checks, wait
+        *(schedule, project.catalog, project.results, typed_command(), depth, version),
+        *(resume, checks, wait, extras or STAGES_ALONE),
     )
     with closing(progress_of(schedule)) as progress:
         return conduct(request, progress)
@@ -116,11 +119,11 @@ def end_run(done: Done, *, strict: bool) -> int:
 
 
 def _end_stopped(done: Done) -> int:
-    """Say where the records of a stopped run are; only a run that measures can be resumed."""
+    """Say where the records of a stopped run are; only one that reads the clock can be resumed."""
     again = shlex.join(word for word in typed_command() if word != "--resume")
     depth = done.folder.info["depth"]
     print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
-    if depth == "run":
+    if depth in TIMED:
         print_line(f"resume with: {again} --resume", err=True)
     else:
         print_line(f"{depth} all of it again with: {again}", err=True)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from harness.core.errors import require_member
 from harness.core.plain_data import WHOLE, from_plain
-from harness.core.record import CACHES, COVERAGES, METHODS, Checked, Correctness, Cost
+from harness.core.record import CACHES, COVERAGES, METHODS, Checked, Correctness, Cost, OperatorFigures
 from harness.core.static_figures import Static
 from harness.core.workload import Value
 
@@ -123,7 +123,20 @@ class ProfileAnswer:
 class CountStagesAnswer:
     """Of `count_stages`: (operators, FLOPs, bytes) by stage."""
 
-    counts: Mapping[str, tuple[int, int, int]]
+    counts: Mapping[str, tuple[int | None, int | None, int | None]]
+
+
+@dataclass(frozen=True)
+class TraceOperatorsAnswer:
+    """Of `trace_operators`: those of one call that took longest."""
+
+    operators: tuple[OperatorFigures, ...] = ()
+    refused: str = ""  # why there are none
+
+    def __post_init__(self) -> None:
+        for operator in self.operators:
+            if not 0 <= operator.seconds < LONGEST_SECONDS:
+                raise ValueError(f'{operator.seconds} s in operator "{operator.operator}" is no time')
 
 
 @dataclass(frozen=True)
@@ -178,6 +191,7 @@ FORMS: Mapping[str, type[Any]] = {
     "sample": SampleAnswer,
     "profile": ProfileAnswer,
     "count_stages": CountStagesAnswer,
+    "trace_operators": TraceOperatorsAnswer,
     "finish": FinishAnswer,
     "inputs": InputsAnswer,
     "reference": ReferenceAnswer,

@@ -105,11 +105,23 @@ class StageFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorFigures:
+    """An operator of one call that a profiler has watched, in one of the stages that use it."""
+
+    operator: str  # by the name that its framework or compiler has for it
+    stage: str  # in which it ran; empty for none
+    seconds: float  # its own, without the operators that it calls
+    calls: int  # how often it ran
+    bytes: int | None = None  # of its operands and results; None where nobody counts them
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Where the time of a call goes, round by round. In each round the stages add up to the marked call."""
 
     plain_s: tuple[float, ...]  # seconds of a call without marks in each round, of the same method
     stages: tuple[StageFigures, ...]  # in the order in which a call begins them
+    operators: tuple[OperatorFigures, ...] = ()  # those that took longest, where asked for
 
     def __post_init__(self) -> None:
         if any(len(stage.samples_s) != len(self.plain_s) for stage in self.stages) or not self.plain_s:

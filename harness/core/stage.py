@@ -24,6 +24,7 @@ class _Unrecorded:
 
 BACKWARD = "backward"  # the stage of every family in which a backward runs, all of it
 
+SCOPE = "stage:"  # before a stage's name among the names of a compiler's or a profiler's own
 JOINED = " + "  # between the stages of work that is several ones' at once
 
 Recorder = Callable[[str], AbstractContextManager[Any]]

@@ -12,8 +12,10 @@ from harness.analysis.results import label_of
 from harness.analysis.stats import Estimate
 from harness.core.units import format_big, format_bytes, format_count
 from harness.profile import roof_cell
+from harness.profile.operators import operator_data, operator_table
 from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
+from harness.report.format import ABSENT
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from harness.analysis.roof_share import RoofShare
     from harness.profile.roof_cell import Rooflines
 
-ABSENT = "–"
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
 SPECK_SHARE = 0.01
@@ -61,6 +62,8 @@ def print_profiles(
         print_tables(console, _table(cases, rooflines or {}))
         for sentence in roof_cell.roof_sentences(cases, rooflines or {}):
             console.print(Text(sentence, style="dim"), soft_wrap=True)
+        if any(case.operators for case in cases):
+            print_tables(console, operator_table(cases))
     if series:
         console.print(Text(CAPTION, style="dim"))
 
@@ -195,6 +198,7 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "covered": _estimate_data(case.covered),
         "marks_cost": _estimate_data(case.cost),
         "stages": list(_stages_data(case.stages)),
+        "operators": operator_data(case),
     }
 
 

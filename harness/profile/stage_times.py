@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.analysis.power_law import fit
 from harness.analysis.stats import ROUNDS, Estimate, too_few
 from harness.core.median_interval import median_interval, samples_needed
-from harness.core.record import Profile, Record, StageFigures
+from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
 
 RESIDUAL = ""  # the stage of what no stage holds
@@ -63,6 +63,11 @@ class ProfiledCase:
     @property
     def seq(self) -> int:
         return self.record.seq
+
+    @property
+    def operators(self) -> tuple[OperatorFigures, ...]:
+        """Those of a watched call that took longest, the longest first; empty where nobody asked."""
+        return self.record.profile.operators if self.record.profile else ()
 
     def of(self, stage: str) -> StageTime | None:
         return next((entry for entry in self.stages if entry.stage == stage), None)

@@ -13,7 +13,7 @@ from harness.core.difference import differences
 from harness.core.errors import UsageError
 from harness.core.record import Record
 from harness.run.group.events import Listener
-from harness.run.group.run_context import Checks
+from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
 from harness.run.runner import remaining_groups, unfinished_keys
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
@@ -36,6 +36,7 @@ class Request:
     resume: bool = False
     checks: Checks = ()
     wait: bool = False
+    extras: ProfileExtras = STAGES_ALONE
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
@@ -103,6 +104,8 @@ def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[st
             return f"suite {name} differs in {changed}"
     if info.get("replicates") != request.schedule.replicates:
         return f"it was started with --replicates {info.get('replicates')}"
+    if info.get("extras", []) != request.extras.names:
+        return f"it was started with {' '.join(info.get('extras', [])) or 'stages alone'}"
     return None
 
 

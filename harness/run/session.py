@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.core.record import TIMED, Record
 from harness.run.group.events import Listener
-from harness.run.group.run_context import Provenance, RunContext
+from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
 from harness.run.machine.fingerprint_probe import FingerprintProbe
 from harness.run.machine.lock import device_lock
 from harness.run.overhead import add_overheads
@@ -26,7 +26,7 @@ from harness.store.run_id import new_run_id
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group
 
-__all__ = ["Done", "Request", "conduct", "known_seconds"]
+__all__ = ["STAGES_ALONE", "Done", "Request", "conduct", "known_seconds"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ def conduct(request: Request, listener: Listener) -> Done:
                 depth=request.depth,
                 checks=request.checks,
                 keep_crash=folder.write_crash,
+                extras=request.extras,
             ),
             folder,
             done=done,
@@ -136,6 +137,7 @@ def new_folder(request: Request) -> RunFolder:
         "suites": suites(schedule),
         "shard": shard_info(schedule),
         "overhead": None,
+        **({"extras": request.extras.names} if request.depth == "profile" else {}),
     }
     return RunFolder.create(request.results, run_id, info)
 

@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -28,6 +29,7 @@ from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
 from harness.worker.stage_recorder import OUTSIDE
 
+MOST_OPERATORS = 20  # that a profile lists
 SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 
 
@@ -209,6 +211,16 @@ class CaseWorker:
     def do_count_stages(self) -> dict[str, Any]:
         """(operators, flops, bytes) of every stage of one call."""
         return {"counts": dict(self.framework.count_stages(self._next_call(None), self.prepared))}
+
+    def do_trace_operators(self, trace: str | None) -> dict[str, Any]:
+        """The operators of one call that take longest; its trace is written under the name `trace`."""
+        file = self.folder / trace if trace else None
+        try:
+            found = self.framework.trace_operators(self._next_call(None), self.prepared, file)
+        except Unsupported as refusal:
+            return {"refused": str(refusal)}
+        longest = sorted(found, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
+        return {"operators": [asdict(operator) for operator in longest]}
 
     def _refuse_unknown_stages(self, names: Iterable[str]) -> None:
         paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}

@@ -13,13 +13,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.core.stage import BACKWARD, JOINED
+from harness.core.stage import BACKWARD, JOINED, SCOPE
 from harness.xla.collectives import ARRAY, size_of
 from harness.xla.hlo import Computation, Graph, Instruction
 from harness.xla.operator_weights import executed_operators
 from harness.xla.trip_counts import lengths
 
-SCOPE = "stage:"  # before a stage's name: jax has primitives that are called `gather` and `select_n`
 MARK = re.compile(rf"{SCOPE}([\w-]+)")
 NAME = re.compile(r'\bop_name="([^"]*)"')
 CONTAINERS = ("call", "conditional", "while")

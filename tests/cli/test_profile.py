@@ -75,6 +75,22 @@ def test_a_compiled_program_is_timed_by_its_operators(folder):
     assert stages["output"]["entered"] is None
 
 
+@pytest.mark.parametrize(
+    ("name", "operator", "marked"),
+    [("naive", "aten::mm", "stage:output"), ("naive_jax", "ynn_fusion", "(output)")],
+)
+def test_operators_have_their_stage_in_the_table_and_in_the_trace(folder, name, operator, marked):
+    file = folder / f"{name}.json"
+    said = profile(folder, f"mla/{name}", "--seq", "16", "--ops", "--trace", str(file), "--budget", "50ms")
+    assert said.code == 0, said.err
+    (case,) = said.json["profiles"]
+    assert any(each["operator"].startswith(operator) and each["stage"] for each in case["operators"])
+    times = [each["seconds"] for each in case["operators"]]
+    assert times == sorted(times, reverse=True)
+    names = [event.get("name", "") for event in json.loads(file.read_text())["traceEvents"]]
+    assert any(marked in name for name in names)
+
+
 @pytest.fixture(scope="module")
 def naive(folder):
     return profile(folder, "mla/naive", "--seq", "16,32").json
@@ -119,6 +135,9 @@ def test_a_run_goes_on_beside_a_stored_profile(folder, naive):
         ([], "Missing argument"),
         (["mla/naiv"], 'nearest: "mla/naive"'),
         (["mla/naive", "--seq", "8Gx"], "8Gx"),
+        (["mla/naive", "--seq", "16", "--trace", "absent/call.json"], "absent/call.json: cannot be written"),
+        (["mla/naive", "--seq", "16,32", "--trace", "call.json"], "is of one case, these are 2"),
+        (["mla/naive", "--seq", "16", "--resume", "--results", "none"], "no run of mla is stored"),
     ],
 )
 def test_a_slip_is_a_sentence(in_process, folder, words, why):

@@ -64,7 +64,7 @@ SECTIONS = {
     "claims": ["Arguments", "Places", "Output", "Options", "Examples"],
     "list": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
-    "profile": ["Arguments", "Selection", "Limits", "Places", "Output", "Options", "Examples"],
+    "profile": ["Arguments", "Selection", "Limits", "Output", "Run", "Places", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "report": ["Arguments", "Places", "Output", "Options", "Examples"],

@@ -32,7 +32,10 @@ FLAGS = {
     "claims": ["--check", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
-    "profile": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"],
+    "profile": [
+        *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
+        *("--ops", "--trace", "--budget", "--resume"),
+    ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
     "report": ["--run", "--into", "--check", "--html", "--config", "--results", "--json"],

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
-from harness.core.record import Cost, Record
+from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
 from harness.run.processes.executor import Ended
 
@@ -158,6 +158,11 @@ class FakeWorker:
 
     def count_stages(self) -> dict[str, Any]:
         return {"counts": {"": (1, 0, 8), "work": (2, 100, 64)}}
+
+    def trace_operators(self, trace: str | None) -> dict[str, Any]:
+        if trace is not None:
+            (Path(self.job.folder) / trace).write_text(self.name)
+        return {"operators": [asdict(OperatorFigures("mm", "work", 1e-3, 2, 64))]}
 
     def finish(self) -> dict[str, Any]:
         return {"threads": []}

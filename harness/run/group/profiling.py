@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.core.median_interval import samples_needed
-from harness.core.record import Profile, StageFigures
+from harness.core.plain_data import from_plain
+from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
+from harness.store.atomic import write_files
 
+TRACE = "trace.json"  # in the group's folder
 MOST_ROUNDS = 30  # of a profile: its intervals are for shares, not for verdicts
 
 
@@ -38,9 +42,27 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
             if answer is None or refused or _is_enough(context, len(rounds[state.id]), spent[state.id]):
                 open_.remove(state)
     for state in states:
-        if state.living and rounds[state.id]:
-            counted = context.ask(state, "profile", "count_stages")
-            state.profile = None if counted is None else _profile(rounds[state.id], counted["counts"])
+        counted = context.ask(state, "profile", "count_stages") if rounds[state.id] else None
+        if counted is not None:
+            profile = _profile(rounds[state.id], counted["counts"])
+            state.profile = replace(profile, operators=_operators(context, state))
+
+
+def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures, ...]:
+    """The operators that take longest, where asked for; a trace of the call goes where the user wants it."""
+    extras = context.run.extras
+    if not extras.operators and extras.trace is None:
+        return ()
+    answer = context.ask(state, "profile", "trace_operators", trace=TRACE if extras.trace else None)
+    if answer is None:
+        return ()
+    if refused := answer.get("refused"):
+        state.warnings.append(f"no operators: {refused}")
+    elif extras.trace is not None:
+        write_files(extras.trace.parent, {extras.trace.name: (context.folder / TRACE).read_bytes()})
+    return (
+        tuple(from_plain(OperatorFigures, each) for each in answer["operators"]) if extras.operators else ()
+    )
 
 
 def _is_enough(context: GroupContext, rounds: int, spent_s: float) -> bool:

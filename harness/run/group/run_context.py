@@ -35,6 +35,22 @@ class Provenance:
     seed: int
 
 
+@dataclass(frozen=True)
+class ProfileExtras:
+    """What a profile has beside its stages."""
+
+    operators: bool = False  # those that take longest
+    trace: Path | None = None  # the file for a trace of one call
+
+    @property
+    def names(self) -> list[str]:
+        """The flags that the evidence of a case depends on."""
+        return ["--ops"] if self.operators else []
+
+
+STAGES_ALONE = ProfileExtras()
+
+
 @dataclass
 class RunContext:
     """`depth` is how far each case goes: `check` (judged), `run` (also measured) or `profile` (by stage).
@@ -57,6 +73,7 @@ class RunContext:
     spent: dict[str, float] = field(default_factory=_seconds)
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
+    extras: ProfileExtras = STAGES_ALONE
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from harness.catalog.arrays import Shapes
+from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker.timers import Read
 
@@ -110,6 +112,15 @@ class Framework(Protocol):
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:
         """(operators, flops, bytes) by stage of one call, which may run; empty where nobody can count."""
+        ...
+
+    def trace_operators(
+        self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
+    ) -> Sequence[OperatorFigures]:
+        """The operators of a call, which runs; into `trace` goes what Chrome and Perfetto draw of it.
+
+        Unsupported where nobody watches them.
+        """
         ...
 
     def rise(self) -> Callable[[], int | None]:

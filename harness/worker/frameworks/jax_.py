@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,16 +17,17 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
-from harness.core.stage import recording
+from harness.core.record import OperatorFigures
+from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks.base import Patience, Prepared, StageTime, match
 from harness.worker.frameworks.jax_trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE
-from harness.worker.trace_times import times_by_stage
+from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
-from harness.xla.stage_operators import SCOPE, StagedProgram
+from harness.xla.stage_operators import StagedProgram
 
 LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -174,6 +177,27 @@ class Jax:
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         """From the compiled program, without a call."""
         return prepared.program.staged.counts()
+
+    def trace_operators(
+        self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
+    ) -> Sequence[OperatorFigures]:
+        program = prepared.program.staged
+        _, runs = trace_call(call, self.sync, program.stages, trace)
+        by_name: dict[str, list[OperatorRun]] = defaultdict(list)
+        for run in runs:
+            if run.operator not in program.containers:
+                by_name[run.operator].append(run)
+        sizes = {operator.name: operator.bytes for operator in program.operators}
+        return [
+            OperatorFigures(
+                name,
+                program.stages.get(name, ""),
+                busy_s(ran),
+                len(ran),
+                sizes[name] * len(ran) if name in sizes else None,
+            )
+            for name, ran in by_name.items()
+        ]
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":

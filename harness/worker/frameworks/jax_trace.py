@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,26 +19,43 @@ OPERATOR = "hlo_op"  # the statistic that an operator's event has, on the cpu an
 
 
 def trace_call(
-    call: Callable[[], Any], sync: Callable[[Any], None], folder: str | None = None
+    call: Callable[[], Any],
+    sync: Callable[[Any], None],
+    stages: Mapping[str, str] | None = None,
+    trace: Path | None = None,
 ) -> tuple[float, list[OperatorRun]]:
-    """(the call's seconds, the runs of its operators). What the profiler writes stays in `folder`, if given.
+    """(the call's seconds, the runs of its operators). The profiler's trace goes to `trace`, if given.
 
-    Unsupported where the profiler names no operator.
+    There each operator's stage stands behind its name. Unsupported where the profiler names no operator.
     """
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    with tempfile.TemporaryDirectory() as folder:
         options = jax.profiler.ProfileOptions()
         options.python_tracer_level = 0  # it would time every function of Python's
-        jax.profiler.start_trace(folder or scratch, profiler_options=options)
+        jax.profiler.start_trace(folder, profiler_options=options)
         start = perf_counter()
         try:
             sync(call())
             seconds = perf_counter() - start
         finally:
             jax.profiler.stop_trace()
-        runs = _runs(Path(folder or scratch))
-    if not runs:
-        raise Unsupported("jax's profiler names no operator here; its planned figures are in seqsweep static")
+        runs = _runs(Path(folder))
+        if not runs:
+            raise Unsupported(
+                "jax's profiler names no operator here; its planned figures are in seqsweep static"
+            )
+        if trace is not None:
+            trace.write_bytes(_with_stages(Path(folder), stages or {}))
     return seconds, runs
+
+
+def _with_stages(folder: Path, stages: Mapping[str, str]) -> bytes:
+    """Chrome's form of the trace, `dot.3` renamed to `dot.3 (selected/mask)`."""
+    (file,) = folder.glob("**/*.trace.json.gz")
+    data = json.loads(gzip.decompress(file.read_bytes()))
+    for event in data["traceEvents"]:
+        if stage := stages.get(event.get("args", {}).get(OPERATOR, "")):
+            event["name"] += f" ({stage})"
+    return json.dumps(data).encode()
 
 
 def _runs(folder: Path) -> list[OperatorRun]:

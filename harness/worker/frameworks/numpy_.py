@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
+from harness.core.record import OperatorFigures
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks.base import Patience, Prepared, StageTime
@@ -89,6 +90,9 @@ class Numpy:
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         """Nothing: numpy tells nobody which of its functions are called."""
         return {}
+
+    def trace_operators(self, *_: object) -> Sequence[OperatorFigures]:
+        raise Unsupported("numpy tells nobody which of its functions are called")
 
     def rise(self) -> Callable[[], int | None]:
         return resource_limits.rise()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import ml_dtypes
@@ -12,6 +13,7 @@ import torch
 
 from harness.catalog.arrays import Array, Shapes, prune
 from harness.core.errors import Unsupported
+from harness.core.record import OperatorFigures
 from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
@@ -207,6 +209,16 @@ class Torch:
         from harness.worker.frameworks.torch_stage_counts import count_stages
 
         return count_stages(call)
+
+    def trace_operators(
+        self,
+        call: Callable[[], Any],
+        prepared: Prepared,  # noqa: ARG002 - torch's profiler knows
+        trace: Path | None,
+    ) -> Sequence[OperatorFigures]:
+        from harness.worker.frameworks.torch_operators import trace_operators
+
+        return trace_operators(call, self.sync, trace)
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":

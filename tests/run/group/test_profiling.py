@@ -5,9 +5,10 @@ from pathlib import Path
 from harness.core.median_interval import samples_needed
 from harness.core.record import Record
 from harness.run.group.profiling import MOST_ROUNDS
+from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
-from tests.run.plans import measure
+from tests.run.plans import context, group, measure
 
 
 def profiled(tmp_path: Path, **acts: Act) -> tuple[dict[str, Record], FakeExecutor]:
@@ -58,3 +59,29 @@ def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path: Path) -> None:
     records, _ = profiled(tmp_path, scatter=Act(verbs={"profile": Ended("crashed", "it fell over")}))
     assert (records["scatter"].status, records["scatter"].timing) == ("crashed", None)
     assert records["broadcast"].profile is not None
+
+
+def with_extras(tmp_path: Path, extras: ProfileExtras, **acts: Act) -> dict[str, Record]:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    executor = FakeExecutor(acts)
+    shared = context(executor, folder, depth="profile")
+    shared.extras = extras
+    return measure(executor, folder, group(["scatter"]), shared=shared)
+
+
+def test_operators_and_a_trace_are_there_where_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "made" / "call.json"
+    profile = with_extras(tmp_path, ProfileExtras(operators=True, trace=file))["scatter"].profile
+    assert profile is not None
+    assert [(each.operator, each.seconds) for each in profile.operators] == [("mm", 1e-3)]
+    assert file.read_text() == "scatter"
+
+
+def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path: Path) -> None:
+    refuses = Act(verbs={"trace_operators": {"refused": "nobody watches them", "operators": []}})
+    record = with_extras(tmp_path, ProfileExtras(operators=True), scatter=refuses)["scatter"]
+    assert record.profile is not None
+    assert record.profile.operators == ()
+    assert record.timing is not None
+    assert "no operators: nobody watches them" in record.timing.warnings

@@ -1,0 +1,50 @@
+"""The operators of one call of torch's: their own time by its profiler, and the bytes they read and write."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from harness.core.record import OperatorFigures
+from harness.core.stage import SCOPE, recording
+from harness.worker.frameworks.torch_stage_counts import operator_bytes
+
+
+def trace_operators(
+    call: Callable[[], Any], sync: Callable[[Any], None], trace: Path | None
+) -> list[OperatorFigures]:
+    """What each operator took in one call, without those that it calls; another call counts the bytes."""
+    activities = [ProfilerActivity.CPU]
+    on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
+    if on_device:
+        activities.append(ProfilerActivity.CUDA)
+    with profile(activities=activities) as profiler, recording(lambda name: record_function(SCOPE + name)):
+        sync(call())
+    if trace is not None:
+        profiler.export_chrome_trace(str(trace))
+    microseconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for event in profiler.events():
+        if event.device_type == DeviceType.CPU and not event.name.startswith(SCOPE):
+            own = event.self_device_time_total if on_device else event.self_cpu_time_total
+            microseconds[event.name, _stage(event)].append(own)
+    sizes = operator_bytes(call)
+    return [
+        OperatorFigures(name, stage, sum(own) * 1e-6, len(own), sizes.get((name, stage)))
+        for (name, stage), own in microseconds.items()
+        if sum(own) > 0
+    ]
+
+
+def _stage(event: Any) -> str:
+    """The stage in which an event lies, as `selected/mask`."""
+    names: list[str] = []
+    while (event := event.cpu_parent) is not None:
+        if event.name.startswith(SCOPE):
+            names.insert(0, event.name.removeprefix(SCOPE))
+    return "/".join(names)
