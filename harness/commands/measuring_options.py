@@ -48,11 +48,14 @@ class ProfileFlags:
     trace: Annotated[
         Path | None, option(OUTPUT, "--trace", "File for Chrome's or Perfetto's trace of a call.")
     ] = None
+    cold: Annotated[
+        bool, option(OUTPUT, "--cold", "First calls of new processes, and the baseline's, by step.")
+    ] = False
     budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case, and profiling it: 4s.")] = None
     resume: Annotated[bool, option(RUN, "--resume", "Continue the newest profile of the same.")] = False
 
     def apply(self, overrides: "Overrides") -> "Overrides":
-        return put_settings(overrides, budget=self.budget)
+        return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
 
     def extras(self, cases: int) -> "ProfileExtras":
         """The same for the runner of so many cases. UsageError where a trace cannot be written."""
@@ -63,7 +66,7 @@ class ProfileFlags:
                 raise UsageError(f"--trace: is of one case, these are {cases}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
                 raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
-        return ProfileExtras(self.ops, self.trace)
+        return ProfileExtras(self.ops, self.trace, self.cold)
 
 
 @option_group

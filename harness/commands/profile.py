@@ -13,19 +13,29 @@ if TYPE_CHECKING:
 
 def print_profile(done: Done, *, json: bool) -> None:
     """Print every profiled case; standard error has a line for each that has no profile."""
+    from harness.profile.cold_report import cold_data, cold_sentences, cold_table
+    from harness.profile.cold_start import cold_cases
     from harness.profile.report import print_profiles, profile_data
     from harness.profile.roof_cell import roof_data
     from harness.profile.stage_times import profiled_series
+    from harness.report.tables.render import print_tables
 
     records = done.outcome.records
-    series, rooflines = profiled_series(records), known_rooflines(done.folder.path.parents[1])
+    series, cold = profiled_series(records), cold_cases(records)
+    rooflines = known_rooflines(done.folder.path.parents[1])
     for record in records:
         if record.profile is None:
             warnings = record.timing.warnings if record.timing else ()
             why = record.reason or next((w for w in warnings if w.startswith("not profiled")), "not profiled")
             print_note(f"{record.case}: {why}")
     if json:
-        roofs = list(roof_data(series, rooflines))
-        print_json({**profile_data(series), "roofs": roofs, "records": [r.to_json() for r in records]})
-    else:
-        print_profiles(console(), series, rooflines)
+        roofs, colds = list(roof_data(series, rooflines)), cold_data(cold)
+        data = {**profile_data(series), "roofs": roofs, "cold_starts": colds}
+        print_json({**data, "records": [record.to_json() for record in records]})
+        return
+    terminal = console()
+    print_profiles(terminal, series, rooflines)
+    for sentence in cold_sentences(cold):
+        terminal.print(sentence, soft_wrap=True)
+    if cold:
+        print_tables(terminal, cold_table(cold))

@@ -12,6 +12,7 @@ from harness.analysis.results import label_of
 from harness.analysis.stats import Estimate
 from harness.core.units import format_big, format_bytes, format_count
 from harness.profile import roof_cell
+from harness.profile.estimates import bounds, estimate_data
 from harness.profile.operators import operator_data, operator_table
 from harness.profile.stage_times import RESIDUAL, Growth, ProfiledCase, StageTime, growths
 from harness.report import format as fmt
@@ -73,7 +74,7 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
     longest = cases[-1]
     stages = [entry for entry in longest.stages if entry.stage != RESIDUAL]
     at = format_count(longest.seq)
-    whole = fmt.seconds(*_bounds(longest.whole))[0]
+    whole = fmt.seconds(*bounds(longest.whole))[0]
     if not stages:
         return [f"At {at} ({whole} a call) no stage is marked: with stage(…) in its code names one."]
     largest = ", ".join(f"{entry.stage} {_share(entry.share)}" for entry in stages[:3])
@@ -87,7 +88,7 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
 def _joined(case: ProfiledCase) -> str:
     """What is several stages' at once, and what the marks take."""
     several = f", {_share(case.joined)} of it several at once" if case.joined.value else ""
-    return f"{several}; marks make it {fmt.speedup(*_bounds(case.cost))} as long"
+    return f"{several}; marks make it {fmt.speedup(*bounds(case.cost))} as long"
 
 
 def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str]:
@@ -115,7 +116,7 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
     for case in cases:
         if rows:
             breaks.append(len(rows))
-        whole, roofs = fmt.seconds(*_bounds(case.whole)), roof_cell.roof_shares(case, rooflines)
+        whole, roofs = fmt.seconds(*bounds(case.whole)), roof_cell.roof_shares(case, rooflines)
         rows.append(
             (
                 Cell(format_count(case.seq)),
@@ -145,7 +146,7 @@ def _is_speck(entry: StageTime) -> bool:
 
 
 def _row(entry: StageTime, roof: RoofShare) -> tuple[Cell, ...]:
-    text, interval = fmt.seconds(*_bounds(entry.time)) if entry.time.value else ("0 s", "")
+    text, interval = fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")
     figures, rate = entry.figures, entry.flops_per_s
     return (
         Cell(""),
@@ -171,10 +172,6 @@ def _share(share: Estimate) -> str:
     return f"{value:.1f} %" if low is None or high is None else f"{value:.1f} % [{low:.1f}, {high:.1f}]"
 
 
-def _bounds(estimate: Estimate) -> tuple[float, float | None, float | None]:
-    return estimate.value or 0.0, estimate.low, estimate.high
-
-
 def profile_data(series: Mapping[str, Sequence[ProfiledCase]]) -> dict[str, Any]:
     """The profiles as plain data: seconds, shares from 0 to 1, counts of one call."""
     cases = [case for profiled in series.values() for case in profiled]
@@ -193,10 +190,10 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "case": case.record.case,
         "implementation": label_of(case.record),
         "seq": case.seq,
-        "whole": _estimate_data(case.whole, "s"),
-        "stages_sum": _estimate_data(case.sum, "s"),
-        "covered": _estimate_data(case.covered),
-        "marks_cost": _estimate_data(case.cost),
+        "whole": estimate_data(case.whole, "s"),
+        "stages_sum": estimate_data(case.sum, "s"),
+        "covered": estimate_data(case.covered),
+        "marks_cost": estimate_data(case.cost),
         "stages": list(_stages_data(case.stages)),
         "operators": operator_data(case),
     }
@@ -207,22 +204,11 @@ def _stages_data(stages: Iterable[StageTime]) -> Iterable[dict[str, Any]]:
         figures = entry.figures
         yield {
             "stage": entry.stage,
-            "time": _estimate_data(entry.time, "s"),
-            "share": _estimate_data(entry.share),
+            "time": estimate_data(entry.time, "s"),
+            "share": estimate_data(entry.share),
             "entered": figures.entered,
             "operators": figures.operators,
             "flops": figures.flops,
             "bytes": figures.bytes,
             "flops_per_s": entry.flops_per_s,
         }
-
-
-def _estimate_data(estimate: Estimate, unit: str = "") -> dict[str, Any]:
-    suffix = f"_{unit}" if unit else ""
-    return {
-        f"value{suffix}": estimate.value,
-        f"low{suffix}": estimate.low,
-        f"high{suffix}": estimate.high,
-        "rounds": estimate.samples,
-        "reason": estimate.reason,
-    }

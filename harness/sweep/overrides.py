@@ -16,7 +16,8 @@ class Overrides:
 
     `impls` restricts a suite to exactly these, and adds those of its family that it does not list.
     `fields` holds `--set FIELD=VALUE,…`; `plugins` the ids that --plugin files register, which join every
-    selected suite of their family. `quick`: the two smallest lengths and a tenth of bench.yaml's budget.
+    selected suite of their family. `with_baseline`: a suite's baseline stays beside `impls`. `quick`: the two
+    smallest lengths and a tenth of bench.yaml's budget.
     """
 
     families: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class Overrides:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     plugins: tuple[str, ...] = ()
     shard: str | None = None
+    with_baseline: bool = False
 
     def axes(self) -> dict[str, tuple[Scalar, ...]]:
         """The workload fields given by --seq and --set, by name."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from harness.core.stage import recording
-from harness.worker.frameworks.base import StageTime
+from harness.worker.frameworks.base import StageSpan
 
 Mark = TypeVar("Mark")
 OUTSIDE = ""  # the name of what no stage holds
@@ -52,14 +52,14 @@ def time_marked(
     sync: Callable[[Any], None],
     mark: Callable[[], Mark],
     span: Callable[[Mark, Mark], float],
-) -> dict[str, StageTime]:
+) -> dict[str, StageSpan]:
     """The times of the stages of one call, by marks of a clock; `span` is asked once all is computed."""
     recorder = StageRecorder(mark)
     result = recorder.run(call)
     recorder.end()
     sync(result)
     times = recorder.parts(span).items()
-    return {name: StageTime(seconds, recorder.entered.get(name, 1)) for name, seconds in times}
+    return {name: StageSpan(seconds, recorder.entered.get(name, 1)) for name, seconds in times}
 
 
 class _OpenStage:

@@ -24,8 +24,11 @@ class Program:
     arguments: tuple[Any, ...] = ()
     named: Mapping[str, Any] = field(default_factory=dict)
 
+    def trace(self) -> Any:
+        return self.jitted.trace(*self.arguments, **self.named)
+
     def lower(self) -> Any:
-        return self.jitted.lower(*self.arguments, **self.named)
+        return self.trace().lower()
 
 
 def structs(shapes: Shapes | Array, place: Place = lambda _: None, path: tuple[str, ...] = ()) -> Any:

@@ -1,5 +1,7 @@
 """`profile` on plugins of one family: a stage that takes long is the one that is seen to take long."""
 
+import json
+
 import pytest
 
 from tests.cli.conftest import call

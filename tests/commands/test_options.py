@@ -34,7 +34,7 @@ FLAGS = {
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "profile": [
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
-        *("--ops", "--trace", "--budget", "--resume"),
+        *("--ops", "--trace", "--cold", "--budget", "--resume"),
     ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],

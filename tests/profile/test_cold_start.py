@@ -3,6 +3,7 @@
 import pytest
 
 from harness.core.record import ColdStart
+from harness.profile.cold_report import cold_data, cold_sentences, cold_table
 from harness.profile.cold_start import cold_cases
 from tests.records import PASSED, record_of, timing_of
 
@@ -52,3 +53,17 @@ def test_too_few_processes_have_no_interval():
 def test_a_step_that_nobody_knows_is_refused():
     with pytest.raises(ValueError, match="step of a cold start"):
         ColdStart({"warm": (1.0,)}, {})
+
+
+def test_the_sentence_the_table_and_the_json_have_the_same_numbers():
+    mine = cold("mine", import_=1.0, compile=9.0, first_call=1.0, later_call=1.0)
+    cases = cold_cases([BASE, mine])
+    assert cold_sentences(cases)[1].endswith(
+        "has its first result after 11.00 s; it has caught up with its baseline after 9 calls."
+    )
+    rows = [tuple(cell.text for cell in row) for row in cold_table(cases).rows]
+    assert ("", "", "compile", "9.000 s", "[9.000, 9.000]") in rows
+    assert rows[-1] == ("", "", "trace: eager", "–", "")
+    data = cold_data(cases)[1]
+    assert (data["pays_back"], data["to_first"]["value_s"], data["later_call"]) == (9, 11.0, 10)
+    assert data["steps"]["compile"]["processes"] == 6

@@ -10,7 +10,7 @@ from typing import Any
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
 from harness.core.plain_data import from_plain
-from harness.core.record import Checked, Correctness, Cost, Profile
+from harness.core.record import Checked, ColdStart, Correctness, Cost, Profile
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.run.group.forged_clock import Turn
@@ -59,6 +59,7 @@ class CaseState:
     stopped: str = "budget"
     warnings: list[str] = field(default_factory=list[str])
     profile: Profile | None = None
+    cold: ColdStart | None = None
     wall_s: float = 0.0
 
     @property

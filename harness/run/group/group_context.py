@@ -52,7 +52,18 @@ class GroupContext:
 
     def spawn(self, role: str, framework: str, state: CaseState, module: str = "") -> Worker:
         """Start a worker for a case, or for references in `module`. It may crash and affects no other."""
-        job = Job(
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MachineError(
+                f"{self.folder}: cannot be made ({error.strerror}); free space there, or set TMPDIR"
+            ) from None
+        job = self.job(role, framework, state, module)
+        return self.run.executor.spawn(job, self.settings.memory_bytes)
+
+    def job(self, role: str, framework: str, state: CaseState, module: str = "") -> Job:
+        """What a process for a case needs to know."""
+        return Job(
             role=role,
             framework=framework,
             module=module or state.info.module,
@@ -65,13 +76,6 @@ class GroupContext:
             side=state.side,
             within=state.within if role == "case" else None,
         )
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MachineError(
-                f"{self.folder}: cannot be made ({error.strerror}); free space there, or set TMPDIR"
-            ) from None
-        return self.run.executor.spawn(job, self.settings.memory_bytes)
 
     @contextmanager
     def spending(self, activity: str) -> Generator[None]:

@@ -11,6 +11,7 @@ from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.group.case_state import CaseState
+from harness.run.group.cold import measure_cold_starts
 from harness.run.group.group_context import GroupContext
 from harness.store.atomic import write_files
 
@@ -46,6 +47,8 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
         if counted is not None:
             profile = _profile(rounds[state.id], counted["counts"])
             state.profile = replace(profile, operators=_operators(context, state))
+        if context.run.extras.cold and state.living:
+            measure_cold_starts(context, state)
 
 
 def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures, ...]:

@@ -81,6 +81,7 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         cost=state.cost,
         memory=Memory(state.high_water_bytes),
         profile=state.profile if state.status == "ok" else None,
+        cold=state.cold if state.status == "ok" else None,
         started=state.started,
         wall_s=state.wall_s,
     )

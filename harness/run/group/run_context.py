@@ -10,8 +10,10 @@ from pathlib import Path
 
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
+from harness.core.protocol import Job
 from harness.run.group.events import Listener
 from harness.run.group.predict import Prediction
+from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
 Clock = Callable[[], float]
@@ -21,6 +23,7 @@ def _seconds() -> dict[str, float]:
     return defaultdict(float)
 
 
+StartCold = Callable[[Job, float, int, str | None], ColdReading]
 KeepCrash = Callable[[Case, int, str], str]
 Checks = Collection[str] | Mapping[str, Collection[str]] | None
 
@@ -41,11 +44,12 @@ class ProfileExtras:
 
     operators: bool = False  # those that take longest
     trace: Path | None = None  # the file for a trace of one call
+    cold: bool = False  # what the first calls of new processes cost
 
     @property
     def names(self) -> list[str]:
         """The flags that the evidence of a case depends on."""
-        return ["--ops"] if self.operators else []
+        return [*(["--ops"] if self.operators else []), *(["--cold"] if self.cold else [])]
 
 
 STAGES_ALONE = ProfileExtras()
@@ -74,6 +78,7 @@ class RunContext:
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
+    start_cold: StartCold = start_cold
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -24,12 +24,13 @@ class Prepared:
     `fwd`. A result is the forward's own tree in `fwd`, `{"gradients": …}` in `bwd` and both
     (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients stand under the names of the floating
     inputs, zero where the result does not depend on one. `program` is for the framework alone: what it
-    has compiled, None where nothing is.
+    has compiled, None where nothing is. `steps` are the seconds of tracing, lowering and compiling it.
     """
 
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
     static: Static
     program: Any = None
+    steps: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Patience:
     live_bytes: int
 
 
-class StageTime(NamedTuple):
+class StageSpan(NamedTuple):
     """What a stage took of one call, without the stages inside it."""
 
     seconds: float
@@ -60,6 +61,10 @@ class Framework(Protocol):
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
         """Call `tell` with True when a call begins to compile, and with False when that has ended."""
+        ...
+
+    def keep_programs(self, folder: str) -> None:
+        """Keep compiled programs in a folder, and take them from there."""
         ...
 
     def compilations(self) -> int:
@@ -103,7 +108,7 @@ class Framework(Protocol):
         """
         ...
 
-    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageTime]:
+    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
         """The times of the stages of one call, which runs. They add up to the whole call.
 
         Unsupported where the stages of a call cannot be told apart.

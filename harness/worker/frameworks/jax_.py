@@ -21,7 +21,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared, StageTime, match
+from harness.worker.frameworks.base import Patience, Prepared, StageSpan, match
 from harness.worker.frameworks.jax_trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
@@ -45,6 +45,7 @@ class CompiledProgram:
 
     program: lowering.Program
     executable: Any
+    steps: Mapping[str, float]  # seconds of tracing, lowering and compiling it
 
     @cached_property
     def staged(self) -> StagedProgram:
@@ -84,6 +85,11 @@ class Jax:
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
         """Never: a compiled program is called, and `prepare` has compiled it."""
 
+    def keep_programs(self, folder: str) -> None:
+        jax.config.update("jax_compilation_cache_dir", folder)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
     def compilations(self) -> int:
         return self.compiled or 0
 
@@ -111,6 +117,7 @@ class Jax:
                 lambda inputs, _: _bind_arguments(compiled.executable, {n: inputs[n] for n in names}),
                 static,
                 compiled,
+                compiled.steps,
             )
         backward = lowering.Backward(function, structs)
         if mode == "bwd":
@@ -122,7 +129,7 @@ class Jax:
             seed = _cotangents_as(backward.outputs, cotangent)
             return lambda: compiled.executable(leaves, rest, seed)
 
-        return Prepared(bind, static, compiled)
+        return Prepared(bind, static, compiled, compiled.steps)
 
     def _pullback(self, backward: lowering.Backward, names: tuple[str, ...]) -> Prepared:
         """The pullback alone as one program; another one computes the residuals it takes."""
@@ -137,18 +144,21 @@ class Jax:
             )
             return lambda: compiled.executable(saved, seed)
 
-        return Prepared(bind, static, compiled)
+        return Prepared(bind, static, compiled, compiled.steps)
 
     def _compile(self, program: lowering.Program) -> tuple[CompiledProgram, Static]:
         start = time.perf_counter()
-        lowered = program.lower()
+        traced = program.trace()
+        after_trace = time.perf_counter()
+        lowered = traced.lower()
         middle = time.perf_counter()
         compiled = lowered.compile()
         end = time.perf_counter()
         static = xla_figures.figures(
             compiled, self.device.platform, lower_s=middle - start, compile_s=end - middle
         )
-        return CompiledProgram(program, compiled), static
+        steps = {"trace": after_trace - start, "lower": middle - after_trace, "compile": end - middle}
+        return CompiledProgram(program, compiled, steps), static
 
     def put(self, tree: Any) -> Any:
         return jax.block_until_ready(array_files.map_leaves(tree, lambda leaf: jnp.array(leaf, copy=True)))
@@ -166,13 +176,13 @@ class Jax:
     def timer(self) -> tuple[str, str, timers.Read]:
         return "wall", "rotated", timers.wall(self.sync)
 
-    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageTime]:
+    def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
         """By a trace of the program's operators; what passes while none runs is in no stage."""
         program = prepared.program.staged
         seconds, runs = trace_call(call, self.sync)
         stages = times_by_stage(runs, program.stages, program.containers)
         stages[OUTSIDE] = seconds - sum(took for stage, took in stages.items() if stage != OUTSIDE)
-        return {stage: StageTime(took, None) for stage, took in stages.items()}
+        return {stage: StageSpan(took, None) for stage, took in stages.items()}
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         """From the compiled program, without a call."""

@@ -15,7 +15,7 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared, StageTime
+from harness.worker.frameworks.base import Patience, Prepared, StageSpan
 from harness.worker.stage_recorder import time_marked
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
@@ -36,6 +36,9 @@ class Numpy:
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
         """Never: nothing is compiled."""
+
+    def keep_programs(self, folder: str) -> None:
+        """Nothing is compiled."""
 
     def compilations(self) -> int:
         return 0
@@ -84,7 +87,7 @@ class Numpy:
         self,
         call: Callable[[], Any],
         prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
-    ) -> Mapping[str, StageTime]:
+    ) -> Mapping[str, StageSpan]:
         return time_marked(call, self.sync, *timers.host_marks())
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002

@@ -18,7 +18,7 @@ from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import Patience, Prepared, StageTime, match
+from harness.worker.frameworks.base import Patience, Prepared, StageSpan, match
 from harness.worker.stage_recorder import time_marked
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
@@ -69,6 +69,9 @@ class Torch:
         if callbacks is not None:
             callbacks.callback_handler.register_start_callback(lambda _: tell(True))
             callbacks.callback_handler.register_end_callback(lambda _: tell(False))
+
+    def keep_programs(self, folder: str) -> None:
+        """Where torch.compile keeps them is a matter of the environment."""
 
     def compilations(self) -> int:
         """Graphs that torch.compile has made; eager calls compile nothing."""
@@ -189,7 +192,7 @@ class Torch:
         self,
         call: Callable[[], Any],
         prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
-    ) -> Mapping[str, StageTime]:
+    ) -> Mapping[str, StageSpan]:
         """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
         return time_marked(call, self.sync, *self.marks())
 

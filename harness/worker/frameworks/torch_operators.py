@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from harness.core.record import OperatorFigures
@@ -29,8 +28,8 @@ def trace_operators(
     if trace is not None:
         profiler.export_chrome_trace(str(trace))
     microseconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for event in profiler.events():
-        if event.device_type == DeviceType.CPU and not event.name.startswith(SCOPE):
+    for event in profiler.events() or ():
+        if event.device_type.name == "CPU" and not event.name.startswith(SCOPE):
             own = event.self_device_time_total if on_device else event.self_cpu_time_total
             microseconds[event.name, _stage(event)].append(own)
     sizes = operator_bytes(call)

@@ -1,0 +1,42 @@
+"""The cold starts of a case: new processes, one after the other, while the group's own are stopped."""
+
+from __future__ import annotations
+
+import tempfile
+
+from harness.core.median_interval import samples_needed
+from harness.core.record import ColdStart
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
+from harness.run.processes.cold_process import ColdReading
+from harness.run.processes.executor import Ended
+
+LATER = 10  # the call that is timed when all is warm; of long calls an earlier one
+LATER_SECONDS = 5.0
+
+
+def measure_cold_starts(context: GroupContext, state: CaseState) -> None:
+    """As many as an interval needs, and as many with the compiler's cache filled; a warning if one fails."""
+    run, job = context.run, context.job("case", state.info.framework, state)
+    later = max(2, min(LATER, int(LATER_SECONDS / max(state.call_s, 1e-9))))
+
+    def readings(count: int, cache: str | None) -> list[ColdReading]:
+        found: list[ColdReading] = []
+        for number in range(count):
+            run.listener.case_state(state.id, f"{'cache hit' if cache else 'cold start'} {number + 1}")
+            with context.spending("profile"):
+                found.append(run.start_cold(job, context.settings.timeout_s, later, cache))
+        return found
+
+    try:
+        cold, cached = readings(samples_needed(), None), list[ColdReading]()
+        if "compile" in cold[0].steps:
+            with tempfile.TemporaryDirectory(dir=context.folder) as cache:
+                cached = readings(1 + samples_needed(), cache)[1:]  # the first has filled it
+    except Ended as end:
+        state.warnings.append(f"no cold start: {end.reason}")
+        return
+    steps = {step: tuple(each.steps[step] for each in cold) for step in cold[0].steps}
+    if cached:
+        steps["cache hit"] = tuple(each.steps["cache hit"] for each in cached)
+    state.cold = ColdStart(steps, cold[0].missing, later)

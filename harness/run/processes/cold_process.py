@@ -1,0 +1,63 @@
+"""A cold start in a new interpreter, whose framework has not been imported for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.core.plain_data import from_plain
+from harness.core.protocol import Job
+from harness.run.processes.executor import Ended
+from harness.run.processes.fork_client import worker_environment
+
+INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # where torch.compile keeps what it has compiled
+
+
+@dataclass(frozen=True)
+class ColdReading:
+    """One process's cold start: seconds by step, and why other steps have none."""
+
+    steps: Mapping[str, float] = field(default_factory=dict[str, float])
+    missing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def start_cold(job: Job, seconds: float, later: int, cache: str | None) -> ColdReading:
+    """What a new process took, to its call number `later`, or with a `cache` of programs to have compiled.
+
+    Raises Ended where it fails, or has not ended after `seconds`.
+    """
+    with tempfile.TemporaryDirectory(dir=job.folder) as scratch:
+        file = Path(scratch) / "cold.json"
+        asked = {"job": job.to_json(), "later": later, "cached": cache, "started": time.monotonic()}
+        file.write_text(json.dumps(asked))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.worker.cold_worker", str(file)],
+            env={**worker_environment(job.case.device), INDUCTOR: cache or scratch},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+        )
+        try:
+            _, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise Ended("timeout", f"no cold start within {seconds:.0f} s; raise --timeout") from None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has left
+            process.wait()
+        try:
+            return from_plain(ColdReading, json.loads(file.with_suffix(".answer").read_text()))
+        except (OSError, ValueError):
+            said = next((line for line in reversed(errors.splitlines()) if line.strip()), "no word of it")
+            raise Ended("crashed", f"a new process failed: {said}") from None
