@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.analysis.roof_share import RoofShare
+    from harness.profile.alone import AloneTime
     from harness.profile.roof_cell import Rooflines
 
 NO_STAGE = "in no stage"
 OVERTAKES_WITHIN = 64  # times the longest length: a fit says nothing of what lies further off
 SPECK_SHARE = 0.01
+ALONE = Column(
+    "alone",
+    rank=1,
+    right=False,
+    caption="alone: the stage with all inside it, as another program (stage=NAME) of the one named.",
+)
 COLUMNS = (
     Column("seq"),
     Column("stage", right=False),
@@ -41,6 +49,7 @@ COLUMNS = (
     Column("FLOPs", rank=2),
     Column("GFLOP/s", rank=1),
     Column("bytes", rank=2),
+    ALONE,
     roof_cell.COLUMN,
 )
 CAPTION = (
@@ -123,21 +132,32 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
                 Cell("whole, without marks"),
                 Cell(whole[0]),
                 Cell(whole[1]),
-                *[Cell("")] * 6,
+                *[Cell("")] * 7,
                 roof_cell.roof_cell(roofs[roof_cell.WHOLE]),
             )
         )
-        rows += [_row(entry, roofs[entry.stage]) for entry in case.stages if not _is_speck(entry)]
+        rows += [
+            _row(entry, case.alone.get(entry.stage), roofs[entry.stage])
+            for entry in case.stages
+            if not _is_speck(entry)
+        ]
         if specks := [entry for entry in case.stages if _is_speck(entry)]:
             largest = max(entry.share.value or 0 for entry in specks)
             rows.append(
                 (
                     Cell(""),
                     Cell(f"{len(specks)} more of several at once, each ≤ {100 * largest:.1f} %"),
-                    *[Cell("")] * 9,
+                    *[Cell("")] * 10,
                 )
             )
-    return TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
+    table = TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
+    return table if any(case.alone for case in cases) else _without(table, ALONE)
+
+
+def _without(table: TableData, column: Column) -> TableData:
+    at = table.columns.index(column)
+    rows = tuple((*row[:at], *row[at + 1 :]) for row in table.rows)
+    return replace(table, columns=(*table.columns[:at], *table.columns[at + 1 :]), rows=rows)
 
 
 def _is_speck(entry: StageTime) -> bool:
@@ -145,7 +165,7 @@ def _is_speck(entry: StageTime) -> bool:
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
-def _row(entry: StageTime, roof: RoofShare) -> tuple[Cell, ...]:
+def _row(entry: StageTime, alone: AloneTime | None, roof: RoofShare) -> tuple[Cell, ...]:
     text, interval = fmt.seconds(*bounds(entry.time)) if entry.time.value else ("0 s", "")
     figures, rate = entry.figures, entry.flops_per_s
     return (
@@ -159,6 +179,7 @@ def _row(entry: StageTime, roof: RoofShare) -> tuple[Cell, ...]:
         Cell(format_big(figures.flops) if figures.flops else ABSENT),
         Cell(ABSENT if rate is None else fmt.significant(rate / 1e9, 3)),
         Cell(ABSENT if figures.bytes is None else format_bytes(figures.bytes)),
+        Cell(f"{fmt.seconds(*bounds(alone.time))[0]} {alone.implementation}" if alone else ""),
         roof_cell.roof_cell(roof),
     )
 
@@ -196,6 +217,10 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "marks_cost": estimate_data(case.cost),
         "stages": list(_stages_data(case.stages)),
         "operators": operator_data(case),
+        "alone": [
+            {"stage": stage, "implementation": alone.implementation, "time": estimate_data(alone.time, "s")}
+            for stage, alone in case.alone.items()
+        ],
     }
 
 

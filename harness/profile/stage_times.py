@@ -14,6 +14,7 @@ from harness.analysis.stats import ROUNDS, Estimate, too_few
 from harness.core.median_interval import median_interval, samples_needed
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
+from harness.profile.alone import AloneTime, alone_times
 
 RESIDUAL = ""  # the stage of what no stage holds
 LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
@@ -49,7 +50,8 @@ class ProfiledCase:
 
     `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
     that sum over the marked call, `cost` the marked call over the plain one: what the marks take. `joined`
-    is the share of the stages that ran in one operator or at the same time.
+    is the share of the stages that ran in one operator or at the same time. `alone` are stages
+    as programs of their own, by name.
     """
 
     record: Record
@@ -59,6 +61,7 @@ class ProfiledCase:
     cost: Estimate
     joined: Estimate
     stages: tuple[StageTime, ...]
+    alone: Mapping[str, AloneTime]
 
     @property
     def seq(self) -> int:
@@ -88,8 +91,8 @@ class Growth:
     overtakes: float | None
 
 
-def profiled_case(record: Record) -> ProfiledCase | None:
-    """The stages of a record; None where it has no profile."""
+def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase | None:
+    """The stages of a record, beside those that `others` measure alone; None where it has no profile."""
     profile = record.profile
     if profile is None:
         return None
@@ -107,14 +110,16 @@ def profiled_case(record: Record) -> ProfiledCase | None:
         cost=_estimate([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
         joined=_estimate([part / whole for part, whole in zip(joined, marked, strict=True)]),
         stages=tuple(stages),
+        alone=alone_times(record, others),
     )
 
 
 def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
     """The profiled cases of each series (a case but its length), shortest first."""
     series: dict[str, list[ProfiledCase]] = {}
-    for record in records:
-        case = profiled_case(record)
+    known = list(records)
+    for record in known:
+        case = profiled_case(record, known)
         if case is not None:
             series.setdefault(record.as_case.series, []).append(case)
     for cases in series.values():

@@ -1,12 +1,14 @@
 """Profiles whose every number is known before anything is computed from it."""
 
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
 from harness.core.record import Profile, StageFigures
-from harness.profile.report import profile_data, sentences
+from harness.profile.report import print_profiles, profile_data, sentences
 from harness.profile.stage_times import growths, profiled_case, profiled_series
+from harness.report.console import TextConsole
 from tests.records import PASSED, record_of, timing_of
 
 K = 1024
@@ -102,3 +104,21 @@ def test_time_that_is_several_stages_is_shared_out_to_none():
     assert case.joined.value == 0.125
     assert (case.of("a").busy.value, case.of("a").flops_per_s) == (5.0, 120.0)
     assert sentences([case])[1].startswith("The stages are 87.5 % [87.5, 87.5] of the call, 12.5 % ")
+
+
+def test_a_stage_measured_alone_stands_beside_it_as_another_program():
+    whole = replace(profiled(K, {"select": 4.0, "": 1.0}), workload={"seq": K, "stage": "attention"})
+    alone = record_of("fast", K, family="attention", correctness=PASSED, timing=timing_of([2.0] * 6))
+    slow = record_of("slow", K, family="attention", correctness=PASSED, timing=timing_of([3.0] * 6))
+    others = [replace(each, workload={"seq": K, "stage": "select"}) for each in (slow, alone)]
+    longer = replace(alone, workload={"seq": 2 * K, "stage": "select"})
+    case = profiled_case(whole, [whole, *others, longer])
+    assert {stage: (each.implementation, each.time.value) for stage, each in case.alone.items()} == {
+        "select": ("attention/fast", 2.0)
+    }
+    terminal = TextConsole(width=160, record=True, file=StringIO())
+    print_profiles(terminal, {"series": [case]})
+    assert "2.000 s attention/fast" in terminal.export_text()
+    assert profiled_case(whole, [whole, longer]).alone == {}
+    without = profiled(K, {"": 1.0})
+    assert profiled_case(without, [without]).alone == {}, "its family has no workloads for stages"
