@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.commands.exit_codes import NOTHING
 from harness.core.errors import MachineError, UsageError, nearest
 from harness.store.find import all_runs, find, runs_in
 from harness.store.runs import RunFolder
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from harness.core.record import Record
     from harness.findings.document import Document
     from harness.findings.kept_run import KeptRun
+    from harness.findings.receipt import Receipt
+    from harness.findings.recheck import LineCheck
     from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
@@ -103,6 +107,59 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     for path in stale:
         write_files(path.parent, {path.name: wanted[path]})
     return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
+
+
+def write_receipt(project: Project, runs: Sequence[KeptRun]) -> str:
+    """The receipt of one run, with the verdict of the newest gate that is stored."""
+    from harness.findings.receipt import receipt_of
+    from harness.findings.receipt_text import to_text
+
+    if len(runs) != 1:
+        raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
+    return to_text(receipt_of(runs[0], _gate_sentence(project)))
+
+
+def _gate_sentence(project: Project) -> str:
+    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`; empty where no finished gate is stored."""
+    from harness.gate.outcome import GateOutcome
+    from harness.gate.store import gates
+
+    for gate in reversed(gates(project.results)):
+        if known := gate.header.get("outcome"):
+            outcome = GateOutcome.from_json(known)
+            return f"{outcome.verdict.replace('_', ' ')} against {outcome.base} (gate {gate.path.name})"
+    return ""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. UsageError where there is none."""
+    data = _read(path)
+    if data is None:
+        raise UsageError(f"{path}: does not exist; name a file with a receipt")
+    return data.decode(errors="replace")
+
+
+def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, json: bool) -> int:
+    """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
+    from harness.commands.output import print_json
+    from harness.commands.streams import print_line
+    from harness.findings.receipt_text import text_of
+    from harness.findings.recheck import DIFFERS, HOLDS
+
+    outcomes = Counter(check.outcome for check in checks)
+    if json:
+        lines = [{"line": text_of(c.line), "outcome": c.outcome, "why": c.why} for c in checks]
+        print_json({"run": receipt.run, "edited": edited or None, "lines": lines})
+    else:
+        for check in checks:
+            print_line(
+                f"{check.outcome}: {text_of(check.line)}" + (f"\n    {check.why}" if check.why else "")
+            )
+        counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
+    if edited or outcomes[DIFFERS]:
+        return STALE
+    return 0 if outcomes[HOLDS] else NOTHING
 
 
 def _read(path: Path) -> bytes | None:

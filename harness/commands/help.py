@@ -77,6 +77,10 @@ EXAMPLES = {
         "seqsweep report --run 20261120 --into FINDINGS.md": "fill the marked blocks of a file",
         "seqsweep report --into FINDINGS.md --check": "is the file up to date?",
         "seqsweep report --html findings.html": "one page, to be read without network",
+        "seqsweep report mask --pr": "a receipt for a pull request",
+    },
+    "verify": {
+        "seqsweep verify receipt.md": "does it hold on this machine?",
     },
     "collect": {
         "seqsweep collect shards/1 shards/2": "two machines' results, into those here",

@@ -108,11 +108,21 @@ def report(
     json: options.Json = False,
 ) -> None:
     """The findings of stored runs as a document: verdict, doubt, every case, replay, method."""
-    from harness.commands.findings import compose_document, print_document, read_runs, write_into, write_page
+    from harness.commands.findings import (
+        compose_document,
+        print_document,
+        read_runs,
+        write_into,
+        write_page,
+        write_receipt,
+    )
 
     flags.refuse_alone()
     project = place.project()
     runs = read_runs(project, split_words(run), names or ())
+    if flags.pr:
+        output.write_data(write_receipt(project, runs).encode(), None)
+        return
     document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
     if flags.html is not None:
         write_page(document, runs, flags.html)
@@ -138,6 +148,26 @@ def collect(
     from harness.commands.collect import collect_runs
 
     raise typer.Exit(collect_runs(sources, place.project().results, check=check, json=json))
+
+
+@command(group, "verify")
+def verify(
+    receipt: stored_options.ReceiptFile,
+    *,
+    place: options.PlaceFlags,
+    wait: options.Wait = False,
+    json: options.Json = False,
+) -> None:
+    """A receipt of somebody else, run again here: what holds, what differs, what cannot be checked."""
+    from harness.commands.findings import print_checks, read_text
+    from harness.findings.receipt_text import read_receipt
+    from harness.findings.recheck import check_lines, run_again
+
+    read, edited = read_receipt(read_text(receipt), str(receipt))
+    checks = []
+    if not edited:
+        checks = check_lines(read, run_again(place.project(), read, output.progress_of, wait=wait))
+    raise typer.Exit(print_checks(read, checks, edited, json=json))
 
 
 @command(group, "export")

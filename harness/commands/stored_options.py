@@ -42,6 +42,7 @@ StoredRun = Annotated[
 ]
 StoredRuns = Annotated[Words, option(PLACES, "--run", "Stored runs, one or several; none: the newest.")]
 RecordHash = Annotated[Text, option(SELECTION, "--record", "The record whose hash begins so, and no table.")]
+ReceiptFile = Annotated[Path, typer.Argument(help="A file with a receipt, as report --pr writes it.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
 Png = Annotated[bool, option(OUTPUT, "--png", "Each chart as PNG, too.")]
 Keep = Annotated[int | None, option(RUN, "--keep", "Delete all runs but so many, the newest.")]
@@ -93,6 +94,7 @@ class ReportFlags:
     check: Annotated[bool, option(OUTPUT, "--check", "With --into: write nothing; 1 where it is stale.")] = (
         False
     )
+    pr: Annotated[bool, option(OUTPUT, "--pr", "A receipt of one run, for a pull request.")] = False
 
     html: Annotated[
         Path | None, option(OUTPUT, "--html", "Write one page that needs no network into this file.")
@@ -104,6 +106,8 @@ class ReportFlags:
             raise UsageError("--html: goes without --into; call report twice for both documents")
         if self.check and self.into is None:
             raise UsageError("--check: goes with --into FILE, which it compares")
+        if self.pr and self.into is not None:
+            raise UsageError("--pr: goes to standard output; leave --into away, and send it to a file")
 
 
 @option_group

@@ -10,7 +10,7 @@ from harness.claims.model import AGAINST, Claim
 from harness.core.units import format_bytes, format_count
 from harness.findings.document import FindingsTable, Part, Slot
 from harness.findings.kept_run import KeptRun
-from harness.findings.panel_verdict import PanelVerdict, does_not_fit
+from harness.findings.panel_verdict import PanelVerdict
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report import format as fmt
@@ -61,20 +61,17 @@ def plans_part(judged: PanelVerdict) -> Part | None:
 
 def _plan(rows: list[CaseResult]) -> Slot:
     """`64Ki, not 128Ki: 8.2 GiB`; `≥ 128Ki: …` where every length fits."""
-    known = sorted(
-        (row for row in rows if row.static and row.static.fits is not None), key=lambda row: row.seq
-    )
-    fitting = [row for row in known if not does_not_fit(row)]
-    beyond = next((row for row in known if does_not_fit(row)), None)
+    known = [(row.seq, row.static) for row in rows if row.static and row.static.fits is not None]
+    fitting = [(seq, static) for seq, static in known if static.fits]
+    beyond = next((seq for seq, static in known if not static.fits), None)
     if not known:
         why = next((row.static.unavailable.get("temp_bytes", "") for row in rows if row.static), "")
         return Slot(empty="not compiled", reason=why)
     if not fitting:
-        return Slot(f"< {format_count(known[0].seq)}")
-    longest = fitting[-1]
-    at = format_count(longest.seq)
-    plan = longest.static.planned_bytes if longest.static else None
-    text = f"{at}, not {format_count(beyond.seq)}" if beyond else f"≥ {at}"
+        return Slot(f"< {format_count(known[0][0])}")
+    seq, static = fitting[-1]
+    plan = static.planned_bytes
+    text = f"{format_count(seq)}, not {format_count(beyond)}" if beyond else f"≥ {format_count(seq)}"
     return Slot(text + (f": {format_bytes(plan)}" if plan is not None else ""))
 
 

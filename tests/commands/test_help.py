@@ -69,6 +69,7 @@ SECTIONS = {
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "report": ["Arguments", "Places", "Output", "Options", "Examples"],
     "collect": ["Arguments", "Output", "Places", "Options", "Examples"],
+    "verify": ["Arguments", "Places", "Limits", "Output", "Options", "Examples"],
     "runs": ["Run", "Places", "Output", "Options", "Examples"],
     "export": ["Arguments", "Output", "Selection", "Places", "Options", "Examples"],
     "history": ["Arguments", "Output", "Places", "Options", "Examples"],

@@ -1,0 +1,105 @@
+"""`report`, `verify` and `show --record`: files, exit codes, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.commands.findings import LOCK
+from harness.store.runs import RunFolder
+from tests.findings.kept import kept, sweep
+
+
+@pytest.fixture
+def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Any:
+    kept(tmp_path / "results", sweep())
+    (tmp_path / LOCK).write_text("jax==0.10.2\n")
+    (tmp_path / "bench.yaml").write_text(
+        "default: [mask]\nsuites:\n  mask: {family: mask, seq: [4Ki], rows: 1, topk: 1}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = call_app(app, words)
+        out, err = capsysbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def test_a_file_is_made_then_filled_then_stale(call: Any, tmp_path: Path) -> None:
+    page = tmp_path / "FINDINGS.md"
+    code, out, _ = call("report", "--into", "FINDINGS.md")
+    assert (code, out) == (0, "wrote FINDINGS.md\nwrote findings/mask-speedup.svg\n")
+    assert f"pip install -c {LOCK}" in page.read_text()
+    assert "](findings/mask-speedup.svg)" in page.read_text()
+    assert call("report", "--into", "FINDINGS.md", "--check")[0] == 0
+    page.write_text(page.read_text().replace("# Findings", "# Mine"))
+    assert call("report", "--into", "FINDINGS.md", "--check")[0] == 0, "prose is nobody's business"
+    page.write_text(page.read_text().replace("2.00×", "9.00×"))
+    stale = call("report", "--into", "FINDINGS.md", "--check")
+    assert stale[:2] == (1, "FINDINGS.md is not what its records say\n")
+    assert "9.00×" in page.read_text()
+    (tmp_path / "findings" / "mask-speedup.svg").unlink()
+    assert (
+        call("report", "--into", "FINDINGS.md")[1] == "wrote FINDINGS.md\nwrote findings/mask-speedup.svg\n"
+    )
+
+
+def test_without_a_file_it_is_printed(call: Any, tmp_path: Path) -> None:
+    code, out, err = call("report", "mask")
+    assert (code, err) == (0, "")
+    assert out.startswith("# Findings\n\n## What was found\n")
+    assert not (tmp_path / "findings").exists()
+    assert call("report", "--json")[1].startswith('{"sections":[{"key":"verdict"')
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["report", "maks"], 'no run has a suite "maks"; nearest: "mask"'),
+        (["report", "--check"], "--check: goes with --into FILE"),
+        (["report", "--pr", "--into", "x.md"], "--pr: goes to standard output"),
+        (["report", "--pr", "--run", "one,one"], "a receipt is of one run, not of 2"),
+        (["report", "--run", "two"], 'no run "two"'),
+        (["verify", "none.md"], "none.md: does not exist"),
+        (["verify", "bench.yaml"], "bench.yaml: holds no whole receipt"),
+        (["show", "--record", "xyz"], '"xyz" is no hash'),
+        (["show", "--record", "0" * 12], "none of 1 runs has a record"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(call: Any, words: list[str], says: str) -> None:
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_a_record_is_printed_by_the_hash_in_a_row(call: Any, tmp_path: Path) -> None:
+    row = next(line for line in call("report")[1].splitlines() if line.startswith("| 8Ki | sparse"))
+    digest = row.split(" | ")[-1].removesuffix(" |")
+    code, out, _ = call("show", "--record", digest)
+    assert code == 0
+    assert 'case: "mask/sparse@batch=1,dtype=f32,seq=8192:fwd:cpu"' in out.splitlines()
+    run = tmp_path / "results" / "runs" / "one"
+    run.rename(run.parent.parent / "moved")
+    assert call("show", "--record", digest)[0] == 2
+    assert call("show", "--record", digest, "--run", str(run.parent.parent / "moved"))[0] == 0
+    assert RunFolder(run.parent.parent / "moved").record_of_hash(digest) is not None
+
+
+def test_an_edited_receipt_ends_with_1_before_anything_runs(call: Any, tmp_path: Path) -> None:
+    receipt = call("report", "--pr")[1]
+    (tmp_path / "r.md").write_text(receipt.replace("2.000×", "3.000×"))
+    code, out, _ = call("verify", "r.md")
+    assert code == 1
+    assert out.startswith("r.md was edited: it reads ")
+
+
+def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "r.md").write_text(call("report", "--pr")[1])
+    code, out, _ = call("verify", "r.md")
+    assert code == 3
+    assert out.count("cannot be checked here: ") == out.count("\n") // 2
+    assert 'unknown implementation "mask/' in out or "is called" in out
