@@ -153,7 +153,7 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
     else:
         for check in checks:
             print_line(
-                f"{check.outcome}: {text_of(check.line)}" + (f"\n    {check.why}" if check.why else "")
+                f"{check.outcome}: {text_of(check.line)}" + (f"\n    ({check.why})" if check.why else "")
             )
         counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
         print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")

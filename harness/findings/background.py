@@ -29,22 +29,26 @@ def commit_of(run: KeptRun) -> tuple[str, bool]:
     return str(git.get("commit") or ""), bool(git.get("dirty"))
 
 
+def command_of(run: KeptRun) -> str:
+    """The command that made a run, as a shell takes it: always this program's, whatever run.json says."""
+    words = run.info.get("command") or ("seqsweep", "run")
+    return shlex.join(["seqsweep", *map(str, words[1:])])
+
+
 def replay_part(run: KeptRun, lock: Path | None) -> Part:
     """One command line; the commit, and the file that pins versions where there is one."""
-    commit, dirty = commit_of(run)
-    command = shlex.join(map(str, run.info.get("command") or ("seqsweep", "run")))
+    commit, _ = commit_of(run)
     steps = [f"git checkout {commit}"] if commit else []
     steps += [f"pip install -c {lock.name} -e ."] if lock else []
     said = [f"{run.name}: started {run.info.get('started')}."]
     said += ["Its commit is not known."] if not commit else []
-    said += ["Files differed from that commit, so that it is not quite the code measured."] if dirty else []
-    return Part(sentences=tuple(said), command=" && ".join([*steps, command]))
+    return Part(sentences=tuple(said), command=" && ".join([*steps, command_of(run)]))
 
 
 def errors_part(run: KeptRun) -> Part | None:
     """What is known to be wrong with a run: the notes kept with it, and what could not be read."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
-    quick = [QUICK_NOTE] if QUICK in _command(run) else []
+    quick = [QUICK_NOTE] if QUICK in command_of(run).split() else []
     dirty = ["Its code is not quite its commit's: files differed."] if commit_of(run)[1] else []
     interrupted = [] if run.info.get("finished") else ["It did not come to its end."]
     lines = (*noted, *run.problems, *quick, *dirty, *interrupted)
@@ -70,10 +74,6 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
             f"Correctness: {met} of {len(judged)} judged records meet their contract; {ended}.",
         )
     )
-
-
-def _command(run: KeptRun) -> Sequence[str]:
-    return run.info.get("command") or ()
 
 
 def _fingerprints(run: KeptRun) -> Mapping[str, Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from harness.core.errors import require_member
 from harness.core.static_figures import Static
 from harness.core.version import VERSION
 from harness.core.workload import Value
-from harness.findings.background import commit_of
+from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
 
@@ -78,7 +78,7 @@ class Receipt:
     """
 
     run: str
-    command: tuple[str, ...]
+    command: str
     commit: str
     dirty: bool
     seed: int
@@ -99,7 +99,7 @@ def receipt_of(run: KeptRun, gate: str = "") -> Receipt:
     hashes = "".join(run.hashes[record.key] for record in run.records)
     return Receipt(
         run=str(run.info.get("run") or run.name),
-        command=tuple(map(str, run.info.get("command") or ())),
+        command=command_of(run),
         commit=commit,
         dirty=dirty,
         seed=next((record.seed for record in run.records), 0),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from collections.abc import Iterable
 from dataclasses import asdict
 
@@ -93,7 +92,7 @@ def _visible(receipt: Receipt, data: str) -> str:
     heads = [line for line in receipt.lines if line.kind not in {FITS, CORRECT}]
     rest = [line for line in receipt.lines if line.kind in {FITS, CORRECT}]
     state = f"{receipt.commit[:12] or 'unknown'}{', with files that differed' if receipt.dirty else ''}"
-    replay = clean_line(shlex.join(receipt.command)).replace("`", "'")
+    replay = clean_line(receipt.command).replace("`", "'")
     lines = [
         f"### seqsweep: run {escape_markdown(receipt.run)} on {escape_markdown(str(machine))}",
         "",

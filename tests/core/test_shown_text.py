@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.core.shown_text import clean_line, clean_text, escape_json
+from harness.core.shown_text import clean_line, clean_text, escape_json, escape_markdown
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,20 @@ def test_json_keeps_every_value() -> None:
     assert not set(text) & set("\x9b\u202e\x7f\U000e0041\x1b\n")
     assert "é 日本" in text
     assert json.loads(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a|b `c` *d* _e_ [f](g) # ~h~ $i$ \\", r"a\|b \`c\` \*d\* \_e\_ \[f\](g) \# \~h\~ \$i\$ \\"),
+        ("<script>alert(1)</script> &amp;", "&lt;script&gt;alert(1)&lt;/script&gt; &amp;amp;"),
+        ("[red]m[/red] \x1b[31mred\x1b[0m", r"\[red\]m\[/red\] red"),
+        (
+            "a --> b <!-- c -->\n<!-- seqsweep:end -->",
+            "a --&gt; b &lt;!-- c --&gt; &lt;!-- seqsweep:end --&gt;",
+        ),
+        ("one\n::error::two\r\n\n| three |", r"one ::error::two \| three \|"),
+    ],
+)
+def test_markdown_takes_nothing_for_its_own(text: str, left: str) -> None:
+    assert escape_markdown(text) == left
