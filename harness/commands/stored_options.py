@@ -95,15 +95,14 @@ class ReportFlags:
         False
     )
     pr: Annotated[bool, option(OUTPUT, "--pr", "A receipt of one run, for a pull request.")] = False
-
     html: Annotated[
         Path | None, option(OUTPUT, "--html", "Write one page that needs no network into this file.")
     ] = None
 
     def refuse_alone(self) -> None:
         """UsageError for flags that need another one, or go without it."""
-        if self.html is not None and self.into is not None:
-            raise UsageError("--html: goes without --into; call report twice for both documents")
+        if self.html is not None and (self.into is not None or self.pr):
+            raise UsageError("--html: goes without --into and --pr; call report once for each document")
         if self.check and self.into is None:
             raise UsageError("--check: goes with --into FILE, which it compares")
         if self.pr and self.into is not None:

@@ -12,6 +12,9 @@ from harness.store.runs import RunFolder
 from tests.findings.kept import kept, sweep
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 @pytest.fixture
 def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Any:
     kept(tmp_path / "results", sweep())
@@ -103,3 +106,10 @@ def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call: Any, tmp_path: P
     assert code == 3
     assert out.count("cannot be checked here: ") == out.count("\n") // 2
     assert 'unknown implementation "mask/' in out or "is called" in out
+
+
+def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `make findings` writes them; their prose is held to nothing."""
+    monkeypatch.chdir(ROOT)
+    runs = [word for run in sorted(Path("results/reference").iterdir()) for word in ("--run", str(run))]
+    assert call_app(app, ["report", *runs, "--into", "docs/FINDINGS.md", "--check"]) == 0
