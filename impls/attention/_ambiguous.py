@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .reference import block_scores, by_sequence, group_scores, refuse
+from .reference import by_sequence, group_scores, means_scores, refuse
 from .workload import AttentionWorkload
 
 DEVIATIONS = 6
@@ -36,18 +36,35 @@ def ambiguous(w: AttentionWorkload, rows: Any, *, sparse_compressed: bool = Fals
 
     def alone(w, chosen, q, k):
         tiles, tile = torch.unique(chosen.to(q.device, torch.long) // w.tile, return_inverse=True)
-        near = [_near_ties(w, q, k, some, sparse_compressed=sparse_compressed) for some in tiles.split(16)]
+        means = mean_keys(w, k)
+        near = [
+            near_ties(w, q, *means, some, sparse_compressed=sparse_compressed) for some in tiles.split(16)
+        ]
         return torch.cat(near, -1)[:, :, tile].transpose(1, 2)
 
     return marks
 
 
-def _near_ties(w: AttentionWorkload, q: Any, k: Any, tiles: Any, *, sparse_compressed: bool) -> Any:
-    """[b, heads, tiles]: true where the last picked and the first refused block are too close."""
+def mean_keys(w: AttentionWorkload, k: Any) -> tuple[Any, Any]:
+    """Mean keys of blocks, and their errors in units of u."""
     import torch
 
-    scores = block_scores(w, q, k)(tiles)
-    error = _deviation(w, q, k, tiles).masked_fill(scores.isinf(), 0).amax(-1)
+    blocks = k.split(w.block, 1)
+    errors = [_sum_error(x, 1) / x.shape[1] for x in blocks]
+    return torch.stack([x.mean(1) for x in blocks], 1), torch.stack(errors, 1)
+
+
+def near_ties(
+    w: AttentionWorkload, q: Any, means: Any, mean_error: Any, tiles: Any, *, sparse_compressed: bool = False
+) -> Any:
+    """[b, heads, tiles]: true where the last picked and the first refused block are too close.
+
+    `mean_error` is the mean keys' own, in units of u; 0 where they are given.
+    """
+    import torch
+
+    scores = means_scores(w, q, means)(tiles)
+    error = _deviation(w, q, means, mean_error, tiles).masked_fill(scores.isinf(), 0).amax(-1)
     near = _gap(scores, w.selected) <= 2 * DEVIATIONS * error
     if sparse_compressed:
         finite = scores.masked_fill(scores.isinf(), 0)
@@ -58,16 +75,14 @@ def _near_ties(w: AttentionWorkload, q: Any, k: Any, tiles: Any, *, sparse_compr
     return near
 
 
-def _deviation(w: AttentionWorkload, q: Any, k: Any, tiles: Any) -> Any:
+def _deviation(w: AttentionWorkload, q: Any, means: Any, mean_error: Any, tiles: Any) -> Any:
     """Standard deviation of a score's error, [b, heads, tiles, blocks]."""
     import torch
 
     queries = [q[:, i * w.tile : (i + 1) * w.tile] for i in tiles.tolist()]
     mean_q = torch.stack([x.mean(1) for x in queries], 2)
     error_q = torch.stack([_sum_error(x, 1) / x.shape[1] for x in queries], 2)
-    blocks = k.split(w.block, 1)
-    mean_k = torch.stack([x.mean(1) for x in blocks], 2)
-    error_k = torch.stack([_sum_error(x, 1) / x.shape[1] for x in blocks], 2)
+    mean_k, error_k = means.transpose(1, 2), mean_error.transpose(1, 2)
 
     def products(a, b):
         grouped = a.transpose(1, 2).unflatten(2, (w.kv_heads, -1))

@@ -30,21 +30,21 @@ def dense_cost(w: AttentionWorkload) -> Cost:
 def mslk_cost(w: AttentionWorkload) -> Cost:
     """Query t meets the means of blocks 0 … t // block, `selected` blocks and `window` keys."""
     pairs = _means(w, w.seq) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
-    return _cost(w, pairs, _tile_scoring(w))
+    return _cost(w, pairs, tile_scoring(w))
 
 
 def sparse_compressed_cost(w: AttentionWorkload) -> Cost:
     """As `mslk_cost`, but at most `compressed_selected` groups of means; scores are those of all means."""
     means = _means(w, w.compressed_selected * w.compressed_block * w.block)
     pairs = means + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
-    return _cost(w, pairs, _tile_scoring(w))
+    return _cost(w, pairs, tile_scoring(w))
 
 
 def upstream_cost(w: AttentionWorkload) -> Cost:
     """As `mslk_cost`, but a block is at least the kernel's, and the window has one key more."""
     selected = w.selected * max(w.block, KERNEL_BLOCK)
     pairs = _means(w, w.seq) + _last(w.seq, selected) + _last(w.seq, w.window + 1)
-    return _cost(w, pairs, _tile_scoring(w))
+    return _cost(w, pairs, tile_scoring(w))
 
 
 def fla_cost(w: AttentionWorkload) -> Cost:
@@ -109,7 +109,7 @@ def _last(seq: int, width: int) -> float:
     return full * width + short * (short + 1) / 2
 
 
-def _tile_scoring(w: AttentionWorkload) -> float:
+def tile_scoring(w: AttentionWorkload) -> float:
     """Scores of tiles and the blocks that begin before a tile's end."""
     tiles, blocks = -(-w.seq // w.tile), -(-w.seq // w.block)
     return sum(min(blocks, -(-(i + 1) * w.tile // w.block)) for i in range(tiles))

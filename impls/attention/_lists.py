@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._inputs import KERNEL_BLOCK
+from ._stage_inputs import KERNEL_BLOCK
 from .workload import AttentionWorkload
 
 

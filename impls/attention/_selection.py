@@ -10,7 +10,7 @@ from typing import Any
 
 from harness import stage
 
-from ._inputs import KERNEL_BLOCK
+from ._stage_inputs import KERNEL_BLOCK
 from .workload import AttentionWorkload
 
 

@@ -1,4 +1,4 @@
-"""The stages of a workload: attention itself, or the lists of blocks that its kernel walks."""
+"""The stages of a workload: attention itself, or one part of it alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from harness import Unsupported
 
 from .workload import AttentionWorkload
 
-WHAT = {"attention": "takes queries and keys", "block_lists": "makes lists of picks"}
+WHAT = {
+    "attention": "takes queries and keys",
+    "compress": "averages blocks of keys and values",
+    "select": "picks blocks by their means",
+    "block_lists": "makes lists of picks",
+    "transposed_lists": "turns lists of blocks round",
+    "gate": "adds gated branches",
+}
 
 
 def in_stage(w: AttentionWorkload, stage: str) -> None:

@@ -30,10 +30,12 @@ from ._cost import (
     upstream_cost,
 )
 from ._inputs import inputs, shapes
+from ._stage_cost import compress_cost, gate_cost, select_cost, transposed_cost
 from .reference import dense, nsa
 from .reference_dsa import ambiguous_dsa, dsa
 from .reference_lists import exact_lists, lists, lists_cost
 from .reference_paper import ambiguous_paper, paper
+from .reference_stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
 from .reference_upstream import upstream
 from .workload import AttentionWorkload
 
@@ -113,10 +115,45 @@ FAMILY = Family(
             sentence="blocks of 128 tokens that hold a tile's picks, each once, ascending, and their count",
             cost=lists_cost,
         ),
+        "transposed_lists": Semantics(
+            "transposed_lists",
+            transposed_lists,
+            exact_lists("tiles"),
+            sentence="tiles that read a block of 128 tokens, ascending, and their count, from block lists",
+            cost=transposed_cost,
+        ),
+        "compress": Semantics(
+            "compress",
+            compress,
+            tolerance(FORWARD),
+            gradient=tolerance(GRADIENT),
+            framework="torch",
+            sentence="means of blocks of keys and of values",
+            cost=compress_cost,
+        ),
+        "select": Semantics(
+            "select",
+            select,
+            equal_picks(),
+            framework="torch",
+            ambiguous=ambiguous_picks,
+            sentence="blocks whose means score highest with a tile's queries on average",
+            cost=select_cost,
+        ),
+        "gate": Semantics(
+            "gate",
+            gate,
+            tolerance(FORWARD),
+            gradient=tolerance(GRADIENT, cancelling=True),
+            framework="torch",
+            sentence="the three branches, weighted per query and head, added",
+            cost=gate_cost,
+            layout="[B, T, H, D]",
+        ),
     },
     cost=dense_cost,
     modes=("fwd", "bwd", "fwd_bwd"),
-    rows=lambda w: w.seq if w.stage == "attention" else w.heads,
+    rows=lambda w: {"attention": w.seq, "gate": w.seq, "compress": w.seq // w.block}.get(w.stage, w.heads),
     tile=lambda w: w.tile,
     checks=CHECKS,
     stages=(

@@ -8,7 +8,7 @@ from harness import implementation
 
 from ._lists import kernel_blocks
 from ._stage import in_stage
-from .reference_lists import KERNEL_BLOCK, width
+from ._stage_inputs import KERNEL_BLOCK, width
 from .workload import AttentionWorkload
 
 

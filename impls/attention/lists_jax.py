@@ -3,7 +3,7 @@
 from harness import implementation
 
 from ._stage import in_stage
-from .reference_lists import KERNEL_BLOCK, width
+from ._stage_inputs import KERNEL_BLOCK, width
 from .workload import AttentionWorkload
 
 

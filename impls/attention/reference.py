@@ -134,9 +134,13 @@ def block_scores(w: AttentionWorkload, q: Any, k: Any) -> Callable[[Any], Any]:
     A tile's queries are averaged, scaled and multiplied with the mean keys, for every query head.
     Blocks that start after the tile's end score −inf.
     """
+    return means_scores(w, q, block_means(k, w.block))
+
+
+def means_scores(w: AttentionWorkload, q: Any, mean_k: Any) -> Callable[[Any], Any]:
+    """As `block_scores`, of mean keys."""
     import torch
 
-    mean_k = block_means(k, w.block)
     starts = torch.arange(mean_k.shape[1], device=q.device) * w.block
 
     def scores(tiles):

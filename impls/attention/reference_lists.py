@@ -9,12 +9,13 @@ in int32. What stands behind the count, and how much of it, is never read and ne
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from harness import Contract, Cost, Evidence, Judgement, exact
 
-from ._inputs import KERNEL_BLOCK
 from ._stage import in_stage
+from ._stage_inputs import KERNEL_BLOCK, width
 from .workload import AttentionWorkload
 
 
@@ -47,20 +48,15 @@ def _from(first: int, last: int) -> range:
     return range(first, last + 1)
 
 
-def width(w: AttentionWorkload) -> int:
-    """As many blocks as a list can need: those of all picks, or all there are."""
-    return min(w.selected * max(1, w.block // KERNEL_BLOCK), -(-w.seq // KERNEL_BLOCK))
-
-
 def lists_cost(w: AttentionWorkload) -> Cost:
     """Picks read once, lists and counts written once; there is nothing to multiply."""
     tiles = w.batch * w.heads * -(-w.seq // w.tile)
     return Cost(bytes=4.0 * tiles * (w.selected + width(w) + 1))
 
 
-def exact_lists() -> Contract:
-    """int32, equal counts, and equal blocks up to them."""
-    equal = exact(_up_to_counts)
+def exact_lists(part: str = "blocks") -> Contract:
+    """int32, equal counts, and equal lists up to them."""
+    equal = exact(partial(_up_to_counts, part))
 
     def judge(evidence: Evidence) -> Judgement:
         import numpy as np
@@ -73,16 +69,16 @@ def exact_lists() -> Contract:
                     return Judgement(False, {}, f"{name} is {kind}; the kernel reads int32")
         return equal.judge(evidence)
 
-    return Contract(equal.name, judge, "equal counts, and equal blocks up to them, in int32")
+    return Contract(equal.name, judge, f"equal counts, and equal {part} up to them, in int32")
 
 
-def _up_to_counts(tree: Any) -> Any:
+def _up_to_counts(part: str, tree: Any) -> Any:
     import numpy as np
 
-    if not isinstance(tree, dict) or set(tree) != {"blocks", "counts"}:
+    if not isinstance(tree, dict) or set(tree) != {part, "counts"}:
         return tree
-    blocks, counts = (np.asarray(tree[name]) for name in ("blocks", "counts"))
-    if blocks.shape[:-1] != counts.shape:
+    lists, counts = (np.asarray(tree[name]) for name in (part, "counts"))
+    if lists.shape[:-1] != counts.shape:
         return tree
-    read = np.arange(blocks.shape[-1]) < counts[..., None]
-    return {"blocks": np.where(read, blocks, -1)[..., : counts.max(initial=0)], "counts": counts}
+    read = np.arange(lists.shape[-1]) < counts[..., None]
+    return {part: np.where(read, lists, -1)[..., : counts.max(initial=0)], "counts": counts}

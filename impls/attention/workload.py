@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from harness import axis
 
+STAGES = ("attention", "compress", "select", "block_lists", "transposed_lists", "gate")
+
 
 @dataclass(frozen=True)
 class AttentionWorkload:
@@ -16,7 +18,8 @@ class AttentionWorkload:
     `compressed_selected` groups of `compressed_block` block means. `gated` weights their three
     branches per query and head. `varlen` packs `segments` sequences of drawn lengths into one.
     With `indexer_heads` an indexer of width `indexer_dim` comes beside, by which DeepSeek's form picks
-    `topk` tokens. In stage `block_lists` the input is a selection, and the answer what a kernel reads it as.
+    `topk` tokens. `stage` measures one stage alone, on what the stage before it gives: block means, the
+    selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum.
     """
 
     batch: int = axis(1)  # independent sequences
@@ -35,7 +38,7 @@ class AttentionWorkload:
     compressed_block: int = axis(128, later=True)  # block means in a group of the sparse compressed branch
     compressed_selected: int = axis(16, later=True)  # groups that it reads
     segments: int = axis(4, later=True)  # sequences in a packed one
-    stage: str = axis("attention", choices=("attention", "block_lists"), later=True)  # or only the lists
+    stage: str = axis("attention", choices=STAGES, later=True)  # or one stage alone
     indexer_heads: int = axis(0, minimum=0, later=True)  # of an indexer beside; 0: none
     indexer_dim: int = axis(128, later=True)  # elements of an indexer's head
     topk: int = axis(2048, later=True)  # tokens that the indexer keeps

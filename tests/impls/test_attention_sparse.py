@@ -184,14 +184,14 @@ def test_a_score_moves_by_less_than_its_ambiguity():
     """Scores in f32, summed in three orders, stay within a deviation of which six are allowed."""
     import torch
 
-    from impls.attention._ambiguous import _deviation
+    from impls.attention._ambiguous import _deviation, mean_keys
     from impls.attention.reference import block_scores
 
     w = of(heads=2, kv_heads=2)
     q, k = (tensor(drawn(w)[name]) for name in "qk")
     tiles = torch.arange(2)
     exact = block_scores(w, q.double(), k.double())(tiles)
-    allowed = _deviation(w, q.double(), k.double(), tiles)
+    allowed = _deviation(w, q.double(), *mean_keys(w, k.double()), tiles)
     parts = [q[:, :256], q[:, 256:512]]
     mean_k = k.unflatten(1, (-1, 16)).mean(2).transpose(1, 2)
     pooled = torch.stack([part.mean(1) for part in parts], 2) @ mean_k.transpose(-1, -2) / 4
@@ -212,8 +212,8 @@ def test_groups_are_as_ambiguous_as_the_rounding_of_their_sums(monkeypatch, apar
 
     scores = torch.full((1, 1, 1, 16), 1000.0, dtype=torch.float64)
     scores[..., 8:] -= apart
-    monkeypatch.setattr(_ambiguous, "block_scores", lambda *_: lambda _: scores)
+    monkeypatch.setattr(_ambiguous, "means_scores", lambda *_: lambda _: scores)
     monkeypatch.setattr(_ambiguous, "_deviation", lambda *_: torch.zeros_like(scores))
     w = of(seq=256, selected=16, compressed_block=8, compressed_selected=1)
-    near = _ambiguous._near_ties(w, None, None, None, sparse_compressed=True)
+    near = _ambiguous.near_ties(w, None, None, None, None, sparse_compressed=True)
     assert near.tolist() == [[[ambiguous]]]
