@@ -217,3 +217,25 @@ def test_groups_are_as_ambiguous_as_the_rounding_of_their_sums(monkeypatch, apar
     w = of(seq=256, selected=16, compressed_block=8, compressed_selected=1)
     near = _ambiguous.near_ties(w, None, None, None, None, sparse_compressed=True)
     assert near.tolist() == [[[ambiguous]]]
+
+
+def test_offsets_beyond_int32_are_read():
+    """Behind two million tokens of eight key heads a row begins beyond 2³¹ elements (MSLK #296).
+
+    Every row of the table holds its own number, once: the result tells which rows were read.
+    """
+    import torch
+
+    from impls.attention._branches import attend_selected
+
+    w = of(seq=(2 << 20) + 1024, heads=8, kv_heads=8, head_dim=128, block=64, selected=2, tile=256)
+    count = w.seq // w.block
+    numbers = torch.arange(8 * count, dtype=torch.float64)[:, None].expand(-1, 64 * 128)
+    assert numbers.numel() > 2**31
+    picks = torch.tensor([count - 9, count - 7]).expand(8, 1, 2)
+    query = torch.ones(1, 256, 8, 128, dtype=torch.float64)
+    read = attend_selected(
+        w, query, w.seq - 256, [torch.zeros_like(numbers[:, :1]).expand_as(numbers), numbers], picks, stride=1
+    )
+    last = torch.arange(1, 9) * count - 8.0
+    assert torch.equal(read[0, :, :, 0], last.expand(256, 8).double())
