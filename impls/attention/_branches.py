@@ -178,10 +178,17 @@ def pad_to_multiple(x: Any, size: int) -> Any:
     return torch.cat([x, x.new_zeros(x.shape[0], rest, *x.shape[2:])], 1) if rest else x
 
 
-def block_means(x: Any, size: int, dtype: Any = None) -> Any:
-    """Means of blocks of n, [b, blocks, kv_heads, d]; the last one's over the tokens that it has."""
+def block_means(x: Any, size: int, dtype: Any = None, lengths: Any = None) -> Any:
+    """Means of blocks of n, [b, blocks, kv_heads, d]; the last one's over the tokens that it has.
+
+    `lengths` are those of a batch's sequences, behind which there are zeros.
+    """
     import torch
 
+    if lengths is not None:
+        sums = pad_to_multiple(x, size).unflatten(1, (-1, size)).sum(2, dtype=dtype)
+        starts = torch.arange(0, x.shape[1], size, device=x.device)
+        return sums / (lengths[:, None] - starts).clamp(1, size)[..., None, None].to(sums.dtype)
     blocks, rest = divmod(x.shape[1], size)
     if not rest:
         return x.unflatten(1, (blocks, size)).mean(2, dtype=dtype)

@@ -16,6 +16,8 @@ def shapes(w: AttentionWorkload) -> Shapes:
         raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
     if w.varlen and w.batch != 1:
         raise Unsupported(f"varlen packs sequences into one row, not into batch {w.batch}; use batch 1")
+    if w.varlen and w.cuts == "60_40" and w.segments != 2:
+        raise Unsupported(f"cuts=60_40 packs two sequences, not {w.segments}; use segments=2")
     if w.varlen and w.segments > w.seq:
         raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
     if w.stage != "attention":
@@ -35,7 +37,7 @@ def shapes(w: AttentionWorkload) -> Shapes:
 
 
 def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
-    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut at distinct places."""
+    """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says."""
     import numpy as np
 
     if w.stage != "attention":
@@ -48,6 +50,11 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
         values = rng.standard_normal(array.shape, dtype=drawn)
         arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
     if w.varlen:
-        cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
+        if w.cuts == "60_40":
+            cuts = np.array([w.seq * 3 // 5])
+        elif w.cuts == "uniform":
+            cuts = np.arange(1, w.segments) * w.seq // w.segments
+        else:
+            cuts = np.sort(rng.choice(w.seq - 1, w.segments - 1, replace=False) + 1)
         arrays["cu_seqlens"] = np.concatenate([[0], cuts, [w.seq]]).astype(np.int32)
     return arrays

@@ -30,7 +30,7 @@ from ._branches import (
     pad_to_multiple,
     table,
 )
-from ._packed import packed
+from ._packed import packed, padded
 from ._selection import kernel_blocks, select_blocks
 from ._stage import in_stage
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
@@ -42,10 +42,13 @@ CACHED_BYTES = 32 << 20
 MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
 
 
-def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool = False) -> Callable[..., Any]:
+def attention(
+    w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool = False, pad: bool = False
+) -> Callable[..., Any]:
     """The callable of all variants. Unsupported names the field that their semantics leave out.
 
     `upstream` reads the kernel's blocks instead of the selected ones, and one more key per window.
+    `pad` takes packed sequences as a batch, as long as the longest.
     """
     _refuse(w)
     if upstream:
@@ -57,11 +60,19 @@ def attention(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool =
         sequence = replace(w, varlen=False, seq=q.shape[1])
         return _alone(sequence, sparse_compressed=sparse_compressed, upstream=upstream)(q, *others)
 
-    return packed(each, gated=w.gated)
+    def together(lengths: Any, q: Any, *others: Any) -> Any:
+        batch = replace(w, varlen=False, batch=q.shape[0], seq=q.shape[1])
+        return _alone(batch, sparse_compressed=sparse_compressed, upstream=upstream, lengths=lengths)(
+            q, *others
+        )
+
+    return padded(together, gated=w.gated) if pad else packed(each, gated=w.gated)
 
 
-def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> Callable[..., Any]:
-    """One sequence of any length, or a batch of them."""
+def _alone(
+    w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool, lengths: Any = None
+) -> Callable[..., Any]:
+    """One sequence of any length, or a batch of them; with `lengths` zeros stand behind each one's tokens."""
     import torch
     from torch.nn.functional import pad
 
@@ -84,8 +95,8 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
         span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
         with stage("compress"):
-            scoring = block_means(k.detach(), w.block, wide)
-            means = [block_means(x, w.block) for x in (k, v)]
+            scoring = block_means(k.detach(), w.block, wide, lengths)
+            means = [block_means(x, w.block, lengths=lengths) for x in (k, v)]
             groups = [table(pad_to_multiple(x, group), group) for x in means if group]
         with stage("selected"):
             blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
@@ -120,7 +131,7 @@ def _alone(w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool) -> 
                 oldest = max(0, i - -(-back // span))
                 near = keys[oldest : i + 1], values[oldest : i + 1]
                 with torch.no_grad(), stage("select"):
-                    picks = select_blocks(w, query, scoring, i * span, group)
+                    picks = select_blocks(w, query, scoring, i * span, group, lengths)
                     if upstream:
                         picks = kernel_blocks(w, picks[0]), picks[1]
                 yield step(i * span, query, shares[i], near, picks)

@@ -1,4 +1,4 @@
-"""Packed sequences, attended one after the other; where they begin is read on the host."""
+"""Packed sequences, one after the other or padded to a batch; where they begin is read on the host."""
 
 from __future__ import annotations
 
@@ -14,6 +14,27 @@ def packed(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., 
         lengths = cu_seqlens.diff().tolist()
         sequences = zip(*(x.split(lengths, 1) for x in arrays), strict=True)
         return torch.cat([attend(*sequence) for sequence in sequences], 1)
+
+    return _taking(each, gated=gated)
+
+
+def padded(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
+    """`attend(lengths, q, k, v)` of all sequences in a batch, zeros behind the shorter; or with gates."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    def each(cu_seqlens, arrays):
+        lengths = cu_seqlens.diff().long()
+        batch = [pad_sequence(x[0].split(lengths.tolist()), batch_first=True) for x in arrays]
+        result = attend(lengths, *batch)
+        inside = torch.arange(result.shape[1], device=result.device) < lengths[:, None]
+        return result[inside][None]
+
+    return _taking(each, gated=gated)
+
+
+def _taking(each: Callable[..., Any], *, gated: bool) -> Callable[..., Any]:
+    """The inputs by the names that a workload gives them."""
 
     def plain(q, k, v, cu_seqlens):
         return each(cu_seqlens, (q, k, v))

@@ -14,15 +14,19 @@ from ._stage_inputs import KERNEL_BLOCK
 from .workload import AttentionWorkload
 
 
-def select_blocks(w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int) -> tuple[Any, Any]:
+def select_blocks(
+    w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int, lengths: Any = None
+) -> tuple[Any, Any]:
     """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
 
-    A pick that starts after its tile is −1. Scores are computed in f32 or better.
+    A pick that starts after its tile is −1. Scores are computed in f32 or better. `lengths` are those of a
+    batch's sequences, if they are not all `seq`.
     """
     import torch
 
     starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
-    counts = (w.seq - starts).clamp(max=w.tile)[:, None, None]
+    ends = w.seq if lengths is None else lengths[:, None]
+    counts = (ends - starts).clamp(1, w.tile)[..., None, None]
     # A mean over the tile's real queries: those padded behind the sequence are zeros, and add nothing.
     mean = query.unflatten(1, (-1, w.tile)).sum(2, dtype=scoring.dtype) / counts * w.head_dim**-0.5
     blocks = -(-min(w.seq, first + query.shape[1]) // w.block)
@@ -32,6 +36,9 @@ def select_blocks(w: AttentionWorkload, query: Any, scoring: Any, first: int, gr
     # Up to the tile's end, not each query's: MSLK selects once a
     # tile, so later queries steer earlier ones' picks.
     future = torch.arange(0, blocks * w.block, w.block, device=query.device) >= starts[:, None] + w.tile
+    if lengths is not None:
+        beyond = torch.arange(0, blocks * w.block, w.block, device=query.device) >= ends
+        future = (future | beyond[:, None]).repeat_interleave(w.heads, 0)
     picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
     if not group:
         return picks, None

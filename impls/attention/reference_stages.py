@@ -82,7 +82,9 @@ def transposed_lists(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     def answer(blocks, counts):
         if rows is not None:
             blocks, counts = blocks[:, rows], counts[:, rows]
-        readers: list[list[list[int]]] = [[[] for _ in range(number)] for _ in range(counts.shape[0] * counts.shape[1])]
+        readers: list[list[list[int]]] = [
+            [[] for _ in range(number)] for _ in range(counts.shape[0] * counts.shape[1])
+        ]
         for i, (lists, lengths) in enumerate(zip(_flat(blocks, 2), _flat(counts, 1), strict=True)):
             for tile, length in enumerate(lengths):
                 for block in lists[tile, :length]:

@@ -38,6 +38,7 @@ class AttentionWorkload:
     compressed_block: int = axis(128, later=True)  # block means in a group of the sparse compressed branch
     compressed_selected: int = axis(16, later=True)  # groups that it reads
     segments: int = axis(4, later=True)  # sequences in a packed one
+    cuts: str = axis("random", choices=("random", "uniform", "60_40"), later=True)  # where they are packed
     stage: str = axis("attention", choices=STAGES, later=True)  # or one stage alone
     indexer_heads: int = axis(0, minimum=0, later=True)  # of an indexer beside; 0: none
     indexer_dim: int = axis(128, later=True)  # elements of an indexer's head

@@ -10,6 +10,7 @@ from impls.attention import _branches, _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from impls.attention.nsa_mslk_padded import nsa_mslk_padded
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
 from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
 from tests.impls.attention_case import drawn, mslk_by_hand, slices, verdict
@@ -93,7 +94,7 @@ def test_both_follow_the_definition():
 def test_upstreams_own_tails_fail(rule, monkeypatch):
     """Its two rules for the last block: no mean of it, or a mean with zeros in it."""
 
-    def broken(x, size, dtype=None):
+    def broken(x, size, dtype=None, lengths=None):
         import torch
 
         rest = x.shape[1] % size
@@ -129,3 +130,20 @@ def test_small_steps_count_block_0_as_often(block, monkeypatch):
     assert judged(FAMILY, nsa_mslk_upstream, w).passed
     monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
     assert judged(FAMILY, nsa_mslk_upstream, w).passed
+
+
+@pytest.mark.parametrize("lengths", [[42, 250, 1, 27], [64, 64, 64, 128], [256, 64]])
+def test_padding_changes_nothing_but_rounding(lengths):
+    """Zeros behind a sequence are in no mean and in no block that could be picked, gradients included."""
+    w = of(seq=sum(lengths), segments=len(lengths), dtype="f64")
+    inputs = drawn(w, lengths=lengths)
+    native, together = (answers(variant(w), w, inputs) for variant in (nsa_mslk, nsa_mslk_padded))
+    for name, values in native.items():
+        np.testing.assert_allclose(together[name], values, rtol=1e-9, atol=1e-11)
+
+
+def test_cuts_are_where_they_are_asked_for():
+    assert drawn(of(seq=320, segments=4, cuts="uniform"))["cu_seqlens"].tolist() == [0, 80, 160, 240, 320]
+    assert drawn(of(seq=320, segments=2, cuts="60_40"))["cu_seqlens"].tolist() == [0, 192, 320]
+    with pytest.raises(Unsupported, match="cuts=60_40 packs two sequences, not 4; use segments=2"):
+        FAMILY.shapes(of(segments=4, cuts="60_40"))

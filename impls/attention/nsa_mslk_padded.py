@@ -1,0 +1,18 @@
+"""`nsa_mslk` of packed sequences as a batch as long as the longest: what the native way saves (MSLK #296).
+
+Zeros behind a sequence are no tokens: they enter no mean, and no block of them can be picked.
+"""
+
+from harness import Unsupported, implementation
+
+from ._nsa_torch import attention
+from .workload import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="nsa_mslk")
+def nsa_mslk_padded(w: AttentionWorkload):
+    if not w.varlen:
+        raise Unsupported(
+            "varlen=false: one sequence needs no padding; use varlen=true or attention/nsa_mslk"
+        )
+    return attention(w, sparse_compressed=False, pad=True)
