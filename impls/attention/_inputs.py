@@ -1,4 +1,4 @@
-"""Inputs of a workload: queries, keys, values and what a form reads beside them, or those of one stage."""
+"""Inputs of attention: queries, keys, values and what a form reads beside them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
-from ._stage_inputs import shapes_of_stage, stage_inputs
 from .workload import AttentionWorkload
 
 
-def shapes(w: AttentionWorkload) -> Shapes:
+def refuse(w: AttentionWorkload) -> None:
+    """Raise :class:`Unsupported` for what no stage defines, naming the field."""
     if w.heads % w.kv_heads:
         raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
     if w.varlen and w.batch != 1:
@@ -20,8 +20,10 @@ def shapes(w: AttentionWorkload) -> Shapes:
         raise Unsupported(f"cuts=60_40 packs two sequences, not {w.segments}; use segments=2")
     if w.varlen and w.segments > w.seq:
         raise Unsupported(f"seq {w.seq} cannot hold {w.segments} segments; use a longer seq")
-    if w.stage != "attention":
-        return shapes_of_stage(w)
+
+
+def shapes(w: AttentionWorkload) -> Shapes:
+    refuse(w)
     query = Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype)
     key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
     arrays = {"q": query, "k": key, "v": key}
@@ -40,8 +42,6 @@ def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
     """Normal q, k, v and indexer; gates are a sigmoid of normals; segments are cut where `cuts` says."""
     import numpy as np
 
-    if w.stage != "attention":
-        return stage_inputs(w, rng)
     drawn = np.float64 if w.dtype == "f64" else np.float32
     arrays = {}
     for name, array in shapes(w).items():

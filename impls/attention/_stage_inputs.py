@@ -7,9 +7,19 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
+from . import _inputs
 from .workload import AttentionWorkload
 
 KERNEL_BLOCK = 128  # tokens in a block of MSLK's kernel
+
+
+def shapes(w: AttentionWorkload) -> Shapes:
+    """Of attention, or of the stage that is measured alone."""
+    return _inputs.shapes(w) if w.stage == "attention" else shapes_of_stage(w)
+
+
+def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
+    return _inputs.inputs(w, rng) if w.stage == "attention" else stage_inputs(w, rng)
 
 
 def shapes_of_stage(w: AttentionWorkload) -> Shapes:
@@ -66,7 +76,8 @@ def lists_of(w: AttentionWorkload, picks: Any) -> Mapping[str, Any]:
 
 
 def _refuse(w: AttentionWorkload) -> None:
-    """Raise :class:`Unsupported` for what no stage defines, naming the field."""
+    """Raise :class:`Unsupported` for what a stage alone does not define, naming the field."""
+    _inputs.refuse(w)
     if not w.causal:
         raise Unsupported("causal=false: picks are those of causal selection; use causal=true")
     if w.varlen:

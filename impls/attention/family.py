@@ -29,8 +29,8 @@ from ._cost import (
     sparse_compressed_cost,
     upstream_cost,
 )
-from ._inputs import inputs, shapes
 from ._stage_cost import compress_cost, gate_cost, select_cost, transposed_cost
+from ._stage_inputs import inputs, shapes
 from .reference import dense, nsa
 from .reference_dsa import ambiguous_dsa, dsa
 from .reference_lists import exact_lists, lists, lists_cost
