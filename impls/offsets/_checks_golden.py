@@ -100,7 +100,8 @@ def workload_of(w: OffsetsWorkload, batch: int) -> OffsetsWorkload:
 
     Vectors are of every layout; `cross` promises least of them.
     """
-    return replace(w, batch=batch, seq=SEQ, max_segments=PLACES, layout="cross", window=max(w.window, SEQ))
+    other = {"layout": "cross", "window": max(w.window, SEQ), "seq_kv": 0, "head_dim": 0}
+    return replace(w, batch=batch, seq=SEQ, max_segments=PLACES, **other)
 
 
 def inputs_of(names: Sequence[str]) -> dict[str, Any]:

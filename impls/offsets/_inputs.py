@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness import Array, cast
+
 from .workload import OffsetsWorkload
 
 LEAST_TOKENS = 4
@@ -18,13 +20,26 @@ def inputs(w: OffsetsWorkload, rng: Any) -> Mapping[str, Any]:
     them, and the rest of the row empty. `self`: both sides alike. `cross`: every query segment is
     shorter than its keys. `absent`: at least one query segment has no keys. `intra_padding`: as self,
     with a gap inside every segment. `striped`: queries are the even, keys the odd tokens of a row
-    twice as long, as two devices of a ring see it.
+    twice as long, as two devices of a ring see it. Queries, keys and values are normal, and drawn last.
     """
     import numpy as np
 
     rows = [_row(w, rng) for _ in range(w.batch)]
     names = ("segment_ids_q", "positions_q", "segment_ids_kv", "positions_kv")
-    return {name: np.stack(part) for name, part in zip(names, zip(*rows, strict=True), strict=True)}
+    packed = {name: np.stack(part) for name, part in zip(names, zip(*rows, strict=True), strict=True)}
+    drawn = np.float64 if w.dtype == "f64" else np.float32
+    return packed | {
+        name: cast(rng.standard_normal(array.shape, dtype=drawn), w.dtype)
+        for name, array in attended_arrays(w).items()
+    }
+
+
+def attended_arrays(w: OffsetsWorkload) -> dict[str, Array]:
+    """What attention over the segments reads beside ids and positions; nothing without a `head_dim`."""
+    if not w.head_dim:
+        return {}
+    key = Array((w.batch, w.keys, w.heads, w.head_dim), w.dtype)
+    return {"q": Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
 
 
 def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
@@ -37,8 +52,11 @@ def _row(w: OffsetsWorkload, rng: Any) -> tuple[Any, Any, Any, Any]:
     if w.layout == "striped":
         ids, positions = _place(segments, *_lengths(count, 2 * w.seq, 2 * LEAST_TOKENS, rng), 2 * w.seq)
         return ids[0::2], positions[0::2], ids[1::2], positions[1::2]
-    tokens, padding = _lengths(count, w.seq, LEAST_TOKENS, rng)
-    ids, positions = _place(segments, tokens, padding, w.seq)
+    tokens, padding = _lengths(count, w.keys, LEAST_TOKENS, rng)
+    ids, positions = _place(segments, tokens, padding, w.keys)
+    if w.seq_kv:
+        shorter, behind = _lengths(count, w.seq, LEAST_TOKENS, rng)
+        return (*_place(segments, np.minimum(shorter, tokens - 1), behind, w.seq), ids, positions)
     if w.layout == "cross":
         return (*_place(segments, rng.integers(1, tokens), padding, w.seq), ids, positions)
     if w.layout == "absent":

@@ -26,7 +26,7 @@ def compact_bincount(w: OffsetsWorkload):
 
     def lengths(ids):
         def of_row(row):
-            places = jnp.where(row != 0, size=w.seq, fill_value=-1)[0]
+            places = jnp.where(row != 0, size=row.shape[0], fill_value=-1)[0]
             front = jnp.where(places >= 0, row[jnp.maximum(places, 0)], 0)
             return jnp.bincount(front, length=w.max_segments + 1)[1:]
 

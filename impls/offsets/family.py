@@ -3,6 +3,7 @@
 Fused attention over packed rows wants, per row, the length of every segment and the index of its
 first token. TransformerEngine derives both from segment ids (0 is padding) and positions, and drops
 tokens that meet no partner under the mask. Its pull request #2522 replaced a T × T mask by O(T) work.
+`attended` asks for the attention that walks the segments so found: there a wrong offset is a wrong result.
 
 Kinds, for a query and a key of one segment: `causal` position_q ≥ position_kv; `bottom_right` tokens
 left in the run, rl_q − position_q ≤ rl_kv − position_kv; `padding` always; `sliding` causal, and
@@ -15,23 +16,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact
+from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, exact, tolerance
 
 from ._checks import CHECKS
-from ._inputs import LEAST_TOKENS, inputs
+from ._inputs import LEAST_TOKENS, attended_arrays, inputs
 from .reference import pairwise, zero_empty
+from .reference_attended import ATTENDED, attended, attended_cost, refuse_attended
 from .workload import OffsetsWorkload
 
 
 def shapes(w: OffsetsWorkload) -> Shapes:
-    if w.seq < LEAST_TOKENS * w.max_segments:
-        raise Unsupported(
-            f"seq {w.seq} is too short for {w.max_segments} segments of {LEAST_TOKENS} tokens; use fewer"
-        )
+    for name, tokens in (("seq", w.seq), ("seq_kv", w.keys)):
+        if tokens < LEAST_TOKENS * w.max_segments:
+            wanted = f"{w.max_segments} segments of {LEAST_TOKENS} tokens"
+            raise Unsupported(f"{name} {tokens} is too short for {wanted}; use fewer")
+    if w.seq_kv and w.layout != "cross":
+        raise Unsupported(f"layout={w.layout} has queries and keys of one row; use layout=cross or seq_kv=0")
     if w.layout == "absent" and w.max_segments < 2:
         raise Unsupported("a segment can be absent only where there are two; use max_segments of at least 2")
-    row = Array((w.batch, w.seq), "i32")
-    return {"segment_ids_q": row, "segment_ids_kv": row, "positions_q": row, "positions_kv": row}
+    row, keys = Array((w.batch, w.seq), "i32"), Array((w.batch, w.keys), "i32")
+    packed = {"segment_ids_q": row, "segment_ids_kv": keys, "positions_q": row, "positions_kv": keys}
+    return packed | attended_arrays(w)
 
 
 def partnerless(w: OffsetsWorkload) -> bool:
@@ -61,8 +66,8 @@ def cost(w: OffsetsWorkload) -> Cost:
     """
     bounds = {"padding": 0, "causal": 1, "bottom_right": 1, "sliding": 2}[w.kind]
     return Cost(
-        bytes=4 * w.batch * (4 * w.seq + 4 * w.max_segments + 2),
-        dense_flops=float(1 + bounds) * w.batch * w.seq**2,
+        bytes=4 * w.batch * (2 * w.seq + 2 * w.keys + 4 * w.max_segments + 2),
+        dense_flops=float(1 + bounds) * w.batch * w.seq * w.keys,
     )
 
 
@@ -78,9 +83,18 @@ FAMILY = Family(
             pairwise,
             exact(zero_empty),
             sentence="lengths and starts of the tokens that meet a partner, as the pairwise mask has them",
-        )
+        ),
+        "attended": Semantics(
+            "attended",
+            attended,
+            tolerance(ATTENDED),
+            sentence="softmax attention of a token over the keys that the mask lets it meet; 0 where none",
+            cost=attended_cost,
+            refuse=refuse_attended,
+            layout="[B, T, H, D]",
+        ),
     },
     cost=cost,
     checks=CHECKS,
-    stages=("encode", "sort", "search", "count"),
+    stages=("encode", "sort", "search", "count", "offsets", "attention"),
 )

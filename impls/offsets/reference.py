@@ -43,13 +43,13 @@ def _met(w: OffsetsWorkload, ids_q: Any, ids_kv: Any, pos_q: Any, pos_kv: Any) -
     for segment in np.unique(ids_q[ids_q != 0]):
         at_q, at_kv = np.flatnonzero(ids_q == segment), np.flatnonzero(ids_kv == segment)
         q, kv = pos_q[at_q], pos_kv[at_kv]
-        met_q[at_q] = _any(q, kv, lambda query, key: _allowed(w, query, key))
+        met_q[at_q] = _any(q, kv, lambda query, key: allowed(w, query, key))
         # Most keys meet the last query, so begin there.
-        met_kv[at_kv] = _any(kv, q[::-1], lambda key, query: _allowed(w, query, key))
+        met_kv[at_kv] = _any(kv, q[::-1], lambda key, query: allowed(w, query, key))
     return met_q, met_kv
 
 
-def _allowed(w: OffsetsWorkload, query: Any, key: Any) -> Any:
+def allowed(w: OffsetsWorkload, query: Any, key: Any) -> Any:
     """The mask's predicate on positions, or on bottom_right's rl − position, broadcast."""
     import numpy as np
 

@@ -43,11 +43,11 @@ def run_length(w: OffsetsWorkload, *, block: int = 64):
 
     def found(ids, positions):
         """Of every run: start, end, id (0 where there is none), first and last key, and position − key."""
-        bounds = boundaries(ids, runs + 1, block)
+        bounds, seq = boundaries(ids, runs + 1, block), ids.shape[0]
         start, end = bounds[:-1], bounds[1:]
-        known = jnp.where(start < w.seq, ids[jnp.minimum(start, w.seq - 1)], 0)
+        known = jnp.where(start < seq, ids[jnp.minimum(start, seq - 1)], 0)
         shift = end - start if w.kind == "bottom_right" else jnp.zeros_like(start)
-        first = positions[jnp.minimum(start, w.seq - 1)] - shift
+        first = positions[jnp.minimum(start, seq - 1)] - shift
         last = positions[jnp.maximum(end - 1, 0)] - shift
         return start, end, known, first, last, shift
 

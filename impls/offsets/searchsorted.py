@@ -42,10 +42,11 @@ def searchsorted(w: OffsetsWorkload):
         bounds = jnp.searchsorted(ascending, jnp.arange(1, w.max_segments + 2, dtype=jnp.int32))
         counted = jnp.where(bounds == 0, 0, before[bounds - 1])
         lengths = jnp.diff(counted)
-        starts = jnp.where(lengths > 0, bounds[:-1], w.seq)
+        seq = ids.shape[0]
+        starts = jnp.where(lengths > 0, bounds[:-1], seq)
         # Missing starts are seq, and sorting moves them behind the others.
-        starts = jnp.sort(jnp.append(starts, w.seq))
-        return lengths, jnp.where(starts < w.seq, starts, -1).astype(jnp.int32)
+        starts = jnp.sort(jnp.append(starts, seq))
+        return lengths, jnp.where(starts < seq, starts, -1).astype(jnp.int32)
 
     def offsets(segment_ids_q, segment_ids_kv):
         (q_seqlens, q_offsets), (kv_seqlens, kv_offsets) = (

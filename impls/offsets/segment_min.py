@@ -2,7 +2,7 @@
 
 Linear in seq whatever max_segments is. The extremes are kept for seq + 1 ids, so segments beyond
 max_segments keep their offsets, and an empty extreme is the int32 limit, which no key passes.
-Ids must not exceed seq: a row numbered from 1 holds no more segments than tokens.
+Ids must not exceed the longer row: numbered from 1 it holds no more segments than tokens.
 """
 
 from harness import Unsupported, implementation
@@ -20,11 +20,12 @@ def segment_min(w: OffsetsWorkload):
 
     if w.kind == "sliding":
         raise Unsupported("a segment's extremes do not decide a sliding window; use kind causal")
+    ids = max(w.seq, w.keys) + 1
 
     def of_row(q, kv, keys_q, keys_kv):
         """Which queries reach no further than the largest key, which keys at least the least query."""
-        met_q = keys_q <= segment_max(keys_kv, kv, num_segments=w.seq + 1)[q]
-        met_kv = keys_kv >= minimum(keys_q, q, num_segments=w.seq + 1)[kv]
+        met_q = keys_q <= segment_max(keys_kv, kv, num_segments=ids)[q]
+        met_kv = keys_kv >= minimum(keys_q, q, num_segments=ids)[kv]
         return jnp.where(met_q, q, 0), jnp.where(met_kv, kv, 0)
 
     def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):

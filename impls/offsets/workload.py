@@ -9,7 +9,12 @@ from harness import axis
 
 @dataclass(frozen=True)
 class OffsetsWorkload:
-    """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only."""
+    """Rows of `seq` tokens in at most `max_segments` segments; `window` is read by `sliding` only.
+
+    `head_dim` is the width of queries, keys and values of `heads` heads, for attention that walks the
+    segments by lengths and offsets; at 0, the default, there are none. `seq_kv` is the length of the keys'
+    rows, where that is another.
+    """
 
     batch: int = axis(1)  # independent rows
     seq: int = axis()  # tokens of a row
@@ -21,3 +26,14 @@ class OffsetsWorkload:
         "self", choices=("self", "cross", "absent", "intra_padding", "striped")
     )  # how the two sides' segments lie
     window: int = axis(4096, later=True)  # tokens back that `sliding` sees, the query's own among them
+    seq_kv: int = axis(0, minimum=0, later=True)  # tokens of a row of keys; 0: as many as of queries
+    head_dim: int = axis(
+        0, minimum=0, later=True
+    )  # elements of a query, key and value; 0: no attention over the segments
+    heads: int = axis(4, later=True)  # of queries, keys and values
+    dtype: str = axis("f32", choices=("f64", "f32", "bf16", "f16"), later=True)  # of queries, keys and values
+
+    @property
+    def keys(self) -> int:
+        """Tokens of a row of keys."""
+        return self.seq_kv or self.seq

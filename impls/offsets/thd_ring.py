@@ -1,0 +1,50 @@
+"""Context parallelism: every device attends its stripe to each other's, and partial results are joined.
+
+A device of a ring holds every n-th token of a packed row, so that all have work under a causal mask. For each
+pair of stripes it needs lengths and offsets of its own (layout `striped`), from which tokens without a
+partner in that pair are dropped; the n results of a query are joined by their largest logits. The whole must
+be the attention of the row, so that one wrong offset in n² shows. Here the devices take turns in one
+program, and nothing travels. TransformerEngine's THD attention over a ring (P2P), #2522.
+"""
+
+from dataclasses import replace
+
+from harness import Unsupported, implementation
+
+from ._thd_jax import attend_segments, join
+from .segment_min import segment_min
+from .workload import OffsetsWorkload
+
+
+@implementation(framework="jax", semantics="attended")
+def thd_ring(w: OffsetsWorkload, *, devices: int = 4):
+    import jax.numpy as jnp
+
+    if w.layout != "self":
+        raise Unsupported(f"layout={w.layout}: a ring cuts one row into stripes; use layout=self")
+    if w.kind not in {"causal", "padding"}:
+        raise Unsupported(f"kind={w.kind} is not the same on a stripe's own places; use kind=causal")
+    if devices < 1 or w.seq % devices:
+        raise Unsupported(f"seq {w.seq} does not divide over {devices} devices; use a divisor")
+    local = replace(w, seq=w.seq // devices, layout="striped")
+    find = segment_min(local)
+
+    def attend(segment_ids_q, segment_ids_kv, positions_q, positions_kv, q, k, v):
+        def of_device(i):
+            mine, queries = slice(i, None, devices), q[:, i::devices]
+            parts = []
+            for j in range(devices):
+                other = slice(j, None, devices)
+                found = find(
+                    segment_ids_q[:, mine],
+                    segment_ids_kv[:, other],
+                    positions_q[:, mine],
+                    positions_kv[:, other],
+                )
+                parts.append(attend_segments(local, found, queries, k[:, other], v[:, other]))
+            return join(parts, q.dtype)
+
+        stripes = jnp.stack([of_device(i) for i in range(devices)], axis=2)
+        return stripes.reshape(q.shape)
+
+    return attend

@@ -1,0 +1,202 @@
+"""Attention that walks packed segments by lengths and offsets, whole and by stripes; unlike rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness import Evidence, Unsupported
+from impls.offsets.bincount import bincount
+from impls.offsets.compact_bincount import compact_bincount
+from impls.offsets.family import FAMILY, OffsetsWorkload
+from impls.offsets.mask_blocked import mask_blocked
+from impls.offsets.mask_quadratic import mask_quadratic
+from impls.offsets.onehot_minmax import onehot_minmax
+from impls.offsets.run_length import run_length
+from impls.offsets.segment_min import segment_min
+from impls.offsets.thd_counted import moved, thd_counted
+from impls.offsets.thd_masked import OF, thd_masked
+from impls.offsets.thd_ring import thd_ring
+from impls.offsets.thd_segments import thd_segments
+from impls.offsets.torch_unique import torch_unique
+from tests.impls import jax_case
+from tests.impls.offsets_case import KINDS
+from tests.impls.torch_case import run
+
+W = OffsetsWorkload(batch=2, seq=96, max_segments=6, window=5, head_dim=6, heads=2)
+CROSS = replace(W, layout="cross", seq_kv=160)
+LAYOUTS = {
+    "self": W,
+    "cross": CROSS,
+    "absent": replace(W, layout="absent"),
+    "striped": replace(W, layout="striped"),
+}
+
+
+def drawn(w, seed=0):
+    return FAMILY.inputs(w, np.random.default_rng(seed))
+
+
+def verdict(w, inputs, result, semantics="attended"):
+    meaning = FAMILY.semantics[semantics]
+    wide = {name: a if a.dtype.kind == "i" else a.astype(np.float64) for name, a in inputs.items()}
+    names = list(inputs) if semantics == "attended" else list(inputs)[:4]
+    expected = meaning.reference(w, None)(**{name: wide[name] for name in names})
+    return meaning.contract.judge(Evidence(w, inputs, result, expected))
+
+
+def attended(variant, w, seed=0, **options):
+    inputs = drawn(w, seed)
+    if variant.framework == "torch":
+        return verdict(w, inputs, run(variant(w), inputs))
+    return verdict(w, inputs, jax_case.call(variant, w, inputs, **options))
+
+
+def by_hand(w, inputs):
+    """Pair by pair, from the kinds' definitions."""
+    ids_q, ids_kv, pos_q, pos_kv = (
+        inputs[n] for n in ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
+    )
+    q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
+    out = np.zeros(q.shape)
+    for b, t, h in np.ndindex(q.shape[:3]):
+        runs = [(ids == ids_q[b, t]).sum() for ids in (ids_q[b], ids_kv[b])]
+        seen = [
+            s
+            for s in np.flatnonzero((ids_kv[b] == ids_q[b, t]) & (ids_q[b, t] != 0))
+            if {
+                "causal": pos_q[b, t] >= pos_kv[b, s],
+                "padding": True,
+                "bottom_right": runs[0] - pos_q[b, t] <= runs[1] - pos_kv[b, s],
+                "sliding": 0 <= pos_q[b, t] - pos_kv[b, s] < w.window,
+            }[w.kind]
+        ]
+        if seen:
+            weights = np.exp(k[b, seen, h] @ q[b, t, h] / w.head_dim**0.5)
+            out[b, t, h] = weights @ v[b, seen, h] / weights.sum()
+    return out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_reference_follows_the_definition(layout, kind):
+    w = replace(LAYOUTS[layout], kind=kind, batch=1, heads=1)
+    inputs = drawn(w)
+    reference = FAMILY.semantics["attended"].reference(w, None)
+    np.testing.assert_allclose(reference(**inputs), by_hand(w, inputs), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_starts_and_lengths_are_enough_for_the_result(layout, kind):
+    w = replace(LAYOUTS[layout], kind=kind)
+    if layout == "striped" and kind == "sliding":
+        with pytest.raises(Unsupported, match="window"):
+            FAMILY.shapes_of("attended", w)
+        return
+    judgement = attended(thd_masked, w)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("of", OF)
+def test_whose_offsets_they_are_does_not_show(of):
+    assert attended(thd_masked, LAYOUTS["absent"], of=of).passed
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_segments_one_by_one_give_the_same(layout, kind):
+    w = replace(LAYOUTS[layout], kind=kind)
+    if not (layout == "striped" and kind == "sliding"):
+        judgement = attended(thd_segments, w)
+        assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("dtype", ["f64", "bf16", "f16"])
+def test_other_dtypes_keep_their_bounds(dtype):
+    w = replace(W, dtype=dtype)
+    for variant in (thd_masked, thd_segments, thd_ring):
+        judgement = attended(variant, w)
+        assert judgement.passed, (variant.name, judgement.reason)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("devices", [1, 3, 8])
+@pytest.mark.parametrize("kind", ["causal", "padding"])
+def test_a_ring_gives_the_attention_of_the_row(kind, devices):
+    """Of eight stripes many hold no token of a segment at all."""
+    judgement = attended(thd_ring, replace(W, kind=kind), devices=devices)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+def test_counting_ids_is_enough_unless_the_first_query_of_a_stripe_meets_nothing():
+    for seed in range(3):
+        for kind in ("causal", "bottom_right", "padding"):
+            assert attended(thd_counted, replace(CROSS, kind=kind), seed).passed
+        w = LAYOUTS["striped"]
+        assert moved(w)
+        assert not attended(thd_counted, w, seed).passed
+        assert attended(thd_counted, replace(w, kind="padding"), seed).passed
+    for w in (LAYOUTS["absent"], replace(LAYOUTS["striped"], kind="bottom_right")):
+        with pytest.raises(Unsupported, match="use thd_masked"):
+            thd_counted(w)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("part", range(4))
+def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
+    """One length or start of one segment, off by one."""
+    inputs, right = drawn(W), mask_quadratic(W)
+
+    def off_by_one(*packed):
+        found = [np.array(numbers) for numbers in right(*packed)]
+        found[part][0, 1] += 1 if part > 1 else -1
+        return tuple(found)
+
+    monkeypatch.setitem(OF, "mask_quadratic", lambda _: off_by_one)
+    assert not verdict(W, inputs, np.asarray(thd_masked(W)(**inputs))).passed
+
+
+@pytest.mark.jax
+@pytest.mark.torch
+@pytest.mark.parametrize("seq_kv", [160, 64])
+@pytest.mark.parametrize("kind", ["causal", "bottom_right", "padding"])
+def test_offsets_of_rows_of_unlike_lengths(kind, seq_kv):
+    w = replace(CROSS, kind=kind, seq_kv=seq_kv, head_dim=0, max_segments=7)
+    inputs = drawn(w)
+    assert inputs["segment_ids_kv"].shape == (2, seq_kv)
+    per_id = [
+        [np.count_nonzero(ids == n) for n in range(1, 8)]
+        for ids in (inputs["segment_ids_q"][0], inputs["segment_ids_kv"][0])
+    ]
+    assert all(0 < q < kv or q == kv == 0 for q, kv in zip(*per_id, strict=True))
+    for variant in (mask_quadratic, mask_blocked, onehot_minmax, segment_min, run_length, torch_unique):
+        result = jax_case.call(variant, w, inputs)
+        judgement = verdict(w, inputs, tuple(np.asarray(part) for part in result), "exact")
+        assert judgement.passed, (variant.name, judgement.reason)
+    for variant in (bincount, compact_bincount):
+        result = jax_case.call(variant, w, inputs)
+        assert verdict(w, inputs, result, "exact").passed == (kind != "causal"), variant.name
+
+
+def test_what_starts_and_lengths_cannot_tell_is_refused():
+    for w, match in (
+        (replace(W, layout="intra_padding"), "gap"),
+        (replace(W, head_dim=0), "set head_dim"),
+        (replace(W, seq_kv=128), "layout=cross"),
+        (replace(CROSS, seq_kv=12), "seq_kv 12"),
+    ):
+        with pytest.raises(Unsupported, match=match):
+            FAMILY.shapes_of("attended", w)
+    for w, match in (
+        (CROSS, "layout=self"),
+        (replace(W, kind="bottom_right"), "kind=causal"),
+        (replace(W, seq=98), "divisor"),
+    ):
+        with pytest.raises(Unsupported, match=match):
+            thd_ring(w)
