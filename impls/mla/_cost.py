@@ -21,7 +21,8 @@ def cost(w: MlaWorkload) -> Cost:
     """
     c, tokens = w.widths, w.batch * w.new
     projections = sum(math.prod(shape) for shape in weight_shapes(c).values() if len(shape) > 1)
-    keys = w.seq + 1 if w.phase == "decode" else (w.seq + 1) / 2 if w.causal else w.seq
+    of_prefill = (w.seq + 1) / 2 if w.causal else w.seq
+    keys = w.seq + (w.steps + 1) / 2 if w.phase == "decode" else of_prefill
     attention = c.heads * (c.nope + c.rope + c.v) * keys
     arrays = shapes(w)
     read = [name for name in arrays if name not in {"cache_k", "cache_v"}]

@@ -8,9 +8,11 @@ from typing import Any
 
 from harness import Array, Shapes, Unsupported, cast
 
-from .workload import Config, MlaWorkload
+from .workload import EXTENSION, Config, MlaWorkload
 
 ROPE_BASE = 10000.0
+TRAINED = 4096  # tokens of the context before it was extended
+FAST, SLOW = 32, 1  # turns over that context: a pair with more is kept, one with fewer slowed down in full
 BLOCK = 128  # rows and columns of a quantised weight that share one scale
 LARGEST = 448.0  # what float8_e4m3 holds
 WORD = 4  # quantised numbers in an int32, the first in its lowest bits
@@ -40,6 +42,8 @@ def shapes(w: MlaWorkload) -> Shapes:
     c = w.widths
     if c.rope % 2:
         raise Unsupported(f"rope={c.rope} is odd, and positions turn pairs; use an even one")
+    if w.steps > 1 and w.phase != "decode":
+        raise Unsupported(f"steps={w.steps}: a prefill takes all tokens at once; use phase=decode or steps=1")
     arrays: dict[str, Any] = {
         "x": Array((w.batch, w.new, c.dim), w.dtype),
         "weights": _weight_arrays(w),
@@ -167,9 +171,29 @@ def _spread(scales: Any, shape: tuple[int, ...]) -> Any:
 
 
 def frequencies(w: MlaWorkload) -> Any:
-    """exp(i·position·base^(−2j/rope)), complex64 [new tokens, rope/2]."""
+    """exp(i·position·speed), complex64 [new tokens, rope/2]."""
     import numpy as np
 
-    speed = ROPE_BASE ** -(np.arange(0, w.widths.rope, 2) / w.widths.rope)
-    positions = np.arange(w.seq, w.seq + 1) if w.phase == "decode" else np.arange(w.seq)
-    return np.exp(1j * np.outer(positions, speed)).astype(np.complex64)
+    first = w.seq if w.phase == "decode" else 0
+    positions = np.arange(first, first + w.new)
+    return np.exp(1j * np.outer(positions, _speeds(w))).astype(np.complex64)
+
+
+def _speeds(w: MlaWorkload) -> Any:
+    """Radians a token of every pair, base^(−2j/rope); under yarn (arXiv 2309.00071) slow pairs are slowed.
+
+    Pairs that turn more than FAST times over the trained context are as they were, those below SLOW turn
+    EXTENSION times slower, and between them a ramp over the pairs' numbers mixes both.
+    """
+    import numpy as np
+
+    rope = w.widths.rope
+    speed = ROPE_BASE ** -(np.arange(0, rope, 2) / rope)
+    if w.rope_scaling == "none":
+        return speed
+    fast, slow = (
+        rope * math.log(TRAINED / (2 * math.pi * turns)) / (2 * math.log(ROPE_BASE)) for turns in (FAST, SLOW)
+    )
+    low, high = max(math.floor(fast), 0), min(math.ceil(slow), rope - 1)
+    ramp = np.clip((np.arange(rope // 2) - low) / max(high - low, 0.001), 0, 1)
+    return speed * (1 - ramp) + speed / EXTENSION * ramp

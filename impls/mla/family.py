@@ -6,13 +6,13 @@ the query and the result, and the latents themselves are attended (absorb). Both
 which of them is faster turns with the phase and the length.
 
 The defaults are upstream's module defaults: dimension 2048 and 16 heads. Positions are rotated at
-the trained frequencies; of the context extension of upstream's checkpoints only the larger scale of
-the scores is here, as `mscale`.
+the trained frequencies; of the context extension of upstream's checkpoints the larger scale of the scores
+is `mscale`, and the frequencies are `rope_scaling`.
 """
 
 from __future__ import annotations
 
-from harness import Family, Semantics
+from harness import Family, Semantics, Unsupported
 
 from ._bounds import FORWARD, GRADIENT, held
 from ._checks import CHECKS
@@ -35,6 +35,17 @@ __all__ = [
     "weight_shapes",
 ]
 
+
+def _one_step(w: MlaWorkload) -> None:
+    if w.steps > 1:
+        raise Unsupported(f"steps={w.steps}: this decodes one token; use steps=1, or absorb_steps")
+
+
+def _decode(w: MlaWorkload) -> None:
+    if w.phase != "decode":
+        raise Unsupported(f"phase={w.phase}: a cache that grows is a decode's; use phase=decode")
+
+
 FAMILY = Family(
     name="mla",
     question="Up to which length is it better to make every head's keys than to attend the latents?",
@@ -50,7 +61,17 @@ FAMILY = Family(
             framework="torch",
             sentence="softmax attention over keys and values made from the latents",
             layout="[B, T, D]",
-        )
+            refuse=_one_step,
+        ),
+        "steps": Semantics(
+            "steps",
+            dense,
+            held(FORWARD),
+            framework="torch",
+            sentence="a decode of several tokens, each of which attends the cache and those before it",
+            layout="[B, T, D]",
+            refuse=_decode,
+        ),
     },
     cost=cost,
     modes=("fwd", "bwd", "fwd_bwd"),
@@ -68,5 +89,6 @@ FAMILY = Family(
         "values",
         "attend",
         "output",
+        "cache",
     ),
 )

@@ -37,8 +37,10 @@ def dense(w: MlaWorkload, rows: Any) -> Callable[..., Any]:
         weights = dequantise(weights)
         new = latents(w, x, weights, freqs)
         ckv, kpe = (torch.cat(pair, 1) for pair in zip((cache_ckv, cache_kpe), new, strict=True))
-        q = _queries(w, x, weights, freqs)
-        return linear(_heads(w, q, ckv, kpe, weights, None), weights["wo"])
+        chosen = torch.arange(w.new) if rows is None else torch.as_tensor(rows)
+        chosen = chosen.to(x.device, torch.long)
+        q = _queries(w, x[:, chosen], weights, freqs[chosen])
+        return linear(_heads(w, q, ckv, kpe, weights, w.seq + chosen), weights["wo"])
 
     return decode if w.phase == "decode" else prefill
 

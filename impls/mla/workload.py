@@ -30,10 +30,13 @@ CONFIGS = {"small": Config(2048, 16, 0, 512), "v3": Config(7168, 128, 1536, 512)
 class MlaWorkload:
     """In `prefill` attention over `seq` new tokens; in `decode` one new token after `seq` cached ones.
 
+    A decode of `steps` tokens takes them one after the other, and each joins the cache of the next.
+
     `causal` closes later tokens to a prefill's queries; the one token of a decode is the last anyway.
     `q_lora` gives queries a latent of their own, or none, whatever the configuration says; `nope`,
     `rope` and `v` above 0 replace its widths per head. `mscale` multiplies scores by m², with
-    m = 0.1·ln 40 + 1 for a context extended 40 times. Tokens are `input_scale` times normal ones.
+    m = 0.1·ln 40 + 1 for a context extended 40 times; `rope_scaling=yarn` turns positions at such a context's
+    frequencies. Tokens are `input_scale` times normal ones.
     Under `weights=fp8_block` linear weights are float8_e4m3 with a f32 scale per 128 × 128 block,
     four to an int32; they are for inference and have no gradient.
     """
@@ -57,6 +60,8 @@ class MlaWorkload:
     weights: str = axis(
         "plain", choices=("plain", "fp8_block"), later=True
     )  # as `dtype`, or 8 bits with block scales
+    rope_scaling: str = axis("none", choices=("none", "yarn"), later=True)  # of rotary frequencies
+    steps: int = axis(1, later=True)  # tokens of a decode
 
     @property
     def widths(self) -> Config:
@@ -68,7 +73,7 @@ class MlaWorkload:
     @property
     def new(self) -> int:
         """Tokens that are not cached yet."""
-        return 1 if self.phase == "decode" else self.seq
+        return self.steps if self.phase == "decode" else self.seq
 
     @property
     def scale(self) -> float:

@@ -37,6 +37,7 @@ WORKLOADS = [
     MaskWorkload(batch=2, rows=5, seq=96, topk=7, head_dim=3, dtype="bf16"),
     MlaWorkload(seq=9, batch=2, dtype="bf16"),
     MlaWorkload(seq=9, batch=2, phase="decode", dtype="f64", weights="fp8_block"),
+    MlaWorkload(seq=9, batch=2, phase="decode", steps=3, rope_scaling="yarn"),
     *(
         OffsetsWorkload(batch=b, seq=200, max_segments=6, layout=layout)
         for b in (1, 3)
