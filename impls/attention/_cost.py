@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from harness import Array, Cost
 
+from ._bounds import BYTES
 from .workload import AttentionWorkload
 
 KERNEL_BLOCK = 128
@@ -54,11 +55,35 @@ def fla_cost(w: AttentionWorkload) -> Cost:
 
 
 def paper_cost(w: AttentionWorkload) -> Cost:
-    """Compression blocks of block/2 tokens every block/4; their probabilities select, nothing else scores."""
-    length, stride = w.block // 2, w.block // 4
+    """The probabilities of the compression blocks select, and nothing else scores."""
+    length, stride = w.compression
     complete = max(0, w.seq - length + 1)  # queries that see a whole compression block
     pairs = _steps(complete, stride) + _last(w.seq, w.selected * w.block) + _last(w.seq, w.window)
     return _cost(w, pairs)
+
+
+def given_cost(w: AttentionWorkload) -> Cost:
+    """Query t meets the tokens of `selected` blocks."""
+    return _cost(w, _last(w.seq, w.selected * w.block))
+
+
+def newest_cost(w: AttentionWorkload) -> Cost:
+    """The last token alone meets all keys; it is dense attention's own count."""
+    return _of_newest(w, w.seq)
+
+
+def newest_paper_cost(w: AttentionWorkload) -> Cost:
+    """The last token alone meets every mean, `selected` blocks and `window` keys, and reads no others."""
+    length, stride = w.compression
+    means = max(0, (w.seq - length) // stride + 1)
+    return _of_newest(w, means + min(w.seq, w.selected * w.block) + min(w.seq, w.window))
+
+
+def _of_newest(w: AttentionWorkload, keys: int) -> Cost:
+    """Of one query that meets so many keys; bytes: those keys and values read, the result written."""
+    pair = 4.0 * w.batch * w.heads * w.head_dim
+    moved = BYTES[w.dtype] * w.batch * w.head_dim * 2 * (w.kv_heads * keys + w.heads)
+    return Cost(flops=pair * keys, bytes=float(moved), dense_flops=pair * w.seq)
 
 
 def dsa_cost(w: AttentionWorkload) -> Cost:

@@ -13,6 +13,8 @@ WHAT = {
     "block_lists": "makes lists of picks",
     "transposed_lists": "turns lists of blocks round",
     "gate": "adds gated branches",
+    "given_blocks": "attends blocks that are given",
+    "decode": "takes one query and a cache",
 }
 
 

@@ -24,17 +24,21 @@ from ._cost import (
     dense_cost,
     dsa_cost,
     fla_cost,
+    given_cost,
     mslk_cost,
+    newest_cost,
+    newest_paper_cost,
     paper_cost,
     sparse_compressed_cost,
     upstream_cost,
 )
+from ._inputs_paper import inputs, shapes
 from ._stage_cost import compress_cost, gate_cost, select_cost, transposed_cost
-from ._stage_inputs import inputs, shapes
 from .reference import dense, nsa
 from .reference_dsa import ambiguous_dsa, dsa
 from .reference_lists import exact_lists, lists, lists_cost
 from .reference_paper import ambiguous_paper, paper
+from .reference_paper_stages import ambiguous_newest, given, newest, newest_paper
 from .reference_stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
 from .reference_upstream import upstream
 from .workload import AttentionWorkload
@@ -108,6 +112,31 @@ FAMILY = Family(
             "softmax attention over the tokens that DeepSeek's lightning indexer picks for each query",
             ambiguous_dsa,
         ),
+        "given_blocks": _semantics(
+            "given_blocks",
+            given,
+            given_cost,
+            "softmax attention of each query over the tokens of given blocks",
+        ),
+        "decode": Semantics(
+            "decode",
+            newest,
+            tolerance(FORWARD),
+            framework="torch",
+            sentence="softmax attention of the last token over all keys",
+            cost=newest_cost,
+            layout="[B, 1, H, D]",
+        ),
+        "nsa_paper_decode": Semantics(
+            "nsa_paper_decode",
+            newest_paper,
+            tolerance(FORWARD),
+            framework="torch",
+            ambiguous=ambiguous_newest,
+            sentence="as nsa_paper, of the last token, with block means that a cache holds",
+            cost=newest_paper_cost,
+            layout="[B, 1, H, D]",
+        ),
         "block_lists": Semantics(
             "block_lists",
             lists,
@@ -153,7 +182,13 @@ FAMILY = Family(
     },
     cost=dense_cost,
     modes=("fwd", "bwd", "fwd_bwd"),
-    rows=lambda w: {"attention": w.seq, "gate": w.seq, "compress": w.seq // w.block}.get(w.stage, w.heads),
+    rows=lambda w: {
+        "block_lists": w.heads,
+        "transposed_lists": w.heads,
+        "select": w.heads,
+        "compress": w.seq // w.block,
+        "decode": 1,
+    }.get(w.stage, w.seq),
     tile=lambda w: w.tile,
     checks=CHECKS,
     stages=(

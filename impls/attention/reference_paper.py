@@ -1,13 +1,14 @@
 """Native sparse attention as its paper has it (arXiv 2502.11089), in double precision.
 
-A workload's `block` is the selection block l'; compression blocks are l = l'/2 long, one every
-d = l'/4 tokens: with block 64, selected 16 and window 512 the paper's 64, 32, 16, 16 and 512. The
-compression φ is the mean, without the paper's learned MLP and positions, and the three branches
+A workload's `block` is the selection block l'; compression blocks are `kernel` l long, one every `stride`
+d tokens, by default l'/2 and l'/4: with block 64, selected 16 and window 512 the paper's 64, 32, 16, 16 and
+512. The compression φ is the mean, without the paper's learned MLP and positions, and the three branches
 share keys and values: the inputs hold no weights. `tile` and `compressed_*` mean nothing here.
 
     compressed  query t reads block i iff i·d + l − 1 ≤ t, with probabilities p[i]
     scores      block j: Σ p[i] · |block i ∩ block j| / d, summed over the query heads of a key head
-    selected    block 0, the query's own and the one before it, then the highest scores: `selected`
+    selected    the first `init_blocks` (1), `local_blocks` (2) up to the query's own, then the highest
+                scores: `selected` in all
     window      keys t − window + 1 … t
 
 Printed, the sum for scores runs to the left of block j, over tokens it does not hold; counting
@@ -30,7 +31,6 @@ from ._stage import in_stage
 from .reference import SCORES, attend, by_sequence, products
 from .workload import AttentionWorkload
 
-FORCED = 3  # the first block, the query's own, the one before it
 DEVIATIONS = 6
 OTHER_ROUNDINGS = 4  # scaling, exponential, division, storing
 
@@ -45,20 +45,7 @@ def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[...
 
     def answer(q, k, v, gates=None, cu_seqlens=None):
         def block(t, q, k, v, shares):
-            tokens = torch.arange(k.shape[1], device=k.device)
-            past = tokens <= t[:, None]
-            with torch.no_grad():
-                chosen = picked_paper(w, block_masses(w, t, q, k, sizes)[0], t).repeat_interleave(w.block, -1)
-            shown = ends(k, sizes) <= t[:, None]
-            branches = [
-                attend(q, compress(k, sizes), compress(v, sizes), shown)
-                if shown.shape[-1]
-                else torch.zeros_like(q),
-                attend(q, k, v, past & per_query_head(w, chosen)[..., : k.shape[1]]),
-                attend(q, k, v, past & (tokens > t[:, None] - w.window)),
-            ]
-            share = 1 / 3 if shares is None else shares.unsqueeze(-2)
-            return (torch.stack(branches, -1) * share).sum(-1)
+            return weigh_branches(w, t, q, k, v, shares, [compress(x, sizes) for x in (k, v)], sizes)
 
         def each(t, part):
             size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
@@ -72,6 +59,27 @@ def paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[...
         return by_sequence(w, rows, q, cu_seqlens, each)
 
     return answer
+
+
+def weigh_branches(
+    w: AttentionWorkload, t: Any, q: Any, k: Any, v: Any, shares: Any, means: Any, sizes: tuple[int, int]
+) -> Any:
+    """The three branches of queries at positions `t`, in their gates' shares; `means` of keys and values."""
+    import torch
+
+    tokens = torch.arange(k.shape[1], device=k.device)
+    past = tokens <= t[:, None]
+    with torch.no_grad():
+        masses, _ = block_masses(w, t, q, k, sizes, means[0])
+        chosen = picked_paper(w, masses, t).repeat_interleave(w.block, -1)
+    shown = ends(k, sizes) <= t[:, None]
+    branches = [
+        attend(q, means[0], means[1], shown) if shown.shape[-1] else torch.zeros_like(q),
+        attend(q, k, v, past & per_query_head(w, chosen)[..., : k.shape[1]]),
+        attend(q, k, v, past & (tokens > t[:, None] - w.window)),
+    ]
+    share = 1 / 3 if shares is None else shares.unsqueeze(-2)
+    return (torch.stack(branches, -1) * share).sum(-1)
 
 
 def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Callable[..., Any]:
@@ -91,7 +99,7 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Ca
             size = max(1, SCORES // (w.batch * w.heads * (part.stop - part.start)))
             selected_scores = []
             for some in t.split(size):
-                near = _near(w, some, q[:, some + part.start], k[:, part], sizes)
+                near = near_ties(w, some, q[:, some + part.start], k[:, part], sizes)
                 selected_scores.append(near.repeat_interleave(w.heads // w.kv_heads, 1).transpose(1, 2))
             return torch.cat(selected_scores, 1)
 
@@ -100,10 +108,11 @@ def ambiguous_paper(w: AttentionWorkload, rows: Any, *, fla: bool = False) -> Ca
     return marks
 
 
-def _near(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int]) -> Any:
+def near_ties(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int], means: Any = None) -> Any:
+    """[b, kv_heads, rows]: whether a block that was picked and one that was not may change places."""
     import torch
 
-    masses, deviations = block_masses(w, t, q, k, sizes)
+    masses, deviations = block_masses(w, t, q, k, sizes, means)
     free = torch.isfinite(_ranked(masses, w, t))
     picked = picked_paper(w, masses, t)
     lowest = (masses - DEVIATIONS * deviations).masked_fill(~(free & picked), torch.inf).amin(-1)
@@ -111,8 +120,13 @@ def _near(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int]) 
     return lowest <= highest
 
 
-def block_masses(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int]) -> tuple[Any, Any]:
-    """Scores of the selection blocks, [b, kv_heads, rows, blocks], and their errors' deviations."""
+def block_masses(
+    w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int, int], means: Any = None
+) -> tuple[Any, Any]:
+    """Scores of the selection blocks, [b, kv_heads, rows, blocks], and their errors' deviations.
+
+    Mean keys that are given, `means`, have no error.
+    """
     import torch
 
     size, stride = sizes
@@ -126,13 +140,15 @@ def block_masses(w: AttentionWorkload, t: Any, q: Any, k: Any, sizes: tuple[int,
     overlap = torch.minimum(starts + size, first + w.block) - torch.maximum(starts, first)
     weights = (overlap.clamp(min=0) / stride).to(k.dtype)
     shown = stops <= t[:, None]
-    keys = compress(k, sizes)
+    keys = compress(k, sizes) if means is None else means
     logits = products(q, keys).masked_fill(~shown & shown.any(-1, keepdim=True), -torch.inf)
     p = torch.softmax(logits, -1) * shown.any(-1, keepdim=True)
 
     unit = 2.0**-53 if w.dtype == "f64" else 2.0**-24
-    windows = k.unfold(1, size, stride)
-    error_k = size**0.5 * (windows.sum(-1).abs() + windows.norm(dim=-1)) / size
+    error_k = torch.zeros_like(keys)
+    if means is None:
+        windows = k.unfold(1, size, stride)
+        error_k = size**0.5 * (windows.sum(-1).abs() + windows.norm(dim=-1)) / size
     scale = w.head_dim**0.5  # products divide by it
     terms = (products(q**2, keys**2) * scale).sqrt() + products(q, keys).abs() * scale
     variance = products(q**2, error_k**2) * scale + (w.head_dim**0.5 + OTHER_ROUNDINGS) ** 2 * terms**2
@@ -163,13 +179,13 @@ def _ranked(masses: Any, w: AttentionWorkload, t: Any) -> Any:
 
     block = torch.arange(masses.shape[-1], device=masses.device)
     own_block = (t // w.block)[:, None]
-    forced = (block == 0) | (block == own_block) | (block == own_block - 1)
+    forced = (block < w.init_blocks) | (block > own_block - w.local_blocks)
     return masses.masked_fill(forced, torch.inf).masked_fill(block > own_block, -torch.inf)
 
 
 def lengths(w: AttentionWorkload, *, fla: bool) -> tuple[int, int]:
     """A compression block's length and stride."""
-    return (w.block, w.block) if fla else (w.block // 2, w.block // 4)
+    return (w.block, w.block) if fla else w.compression
 
 
 def ends(k: Any, sizes: tuple[int, int]) -> Any:
@@ -195,9 +211,27 @@ def per_query_head(w: AttentionWorkload, x: Any) -> Any:
 def refuse_paper(w: AttentionWorkload, *, fla: bool = False) -> None:
     """Raise :class:`Unsupported` for what the paper's form does not define, naming the field."""
     in_stage(w, "attention")
+    refuse_blocks(w, fla=fla)
+
+
+def refuse_blocks(w: AttentionWorkload, *, fla: bool = False) -> None:
+    """As `refuse_paper`, of any stage."""
     if not w.causal:
         raise Unsupported("causal=false: the paper's selection is causal; use causal=true or attention/dense")
-    if w.block % 4 and not fla:
+    if fla and (w.kernel, w.stride, w.init_blocks, w.local_blocks) != (0, 0, 1, 2):
+        raise Unsupported(
+            "fla compresses whole blocks and forces three; leave kernel, stride, init, local alone"
+        )
+    if w.block % 4 and not (fla or (w.kernel and w.stride)):
         raise Unsupported(f"block {w.block} cannot be cut into strides of a quarter; use a multiple of 4")
-    if w.selected < FORCED:
-        raise Unsupported(f"selected {w.selected} cannot hold the {FORCED} forced blocks; use 3 or more")
+    length, stride = lengths(w, fla=fla)
+    if length % stride or w.block % stride or length > w.block:
+        raise Unsupported(
+            f"kernel {length}, stride {stride}: use a stride that divides kernel and block {w.block}, "
+            "and a kernel no longer than a block"
+        )
+    forced = w.init_blocks + w.local_blocks
+    if w.selected < forced:
+        raise Unsupported(
+            f"selected {w.selected} cannot hold the {forced} forced blocks; use {forced} or more"
+        )

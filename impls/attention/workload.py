@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from harness import axis
 
-STAGES = ("attention", "compress", "select", "block_lists", "transposed_lists", "gate")
+STAGES = (
+    "attention",
+    "compress",
+    "select",
+    "block_lists",
+    "transposed_lists",
+    "gate",
+    "given_blocks",
+    "decode",
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +28,10 @@ class AttentionWorkload:
     branches per query and head. `varlen` packs `segments` sequences of drawn lengths into one.
     With `indexer_heads` an indexer of width `indexer_dim` comes beside, by which DeepSeek's form picks
     `topk` tokens. `stage` measures one stage alone, on what the stage before it gives: block means, the
-    selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum.
+    selection, the lists of blocks that a kernel reads it as, these lists turned round, or the gated sum; or
+    the paper's selected branch on `given_blocks`. In stage `decode` one query, at the last token, reads a
+    cache that holds the block means too. The paper's form compresses `kernel` tokens every `stride`, and
+    always selects the first `init_blocks` blocks and the last `local_blocks` up to the query's own.
     """
 
     batch: int = axis(1)  # independent sequences
@@ -39,7 +51,18 @@ class AttentionWorkload:
     compressed_selected: int = axis(16, later=True)  # groups that it reads
     segments: int = axis(4, later=True)  # sequences in a packed one
     cuts: str = axis("random", choices=("random", "uniform", "60_40"), later=True)  # where they are packed
-    stage: str = axis("attention", choices=STAGES, later=True)  # or one stage alone
+    stage: str = axis("attention", choices=STAGES, later=True)  # one stage alone, or one new token
     indexer_heads: int = axis(0, minimum=0, later=True)  # of an indexer beside; 0: none
     indexer_dim: int = axis(128, later=True)  # elements of an indexer's head
     topk: int = axis(2048, later=True)  # tokens that the indexer keeps
+    kernel: int = axis(0, minimum=0, later=True)  # tokens of a compression block; 0: half a block
+    stride: int = axis(
+        0, minimum=0, later=True
+    )  # tokens from one of them to the next; 0: a quarter of a block
+    init_blocks: int = axis(1, minimum=0, later=True)  # first blocks that are always selected
+    local_blocks: int = axis(2, later=True)  # last ones, up to and with the query's own
+
+    @property
+    def compression(self) -> tuple[int, int]:
+        """Tokens of the paper's compression block, and from the start of one to that of the next."""
+        return self.kernel or self.block // 2, self.stride or self.block // 4

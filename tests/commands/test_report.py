@@ -11,7 +11,6 @@ from harness.commands.findings import LOCK
 from harness.store.runs import RunFolder
 from tests.findings.kept import kept, sweep
 
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from harness import Unsupported
 from impls.attention import _nsa_paper as module
 from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.nsa_fla_torch import nsa_fla_torch
 from impls.attention.nsa_paper import nsa_paper
 from tests.impls.attention_case import attend, doubles, drawn, rows_moved, slices, softmax, verdict
 from tests.impls.torch_case import gradients, judged, operators, run, run_marks
@@ -24,7 +26,8 @@ def of(**fields):
 def by_hand(w, inputs, printed=False):
     """(result, picked blocks by query) for one key head, query by query, as XunhaoLai's indices have it."""
     q, k, v, gates = doubles(inputs, "q", "k", "v", "gates")
-    k, v, length, stride = k[:, 0], v[:, 0], w.block // 2, w.block // 4
+    k, v, length, stride = k[:, 0], v[:, 0], w.kernel or w.block // 2, w.stride or w.block // 4
+    strides, overlap = w.block // stride, length // stride
     starts = range(0, w.seq - length + 1, stride)
     mean_k, mean_v = (np.array([x[i : i + length].mean(0) for i in starts]) for x in (k, v))
     result, picks = np.zeros(q.shape), []
@@ -37,10 +40,10 @@ def by_hand(w, inputs, printed=False):
             result[t, h] += gates[t, h, 0] * (p[h] @ mean_v)
         score = {}
         for j in range(own + 1):
-            steps = [m + n for m in range(4) for n in range(2)]
-            at = [4 * j - n if printed else 4 * j + n - 1 for n in steps]
+            steps = [m + n for m in range(strides) for n in range(overlap)]
+            at = [strides * j - n if printed else strides * j + n - overlap + 1 for n in steps]
             score[j] = sum(p[:, i].sum() for i in at if 0 <= i < len(starts))
-        forced = {0, own, max(own - 1, 0)}
+        forced = {*range(min(w.init_blocks, own + 1)), *range(max(own - w.local_blocks + 1, 0), own + 1)}
         free = sorted(set(score) - forced, key=lambda j: -score[j])
         chosen = forced | set(free[: w.selected - len(forced)])
         picks.append(chosen)
@@ -59,6 +62,36 @@ def test_both_follow_the_definition(seq):
     assert {len(chosen) for chosen in picks} == ({1, 2, 3, 4, 5} if seq > 16 else {1})
     np.testing.assert_allclose(run(REFERENCE(w, None), inputs), want, rtol=1e-10)
     np.testing.assert_allclose(run(nsa_paper(w), inputs), want, rtol=1e-10)
+
+
+FIELDS = [
+    {"kernel": 8, "stride": 8},
+    {"kernel": 16, "stride": 2},
+    {"kernel": 4, "init_blocks": 0, "local_blocks": 1},
+    {"stride": 8, "kernel": 16, "init_blocks": 2, "selected": 6, "local_blocks": 3},
+]
+
+
+@pytest.mark.parametrize("fields", FIELDS, ids=str)
+def test_sizes_and_forced_blocks_are_free(fields):
+    w = of(heads=2, kv_heads=1, dtype="f64", **fields)
+    inputs = drawn(w)
+    want, _ = by_hand(w, inputs)
+    np.testing.assert_allclose(run(REFERENCE(w, None), inputs), want, rtol=1e-10)
+    np.testing.assert_allclose(run(nsa_paper(w), inputs), want, rtol=1e-10)
+    assert np.abs(want - by_hand(of(heads=2, kv_heads=1, dtype="f64"), inputs)[0]).max() > 1e-3
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    for fields, match in (
+        ({"kernel": 6}, "stride that divides"),
+        ({"kernel": 32, "stride": 4}, "no longer than a block"),
+        ({"init_blocks": 4, "selected": 5}, "use 6 or more"),
+    ):
+        with pytest.raises(Unsupported, match=match):
+            nsa_paper(of(**fields))
+    with pytest.raises(Unsupported, match="fla compresses"):
+        nsa_fla_torch(of(kernel=8))
 
 
 def test_the_paper_has_its_sizes():

@@ -43,8 +43,8 @@ WORKLOADS = [
         for b in (1, 3)
         for layout in ("self", "cross", "absent", "intra_padding", "striped")
     ),
-    *(
     OffsetsWorkload(batch=2, seq=100, seq_kv=200, max_segments=6, layout="cross", head_dim=3, dtype="bf16"),
+    *(
         TopkWorkload(batch=2, rows=3, seq=96, topk=7, dtype=dtype, distribution=distribution)
         for dtype in DTYPES
         for distribution in DISTRIBUTIONS

@@ -1,0 +1,75 @@
+"""Inputs by stage: given blocks, or a cache with its block means; `_stage_inputs` has the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness import Array, Shapes, Unsupported, cast
+
+from . import _stage_inputs as of_others
+from .workload import AttentionWorkload
+
+PAPER_STAGES = ("given_blocks", "decode")
+
+
+def shapes(w: AttentionWorkload) -> Shapes:
+    if w.stage not in PAPER_STAGES:
+        return of_others.shapes(w)
+    if w.heads % w.kv_heads:
+        raise Unsupported(f"heads {w.heads} is no multiple of kv_heads {w.kv_heads}; choose one that is")
+    if w.varlen or not w.causal:
+        raise Unsupported(f"stage={w.stage} is of one causal sequence; use varlen=false and causal=true")
+    key = Array((w.batch, w.seq, w.kv_heads, w.head_dim), w.dtype)
+    if w.stage == "given_blocks":
+        query = Array((w.batch, w.seq, w.heads, w.head_dim), w.dtype)
+        picks = Array((w.batch, w.kv_heads, w.seq, min(w.selected, -(-w.seq // w.block))), "i32")
+        return {"q": query, "k": key, "v": key, "picks": picks}
+    mean = Array((w.batch, _means(w), w.kv_heads, w.head_dim), w.dtype)
+    arrays = {"q": Array((w.batch, 1, w.heads, w.head_dim), w.dtype), "k": key, "v": key}
+    arrays |= {"means_k": mean, "means_v": mean}
+    return arrays | ({"gates": Array((w.batch, 1, w.heads, 3), w.dtype)} if w.gated else {})
+
+
+def inputs(w: AttentionWorkload, rng: Any) -> Mapping[str, Any]:
+    """Normal q, k, v, and gates as a sigmoid of normals. Means are of the rounded keys and values, rounded.
+
+    Picks are distinct blocks that begin no later than the query, each choice as likely as any other; −1 where
+    there are fewer.
+    """
+    import numpy as np
+
+    if w.stage not in PAPER_STAGES:
+        return of_others.inputs(w, rng)
+    drawn = np.float64 if w.dtype == "f64" else np.float32
+    arrays = {}
+    for name, array in shapes(w).items():
+        if isinstance(array, Array) and name in {"q", "k", "v", "gates"}:
+            values = rng.standard_normal(array.shape, dtype=drawn)
+            arrays[name] = cast(1 / (1 + np.exp(-values)) if name == "gates" else values, w.dtype)
+    if w.stage == "decode":
+        return arrays | {
+            f"means_{name}": cast(_mean(w, arrays[name].astype(drawn)), w.dtype) for name in "kv"
+        }
+    blocks = np.arange(-(-w.seq // w.block))
+    future = blocks > (np.arange(w.seq) // w.block)[:, None]
+    ranks = rng.random((w.batch, w.kv_heads, w.seq, len(blocks)), dtype=np.float32) + future
+    picks = np.argsort(ranks, axis=-1)[..., : w.selected]
+    unseen = np.take_along_axis(ranks, picks, -1) >= 1
+    return arrays | {"picks": np.where(unseen, -1, picks).astype(np.int32)}
+
+
+def _means(w: AttentionWorkload) -> int:
+    """Whole compression blocks of the cache."""
+    length, stride = w.compression
+    return max(0, (w.seq - length) // max(stride, 1) + 1)
+
+
+def _mean(w: AttentionWorkload, x: Any) -> Any:
+    """Of every compression block, [b, blocks, kv_heads, d]."""
+    import numpy as np
+
+    length, stride = w.compression
+    if not _means(w):
+        return x[:, :0]
+    return np.lib.stride_tricks.sliding_window_view(x, length, axis=1)[:, ::stride].mean(-1)
