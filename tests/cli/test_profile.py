@@ -77,6 +77,7 @@ def test_a_compiled_program_is_timed_by_its_operators(folder):
     assert stages["output"]["entered"] is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "operator", "marked"),
     [("naive", "aten::mm", "stage:output"), ("naive_jax", "ynn_fusion", "(output)")],
