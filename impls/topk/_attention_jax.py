@@ -38,12 +38,13 @@ def masked_attention(w: TopkWorkload, mask: Mask) -> Callable[..., Any]:
         product = partial(jnp.einsum, precision="highest", preferred_element_type=wide)
         closed = (scattered if mask == "scatter" else compared)(columns)
 
-        def head(arrays):
-            query, keys, values = arrays
+        def head(place):
+            # Sliced in the loop: moved to the front before it, all keys and values were copied in every turn.
+            query, keys, values = (lax.dynamic_index_in_dim(x, place, 2, keepdims=False) for x in (q, k, v))
             logits = product("brd,bsd->brs", query, keys) / math.sqrt(w.key_dim)
             weights = jax.nn.softmax(logits + closed, axis=-1)
             return product("brs,bsd->brd", weights, values).astype(values.dtype)
 
-        return jnp.moveaxis(lax.map(head, tuple(jnp.moveaxis(part, 2, 0) for part in (q, k, v))), 0, 2)
+        return jnp.moveaxis(lax.map(head, jnp.arange(w.attention_heads)), 0, 2)
 
     return attend
