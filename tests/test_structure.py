@@ -23,6 +23,7 @@ FLOORS = 6
 # listed has to find another name for its file.
 SHARED = {
     "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
+    "cold": {"run/group": "starts of a case in new processes", "profile/charts": "the chart of them"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "evidence": {"claims": "what expressions ask for", "gate/report": "what a gate keeps of a case"},

@@ -108,9 +108,8 @@ def gate(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     in_stage(w, "gate")
 
     def answer(compressed, selected, window, gates=None):
-        branches = (compressed, selected, window)
-        shares = (1 / 3,) * 3 if gates is None else gates.unsqueeze(-1).unbind(3)
-        total = sum(branch * share for branch, share in zip(branches, shares, strict=True))
+        of_means, of_blocks, of_window = (1 / 3,) * 3 if gates is None else gates.unsqueeze(-1).unbind(3)
+        total = compressed * of_means + selected * of_blocks + window * of_window
         return total if rows is None else total[:, rows]
 
     return answer

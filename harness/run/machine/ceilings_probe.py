@@ -22,7 +22,7 @@ def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     with device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])):
         try:
             answer = subprocess.run(
-                [sys.executable, "-m", "harness.worker.ceilings", device, str(threads)],
+                [sys.executable, "-m", "harness.worker.frameworks.torch_ceilings", device, str(threads)],
                 env=worker_environment(device),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -1,8 +1,8 @@
 """Readings of what this machine does per second at most: matrix products by dtype, streams by working set.
 
-`python -m harness.worker.ceilings DEVICE THREADS` prints them as JSON. torch is set up as for a measured
-case, and time is read by the same marks as a profile's: the host's clock, or events of the device. A share
-of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
+`python -m harness.worker.frameworks.torch_ceilings DEVICE THREADS` prints them as JSON. torch is set up as
+for a measured case, and time is read by the same marks as a profile's: the host's clock, or events of the
+device. A share of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.worker import ceilings
-from harness.worker.ceilings import BUDGET_S, ROUNDS, Kernel, reader, sample
+from harness.worker.frameworks import torch_ceilings as ceilings
+from harness.worker.frameworks.torch_ceilings import BUDGET_S, ROUNDS, Kernel, reader, sample
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
