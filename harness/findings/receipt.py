@@ -72,9 +72,10 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class Receipt:
-    """`machine` is the fingerprint, `digest` is over the hashes of all records' lines, in their order.
+    """`budget_s` is the longest that a suite sampled a case for, in seconds; 0 where that is not known.
 
-    `gate` is a sentence on the newest gate that is stored where the receipt was made; empty without one.
+    `machine` is the fingerprint, `digest` is over the hashes of all records' lines, in their order.
+    `gate` is a sentence on the newest gate stored where the receipt was made; empty without one.
     """
 
     run: str
@@ -82,6 +83,7 @@ class Receipt:
     commit: str
     dirty: bool
     seed: int
+    budget_s: float
     machine: Mapping[str, Any]
     records: int
     digest: str
@@ -96,6 +98,7 @@ def receipt_of(run: KeptRun, gate: str = "") -> Receipt:
     panels = [PanelVerdict(run, panel) for panel in run.panels]
     commit, dirty = commit_of(run)
     fingerprints: Mapping[str, Any] = run.info.get("fingerprints") or {}
+    settings = [suite.get("settings") or {} for suite in (run.info.get("suites") or {}).values()]
     hashes = "".join(run.hashes[record.key] for record in run.records)
     return Receipt(
         run=str(run.info.get("run") or run.name),
@@ -103,6 +106,7 @@ def receipt_of(run: KeptRun, gate: str = "") -> Receipt:
         commit=commit,
         dirty=dirty,
         seed=next((record.seed for record in run.records), 0),
+        budget_s=max((suite["budget_s"] for suite in settings if "budget_s" in suite), default=0.0),
         machine=next(iter(fingerprints.values()), {}),
         records=len(run.records),
         digest=hashlib.sha256(hashes.encode()).hexdigest(),

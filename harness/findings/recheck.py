@@ -162,7 +162,8 @@ def run_again(
     judged = dict.fromkeys(j.case for line in receipt.lines for j in line.judged if j.case not in timed)
     planned = {(plan.case, line.target): None for line in receipt.lines for plan in line.plans}
     missing: dict[str, str] = {}
-    overrides = Overrides(settings={"seed": str(receipt.seed)})
+    budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
+    overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
     cases: dict[str, Case] = {}
     for case in dict.fromkeys([*timed, *judged, *(case for case, _ in planned)]):
         try:
