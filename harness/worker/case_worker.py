@@ -170,9 +170,10 @@ class CaseWorker:
         """`readings` readings of `inner` calls each, after one untimed call when `warm`.
 
         With `fresh` the last set's storage gets the values that `inputs` (and `cotangent`) name, after the
-        untimed call, which sees the old ones. The first reading is of that set, all others are of the other
-        one. Then the first one's result is handed over under the name `result`: it must not lie where later
-        calls put theirs. A call sees what it always sees: this function, this clock, no collector.
+        untimed call, which sees the old ones; another untimed one, on the other set, wakes the threads that
+        fell asleep meanwhile. The first reading is of the last set, all others are of the other one. Then the
+        first one's result is handed over under the name `result`: it must not lie where later calls put
+        theirs. A call sees what it always sees: this function, this clock, no collector.
         """
         start = perf_counter()
         gc.collect()  # reference cycles of earlier calls must not pile up
@@ -180,6 +181,8 @@ class CaseWorker:
             self.framework.sync(self._next_call(None if fresh is None else 0)())
         if fresh is not None:
             self._refill(fresh["inputs"], fresh["cotangent"])
+            if warm and len(self.calls) > 1:
+                self.framework.sync(self._next_call(1)())
         compiled = self.framework.compilations()
         kept: list[Any] = []
         samples: list[float] = []

@@ -99,6 +99,7 @@ def test_charts_are_drawn_and_stay_the_same(in_process, measured, project):
         "mask-latency.svg",
         "mask-speedup.svg",
         "mask-memory.svg",
+        "mask-scaling.svg",
     ]
     before = [Path(path).read_bytes() for path in first]
     in_process("chart", "--run", measured.json["run"])

@@ -15,6 +15,7 @@ from impls.attention.nsa_fla_torch import nsa_fla_torch
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
 from impls.attention.nsa_paper import nsa_paper
+from impls.attention.workload import STAGES
 from tests.impls.attention_case import attend, drawn, mslk_by_hand, slices
 from tests.impls.torch_case import gradients, judged, run, run_marks
 
@@ -24,8 +25,8 @@ SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed)
 ALL = (dense, *SPARSE)
 NAMES = [variant.name for variant in ALL]
 MEANINGS = [
-    name for name in FAMILY.semantics if name not in {"dsa", "block_lists"}
-]  # with inputs of their own
+    name for name in FAMILY.semantics if name not in {"dsa", "nsa_paper_decode", *STAGES}
+]  # of attention as a whole, on its own inputs
 
 SMALL = AttentionWorkload(
     seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70,
@@ -116,13 +117,14 @@ def test_only_seq_must_be_given_and_extra_fields_joined_later():
     required = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
     later = [name for name, field in fields.items() if field.metadata["later"]]
     assert required == ["seq"]
-    assert later[:4] == ["tile", "compressed_block", "compressed_selected", "segments"]
-    assert later[4:] == ["stage", "indexer_heads", "indexer_dim", "topk"]
+    assert later[:5] == ["tile", "compressed_block", "compressed_selected", "segments", "cuts"]
+    assert later[5:9] == ["stage", "indexer_heads", "indexer_dim", "topk"]
+    assert later[9:] == ["kernel", "stride", "init_blocks", "local_blocks"]
 
 
 IN_PARTS = [
     *((name, of(seq=528)) for name in MEANINGS),
-    *((name, of(seq=528, varlen=True)) for name in FAMILY.semantics if name.startswith("nsa")),
+    *((name, of(seq=528, varlen=True)) for name in MEANINGS if name.startswith("nsa")),
     ("dsa", of(seq=528, **INDEXED)),
 ]
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from impls.attention import _nsa_torch
+from impls.attention import _nsa_torch, _selection
 from impls.attention.family import AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
@@ -55,9 +55,9 @@ def test_upstream_would_fail_as_the_formula(name):
 
 
 def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
-    top = _nsa_torch._top
+    top = _selection._top
     assert verdict("unique_selected", nsa_mslk_sparse_compressed).passed
-    monkeypatch.setattr(_nsa_torch, "_top", lambda scores, count: top(scores, count).clamp(min=0))
+    monkeypatch.setattr(_selection, "_top", lambda scores, count: top(scores, count).clamp(min=0))
     judgement = verdict("unique_selected", nsa_mslk_sparse_compressed)
     assert judgement.figures["rows"] == 24 + 16, (
         "the first tile behind its first block, and behind its first group"

@@ -117,8 +117,8 @@ def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not e
 
 
 def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
-    def broken(w, query, scoring, first, group):
-        picks, groups = _select(w, query, scoring, first, group)
+    def broken(w, query, scoring, first, *rest):
+        picks, groups = _select(w, query, scoring, first, *rest)
         whole = w.seq // w.tile - first // w.tile
         picks[:, max(0, whole) :] = -1
         return picks, groups

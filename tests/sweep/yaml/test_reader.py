@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ from harness.sweep.yaml.reader import display_path, read
 @pytest.fixture
 def parse(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)  # Python's own; torch's compiler raises it for a whole process
 
     def parse(text):
         Path("bench.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
         return read(Path("bench.yaml"))
 
-    return parse
+    yield parse
+    sys.setrecursionlimit(limit)
 
 
 def test_every_key_and_value_has_its_line(parse):
