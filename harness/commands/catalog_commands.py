@@ -6,6 +6,7 @@ import typer
 
 from harness.commands import catalog_options, options, output
 from harness.commands.option_groups import command
+from harness.core.errors import UsageError
 from harness.core.version import VERSION
 
 group = typer.Typer()
@@ -67,6 +68,10 @@ def doctor(
     json: options.Json = False,
 ) -> None:
     """This machine: what a benchmark finds here, what is missing, and how to install it."""
+    if noise + self_check + roofline > 1:
+        raise UsageError(
+            "--noise, --self-check and --roofline measure each by itself; call doctor once for each"
+        )
     if noise:
         from harness.commands.gate import measure_noise
 

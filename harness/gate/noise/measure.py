@@ -91,8 +91,11 @@ def measure(project: Project, options: GateOptions, progress: GateProgress) -> l
                 regimes.append(_regime(name, plan, cases, progress))
             known = {spread.case for spread in regimes[-1].spreads}  # the same ones in every regime
             cases = {case: theirs for case, theirs in cases.items() if case.id in known}
-    if not any(regime.spreads for regime in regimes):
-        raise MachineError("no case was fast enough to be measured; name a suite with shorter lengths")
+            if not cases:
+                raise MachineError(
+                    f"no case had all its pairs in {REGIME_SECONDS:g} s; measure on a quieter machine, or "
+                    "give bench.yaml a default suite with shorter lengths"
+                )
     stored.write(
         project.results,
         {

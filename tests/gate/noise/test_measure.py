@@ -1,8 +1,11 @@
 """A Δ below 5 % is taken where the machine is known to hold it, and refused with the reason elsewhere."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 
-from harness.core.errors import UsageError
+from harness.core.errors import MachineError, UsageError
 from harness.gate.noise import measure
 from harness.gate.noise import store as stored
 
@@ -51,6 +54,16 @@ def test_a_machine_that_holds_nothing_says_so(results, tmp_path):
 def test_less_is_taken_where_it_can_be_held(results, tmp_path):
     known(tmp_path, 0.02)
     measure.refuse_below(results, 0.03, 1)
+
+
+def test_a_machine_too_busy_for_any_case_is_told_so(results, monkeypatch):
+    monkeypatch.setattr(measure, "plan_of", lambda *_: nullcontext(SimpleNamespace(opponents={})))
+    monkeypatch.setattr(measure, "device_lock", lambda *_: nullcontext())
+    monkeypatch.setattr(measure, "_regime", lambda name, *_: measure.Regime(name, (), 1.0))
+    progress = SimpleNamespace(message=lambda _: None)
+    with pytest.raises(MachineError, match="no case had all its pairs in 120 s"):
+        measure.measure(SimpleNamespace(results=results), measure.noise_options(), progress)
+    assert stored.read(results) is None
 
 
 def test_a_damaged_file_says_how_to_make_another(results, tmp_path):
