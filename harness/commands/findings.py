@@ -155,7 +155,7 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
             print_line(
                 f"{check.outcome}: {text_of(check.line)}" + (f"\n    ({check.why})" if check.why else "")
             )
-        counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        counted = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
         print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
     if edited or outcomes[DIFFERS]:
         return STALE
