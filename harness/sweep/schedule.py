@@ -58,7 +58,7 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
     shard = None
     if overrides.shard is not None:
-        shard = Shard.named(overrides.shard, _identity(suites, used, overrides.replicates))
+        shard = Shard.parse(overrides.shard, _identity(suites, used, overrides.replicates))
         part = shard.part(case.group for suite in suites for case in suite.cases)
         suites = tuple(
             replace(suite, cases=tuple(case for case in suite.cases if case.group in part))

@@ -24,7 +24,7 @@ class Shard:
     sweep: str
 
     @classmethod
-    def named(cls, text: str, sweep: Mapping[str, Any]) -> Shard:
+    def parse(cls, text: str, sweep: Mapping[str, Any]) -> Shard:
         """The part of a sweep that `3/8` names. UsageError where it names none."""
         match = _SHARD.fullmatch(text.strip())
         index, count = (int(match[1]), int(match[2])) if match else (0, 0)
