@@ -38,7 +38,7 @@ from .reference import dense, nsa
 from .reference_dsa import ambiguous_dsa, dsa
 from .reference_lists import exact_lists, lists, lists_cost
 from .reference_paper import ambiguous_paper, paper
-from .reference_paper_stages import ambiguous_newest, given, newest, newest_paper
+from .reference_paper_stages import ambiguous_newest, given_blocks, newest, newest_paper
 from .reference_stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
 from .reference_upstream import upstream
 from .workload import AttentionWorkload
@@ -114,7 +114,7 @@ FAMILY = Family(
         ),
         "given_blocks": _semantics(
             "given_blocks",
-            given,
+            given_blocks,
             given_cost,
             "softmax attention of each query over the tokens of given blocks",
         ),

@@ -16,7 +16,7 @@ from .reference_paper import lengths, near_ties, per_query_head, refuse_blocks, 
 from .workload import AttentionWorkload
 
 
-def given(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
+def given_blocks(w: AttentionWorkload, rows: Any) -> Callable[..., Any]:
     """Attention to the tokens of the picked blocks that are not after the query; a block counts once."""
     import torch
 
