@@ -59,7 +59,9 @@ class StagedProgram:
         self.stages: dict[str, str] = {}  # of every instruction, by its name
         self.containers: set[str] = set()  # instructions whose time is that of what they call
         for computation in self.graph.computations.values():
-            beside = {stage for each in computation.instructions.values() for stage in self._named(each)}
+            beside = {
+                stage for each in computation.instructions.values() for stage in self._stages_in_scope(each)
+            }
             for name, instruction in computation.instructions.items():
                 self.stages[name] = self._stage(computation, instruction, beside)
                 if instruction.opcode in CONTAINERS:
@@ -103,13 +105,13 @@ class StagedProgram:
             (part, each) for part in inner for each in part.instructions.values() if each.opcode not in MOVED
         ]
 
-    def _named(self, instruction: Instruction) -> set[str]:
+    def _stages_in_scope(self, instruction: Instruction) -> set[str]:
         """The stages in the metadata of an instruction, of a fusion those of what it computes."""
         inner = [each for _, each in self._inner(instruction)] or [instruction]
         return {stage for each in inner if (stage := stage_in(each.attributes))}
 
     def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
-        found = self._named(instruction)
+        found = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
                 possible = self.products.get(_size(part, each), set())

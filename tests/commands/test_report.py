@@ -9,14 +9,14 @@ from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.findings import LOCK
 from harness.store.runs import RunFolder
-from tests.findings.kept import kept, sweep
+from tests.findings.kept import store_kept_run, sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Any:
-    kept(tmp_path / "results", sweep())
+    store_kept_run(tmp_path / "results", sweep())
     (tmp_path / LOCK).write_text("jax==0.10.2\n")
     (tmp_path / "bench.yaml").write_text(
         "default: [mask]\nsuites:\n  mask: {family: mask, seq: [4Ki], rows: 1, topk: 1}\n"

@@ -28,7 +28,7 @@ def sweep():
     ]
 
 
-def kept(folder, records, notes="", **info):
+def store_kept_run(folder, records, notes="", **info):
     suite = {"family": "mask", "baseline": "mask/dense", "implementations": ["mask/dense", "mask/sparse"]}
     cases = [record.case for record in records]
     described = {"schema": 1, "run": "one", "depth": "run", "started": "2026-11-23", "finished": "2026-11-23"}

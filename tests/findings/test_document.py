@@ -13,7 +13,7 @@ from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
 from tests.claims.judged import claim
 from tests.commands.test_text_of_others import LONE, NASTY, assert_shown
-from tests.findings.kept import K, kept, sweep
+from tests.findings.kept import K, store_kept_run, sweep
 from tests.records import record_of
 
 
@@ -22,7 +22,7 @@ def page(*runs, **more):
 
 
 def test_the_verdict_names_claim_interval_device_and_reach(tmp_path):
-    text = page(kept(tmp_path, sweep()))
+    text = page(store_kept_run(tmp_path, sweep()))
     verdict = text.partition("<!-- seqsweep:verdict -->")[2].partition("<!-- seqsweep:end -->")[0]
     assert "sparse beats dense from 8Ki: 2.00×, 95 % \\[2.000, 2.000\\]; on cpu" in verdict
     assert "holds at 8Ki" in verdict
@@ -31,7 +31,9 @@ def test_the_verdict_names_claim_interval_device_and_reach(tmp_path):
 
 
 def test_sections_stand_in_their_order_and_doubts_are_named(tmp_path):
-    text = page(kept(tmp_path, sweep(), notes="- The clock was wrong.\n"), lock=Path("constraints.txt"))
+    text = page(
+        store_kept_run(tmp_path, sweep(), notes="- The clock was wrong.\n"), lock=Path("constraints.txt")
+    )
     order = [text.index(f"<!-- seqsweep:{key} -->") for key in TITLES if f"seqsweep:{key} " in text]
     assert order == sorted(order)
     assert "A win at 4Ki already, which would move the crossover." in text
@@ -41,7 +43,7 @@ def test_sections_stand_in_their_order_and_doubts_are_named(tmp_path):
 
 
 def test_an_empty_place_is_shown_with_its_kind(tmp_path):
-    run = kept(
+    run = store_kept_run(
         tmp_path,
         sweep(),
         suites={"mask": {"family": "mask", "cases": [*[r.case for r in sweep()], "mask/x@seq=1:fwd:cpu"]}},
@@ -55,7 +57,7 @@ def test_an_empty_place_is_shown_with_its_kind(tmp_path):
 
 
 def test_every_row_names_its_record(tmp_path):
-    run = kept(tmp_path, sweep())
+    run = store_kept_run(tmp_path, sweep())
     text = page(run)
     for digest in run.hashes.values():
         assert f"| {digest[:10]} |" in text
@@ -67,7 +69,7 @@ def test_claims_that_do_not_hold_are_listed(tmp_path):
         replace(claim("a"), expect=CONTRADICTED, says="It is 9×."),
         replace(claim("b"), expect=REPRODUCED),
     )
-    text = page(kept(tmp_path, sweep()), claims=[false, true])
+    text = page(store_kept_run(tmp_path, sweep()), claims=[false, true])
     assert f"| {false.name} | It is 9×. | contradicted |" in text
     assert true.name not in text
 
@@ -76,7 +78,7 @@ PROSE = "# Mine\n\nProse.\n\n<!-- seqsweep:table mask -->\nold\n<!-- seqsweep:en
 
 
 def test_only_marked_blocks_change_and_filling_twice_changes_nothing(tmp_path):
-    document = compose([kept(tmp_path, sweep())], charts=False)
+    document = compose([store_kept_run(tmp_path, sweep())], charts=False)
     once = fill_blocks(PROSE, document, "f", "F.md")
     assert once.startswith("# Mine\n\nProse.\n\n<!-- seqsweep:table mask -->\n\n**mask: ")
     assert once.endswith("<!-- seqsweep:end -->\n\nMore `prose`.\n")
@@ -99,13 +101,13 @@ def test_only_marked_blocks_change_and_filling_twice_changes_nothing(tmp_path):
 )
 def test_a_bad_mark_is_named_with_its_line(tmp_path, text, says):
     with pytest.raises(UsageError, match=says):
-        fill_blocks(text, compose([kept(tmp_path, sweep())], charts=False), "f", "F.md")
+        fill_blocks(text, compose([store_kept_run(tmp_path, sweep())], charts=False), "f", "F.md")
 
 
 def test_text_of_others_cannot_leave_its_place(tmp_path):
     hostile = f"{NASTY} --> <!-- seqsweep:end -->"
     records = [*sweep(), record_of("odd", 4 * K, status="crashed", reason=hostile, options={"how": hostile})]
-    run = kept(tmp_path, records, notes=hostile, command=["seqsweep", hostile])
+    run = store_kept_run(tmp_path, records, notes=hostile, command=["seqsweep", hostile])
     text = page(replace(run, problems=(hostile,), name=LONE))
     assert_shown(text, once=False)
     outside = "".join(text.split("```")[::2])  # a fence shows what it holds as it is
@@ -116,7 +118,7 @@ def test_text_of_others_cannot_leave_its_place(tmp_path):
 
 
 def test_the_same_records_make_the_same_bytes(tmp_path):
-    run = kept(tmp_path, sweep())
+    run = store_kept_run(tmp_path, sweep())
     first, second = compose([run]), compose([read_kept(RunFolder(tmp_path / "runs/one"), run.name)])
     assert first == second
     assert list(first.pictures) == ["mask-speedup.svg"]

@@ -11,7 +11,7 @@ from harness.findings.html.sample_strip import sample_strip
 from harness.findings.html.sortable import script_elements
 from harness.findings.html.to_html import to_html
 from tests.commands.test_text_of_others import NASTY, assert_shown
-from tests.findings.kept import K, kept, sweep
+from tests.findings.kept import K, store_kept_run, sweep
 from tests.records import record_of, timing_of
 
 VOID = {"meta", "link"}
@@ -59,7 +59,7 @@ def hostile():
 
 
 def test_every_section_and_every_figure_of_the_document_is_in_the_page(tmp_path):
-    run = kept(tmp_path, sweep())
+    run = store_kept_run(tmp_path, sweep())
     document = compose([run], charts=False)
     seen = Outline(page_of(run))
     for section in document.sections:
@@ -72,7 +72,7 @@ def test_every_section_and_every_figure_of_the_document_is_in_the_page(tmp_path)
 
 
 def test_a_row_leads_to_its_readings_and_its_ratios(tmp_path):
-    seen = Outline(page_of(kept(tmp_path, sweep())))
+    seen = Outline(page_of(store_kept_run(tmp_path, sweep())))
     anchors = [link[1:] for link in seen.values("href") if link.startswith("#case-")]
     assert len(anchors) == len(set(anchors)) == len(sweep())
     assert set(anchors) <= set(seen.values("id"))
@@ -85,15 +85,18 @@ def test_a_row_leads_to_its_readings_and_its_ratios(tmp_path):
 
 
 def test_significance_is_that_of_a_comparison(tmp_path):
-    text = Outline(page_of(kept(tmp_path, sweep()))).text
+    text = Outline(page_of(store_kept_run(tmp_path, sweep()))).text
     behind = text[text.index("4Ki dense: ok") :]
     assert "sparse0.5000× [0.5000, 0.5000]faster" in behind[: behind.index("4Ki sparse: ok")]
 
 
 def test_nothing_of_a_record_is_taken_for_html(tmp_path):
     records = hostile()
-    run = replace(kept(tmp_path, records, notes=HOSTILE), crash_logs={"crashes/a.txt": HOSTILE})
-    plain, seen = Outline(page_of(kept(tmp_path / "plain", sweep()))), Outline(page_of(run, charts=True))
+    run = replace(store_kept_run(tmp_path, records, notes=HOSTILE), crash_logs={"crashes/a.txt": HOSTILE})
+    plain, seen = (
+        Outline(page_of(store_kept_run(tmp_path / "plain", sweep()))),
+        Outline(page_of(run, charts=True)),
+    )
     assert_shown(seen.text)
     drawn = {"clippath", "defs", "figure", "g", "path", "pre", "rect", "style", "svg", "text", "use"}
     assert set(seen.tags) - set(plain.tags) <= drawn | {"sup", "title", "tspan"}
@@ -111,13 +114,13 @@ def test_a_bundle_cannot_end_its_element():
 
 
 def test_the_page_asks_nobody_for_anything(tmp_path):
-    page = page_of(kept(tmp_path, sweep()), charts=True)
+    page = page_of(store_kept_run(tmp_path, sweep()), charts=True)
     outside = [
         v for t, n, v in Outline(page).attributes if n in {"src", "href"} and not v.startswith(("#", "data:"))
     ]
     assert outside == []
     assert "default-src 'none'" in page
-    assert page == page_of(kept(tmp_path / "again", sweep()), charts=True)
+    assert page == page_of(store_kept_run(tmp_path / "again", sweep()), charts=True)
 
 
 def test_two_charts_share_no_id():

@@ -11,7 +11,7 @@ from harness.findings.receipt import CORRECT, CROSSOVER, FITS, VERDICT, receipt_
 from harness.findings.receipt_text import read_receipt, to_text
 from harness.findings.recheck import DIFFERS, HOLDS, UNCHECKED, Here, check_lines
 from tests.commands.test_text_of_others import NASTY, assert_shown
-from tests.findings.kept import MACHINE, K, kept, sweep, timed
+from tests.findings.kept import MACHINE, K, store_kept_run, sweep, timed
 from tests.records import record_of, static_of
 
 TPU = "tpu:v5p"
@@ -29,7 +29,7 @@ def records():
 
 @pytest.fixture
 def receipt(tmp_path):
-    return receipt_of(kept(tmp_path, records()), "unchanged against main")
+    return receipt_of(store_kept_run(tmp_path, records()), "unchanged against main")
 
 
 def test_it_says_verdict_crossover_memory_recall_and_gate(receipt):
@@ -83,7 +83,9 @@ def test_what_is_no_receipt_is_refused_in_a_sentence(text, says):
 
 
 def test_text_of_others_stays_text(tmp_path):
-    named = receipt_of(kept(tmp_path, records(), command=["seqsweep", f"{NASTY} -->"]), f"{NASTY} -->")
+    named = receipt_of(
+        store_kept_run(tmp_path, records(), command=["seqsweep", f"{NASTY} -->"]), f"{NASTY} -->"
+    )
     text = to_text(named)
     visible = text.partition(" -->\n")[2]
     assert_shown(text, once=False)

@@ -7,7 +7,7 @@ from tests.report.charts.suites import INFO, record, suite, texts_of
 K = 1024
 
 
-def found(share, low=None, high=None):
+def correctness_of(share, low=None, high=None):
     figures = {"recall": share, "recall_low": low, "recall_high": high, "target": 0.95}
     return Correctness("recall", True, "whole", figures)
 
@@ -15,7 +15,7 @@ def found(share, low=None, high=None):
 def approximate(**changed):
     return suite(
         record("exact", 4 * K, 2e-3),
-        record("buckets", 4 * K, 1e-3, correctness=found(0.97, 0.96, 0.98), **changed),
+        record("buckets", 4 * K, 1e-3, correctness=correctness_of(0.97, 0.96, 0.98), **changed),
         record("failed", 4 * K, status="oom"),
         baseline="mask/exact",
     )

@@ -61,9 +61,9 @@ def test_the_detail_of_one_target_has_the_rest(suite, record, static):
 
 
 def test_no_class_of_operations_is_none_of_them_and_no_module_is_unknown(suite, record, static):
-    def shown(figures):
+    def operations_column(figures):
         (panel,) = suite([record("broadcast", 4096, static={"host": figures})]).panels.values()
         return texts(detail_table(panel), "operations")
 
-    assert shown(static(opcodes={"add": 3})) == ["0"]
-    assert shown(static()) == ["–"]
+    assert operations_column(static(opcodes={"add": 3})) == ["0"]
+    assert operations_column(static()) == ["–"]
