@@ -89,14 +89,12 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
 
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
-    """Both intervals count: the least is over the longest time and the highest roof."""
+    """Its interval is the time's: the least share is over the longest time."""
 
-    def over(seconds: float | None, rate: float | None) -> float | None:
-        return work / (seconds * rate) if seconds and rate else None
+    def over(seconds: float | None) -> float | None:
+        return work / (seconds * roof.rate) if seconds else None
 
-    rate, reason = roof.rate, time.reason or roof.rate.reason
-    low, high = over(time.high, rate.high), over(time.low, rate.low)
-    return Estimate(over(time.value, rate.value), low, high, time.samples, time.unit, reason)
+    return Estimate(over(time.value), over(time.high), over(time.low), time.samples, time.unit, time.reason)
 
 
 def _refusal(roof: Ceiling, share: Estimate) -> str:

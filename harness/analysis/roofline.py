@@ -1,13 +1,15 @@
 """The ceilings of a machine, as they were measured: FLOP/s by dtype, bytes/s by working set.
 
-A ceiling is the fastest kernel's median over rounds, with its 95 % interval. What a larger working set has
-a smaller one has too: where the cost of a call hides that, the larger one's figure stands.
+A ceiling is the fastest round of the fastest kernel, as in Berkeley's Empirical Roofline Toolkit: on a
+shared machine rates wander by a third within minutes, and honest calls are faster than the median of a few
+rounds. What a larger working set has a smaller one has too: where the cost of a call hides that, the larger
+one's figure stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +37,7 @@ class Readings:
             raise ValueError(f"{self.kernel}: a reading is a positive rate")
 
     @cached_property
-    def estimate(self) -> Estimate:
+    def median(self) -> Estimate:
         middle, low, high = median_interval(self.per_second)
         count = len(self.per_second)
         reason = too_few(count, ROUNDS) if count < samples_needed() else None
@@ -44,17 +46,21 @@ class Readings:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most work per second by a dtype or a level of memory, and the kernel that reached it."""
+    """The most work per second by a dtype or a level of memory, and the kernel that reached it.
+
+    `rate` is that of its fastest round, FLOP/s or bytes/s; `median` is over all its rounds.
+    """
 
     name: str  # `f32`, `L2`, `DRAM`
     kernel: str
     size: int  # a matrix's side, or bytes of working set
-    rate: Estimate
+    rate: float
+    median: Estimate
 
     @classmethod
     def of(cls, name: str, readings: Iterable[Readings]) -> Ceiling:
-        best = max(readings, key=lambda reading: reading.estimate.value or 0.0)
-        return cls(name, best.kernel, best.size, best.estimate)
+        best = max(readings, key=lambda reading: max(reading.per_second))
+        return cls(name, best.kernel, best.size, max(best.per_second), best.median)
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ class Roofline:
         """Bytes/s of a working set: of the next smaller size measured, so that it is a ceiling."""
         smaller = [known for known in self.curve if known <= size]
         ceiling = self.curve[max(smaller, default=min(self.curve))]
-        return Ceiling(self.level(size), ceiling.kernel, ceiling.size, ceiling.rate)
+        return replace(ceiling, name=self.level(size))
 
     def compute_roof(self, dtype: str) -> Ceiling:
         """FLOP/s for operands of a dtype: the highest of those as wide or wider, as they may be converted.
@@ -114,7 +120,7 @@ class Roofline:
         """
         width = WIDTHS.get(dtype, 0)
         able = [ceiling for kind, ceiling in self.compute.items() if WIDTHS.get(kind, 0) >= width]
-        return max(able or self.compute.values(), key=lambda ceiling: ceiling.rate.value or 0.0)
+        return max(able or self.compute.values(), key=lambda ceiling: ceiling.rate)
 
 
 def roofline_of(data: Any) -> Roofline:

@@ -41,7 +41,7 @@ def test_a_refused_share_is_named_and_stands_in_no_cell(capsys):
     print_profiles(TextConsole(width=150), series, KNOWN)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert next(row for row in rows if row[:1] == ["b"])[-1] == "refused"
-    assert next(row for row in rows if row[:1] == ["a"])[-4:] == ["30", "%", "of", "compute"]
+    assert next(row for row in rows if row[:1] == ["a"])[-4:] == ["30.0", "%", "of", "compute"]
     assert any(row[:3] == ["in", "no", "stage,"] or row[:2] == ["b:", "refused:"] for row in rows)
     (refused,) = [entry for entry in roof_data(series, KNOWN) if entry["refused"]]
     assert (refused["stage"], refused["share"]["value"]) == ("b", 2.4)

@@ -88,10 +88,10 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
     narrowest = min((WIDTHS.get(dtype, 0) for dtype in dtypes), default=0)
     for kind, ceiling in roofline.compute.items():
         if WIDTHS.get(kind, 0) >= narrowest:
-            yield Roof(kind, ceiling.rate.value or 0.0, FLOPS)
+            yield Roof(kind, ceiling.rate, FLOPS)
     levels: dict[float, list[str]] = {}
     for name, ceiling in roofline.levels.items():
-        levels.setdefault(ceiling.rate.value or 0.0, []).append(name)
+        levels.setdefault(ceiling.rate, []).append(name)
     for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
         yield Roof(", ".join(names), rate, BYTES, line)
     accelerator = accelerator_called((facts.get("gpu") or {}).get("name") or "")

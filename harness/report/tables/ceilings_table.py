@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.roofline import DRAM, Ceiling, Roofline
-from harness.analysis.stats import Estimate
 from harness.catalog.accelerators import Accelerator
 from harness.core.units import format_bytes
 from harness.report import format as fmt
@@ -16,8 +15,8 @@ from harness.report.tables.listing import plain_table
 
 FLOPS, BYTES = "FLOP/s", "B/s"
 CAPTION = (
-    "Of torch's own kernels in a fresh process, the fastest of each: median and 95 % interval over {rounds} "
-    "rounds (for display, not a verdict). A stream's bytes are those that it reads and writes."
+    "Of torch's own kernels in a fresh process the fastest round of the fastest one, and its median with a "
+    "95 % interval over {rounds} rounds. A stream's bytes are those that it reads and writes."
 )
 
 
@@ -28,13 +27,21 @@ def print_roofline(
     console.print(Text(machine, style="bold"))
     for sentence in sentences(roofline, cores):
         console.print(Text(sentence), soft_wrap=True)
-    table = plain_table(("ceiling", False), ("rate", True), ("95 %", True), ("reached by", False))
+    table = plain_table(
+        ("ceiling", False), ("rate", True), ("median", True), ("95 %", True), ("reached by", False)
+    )
     for ceiling, unit in _ceilings(roofline):
         side = f"n = {ceiling.size}" if unit == FLOPS else format_bytes(ceiling.size)
-        table.add_row(ceiling.name, *rate(ceiling.rate, unit), f"{ceiling.kernel}, {side}")
+        median = fmt.per_second(ceiling.median.value or 0.0, ceiling.median.low, ceiling.median.high, unit)
+        table.add_row(ceiling.name, rate(ceiling.rate, unit), *median, f"{ceiling.kernel}, {side}")
     for name, value, unit in _datasheet(accelerator):
-        exact = fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0])
-        table.add_row(name, exact, "", "datasheet, not measured")
+        table.add_row(
+            name,
+            fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0]),
+            "",
+            "",
+            "datasheet, not measured",
+        )
     console.print(table)
     rounds = min(len(reading.per_second) for reading in roofline.readings)
     console.print(Text(CAPTION.format(rounds=rounds), style="dim"), soft_wrap=True)
@@ -46,9 +53,9 @@ def sentences(roofline: Roofline, cores: int) -> list[str]:
     memory = roofline.levels.get(DRAM)
     if "f32" in roofline.compute and memory is not None:
         fast, slow = roofline.compute["f32"].rate, memory.rate
-        ridge = (fast.value or 0.0) / (slow.value or 1.0)
+        ridge = fast / slow
         found.append(
-            f"Products of f32 reach {rate(fast, FLOPS)[0]} and streams from {DRAM} {rate(slow, BYTES)[0]}: "
+            f"Products of f32 reach {rate(fast, FLOPS)} and streams from {DRAM} {rate(slow, BYTES)}: "
             f"what does fewer than {fmt.significant(ridge, 2)} FLOPs for a byte of {DRAM} is bound by memory."
         )
     if roofline.load > cores / 2:
@@ -59,9 +66,9 @@ def sentences(roofline: Roofline, cores: int) -> list[str]:
     return found
 
 
-def rate(estimate: Estimate, unit: str) -> tuple[str, str]:
-    """(`116 GFLOP/s`, `[110, 118]`)."""
-    return fmt.per_second(estimate.value or 0.0, estimate.low, estimate.high, unit)
+def rate(value: float, unit: str) -> str:
+    """`116 GFLOP/s`."""
+    return fmt.per_second(value, None, None, unit)[0]
 
 
 def _ceilings(roofline: Roofline) -> Iterator[tuple[Ceiling, str]]:

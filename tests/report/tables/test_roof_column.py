@@ -22,7 +22,7 @@ def column(results, *requested):
 def test_it_is_there_on_request_only():
     results = replace(suite(RECORD), rooflines={FINGERPRINT: machine()})
     assert column(results)[0] is None
-    assert column(results, "roof")[0] == ["50 % of compute"]
+    assert column(results, "roof")[0] == ["50.0 % of compute"]
 
 
 def test_without_ceilings_a_footnote_says_how_to_measure_them():
