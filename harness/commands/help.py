@@ -46,6 +46,7 @@ EXAMPLES = {
     "profile": {
         "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",
         "seqsweep profile mla --mode fwd_bwd": "the backward is one stage",
+        "seqsweep profile attention_chart --impl nsa_mslk": "a suite's sizes",
         "seqsweep profile mla/naive --seq 256 --ops --trace call.json": "operators, too",
         "seqsweep profile mla/naive_jax --seq 256 --cold": "and what its first call costs",
     },

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 TARGETS = "Targets"
 
-Ids = Annotated[Words, typer.Argument(help="Families, implementations or checks; none: all.")]
-ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations or families to profile.")]
+Ids = Annotated[Words, typer.Argument(help="Families, suites, implementations or checks; none: all.")]
+ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations, families or suites to profile.")]
 Suites = Annotated[Words, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
 Target = Annotated[
     Words, option(TARGETS, "--target", "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8.")

@@ -59,19 +59,24 @@ class Project:
     def plan(
         self, suites: Sequence[str] = (), overrides: Overrides | None = None, ids: Sequence[str] = ()
     ) -> Schedule:
-        """The schedule of the suites (none: the default ones), cut down to the ids if any are given."""
+        """The schedule of the suites (none: the default ones), cut down to the ids if any are given.
+
+        An id that names a suite and nothing else is one of the suites.
+        """
         from harness.sweep.overrides import Overrides
         from harness.sweep.schedule import plan
 
         changes = overrides or Overrides()
-        families, impls = resolve_ids(ids, self.catalog)
+        known = known_ids(self.catalog)
+        named = [name for name in ids if name in self.config.suites and name not in known]
+        families, impls = resolve_ids([name for name in ids if name not in named], self.catalog)
         changes = replace(
             changes,
             families=(*changes.families, *families),
             impls=(*changes.impls, *impls),
             plugins=self.brought,
         )
-        return plan(self.config, self.catalog, suites, changes)
+        return plan(self.config, self.catalog, [*suites, *named], changes)
 
     def checks_in(self, ids: Sequence[str]) -> frozenset[str] | None:
         """The checks among the ids; None where there is none, which means all checks."""
@@ -90,13 +95,17 @@ class Project:
         return known, known.merged(discovery.catalog(self._given_paths)) if self._given_paths else known
 
 
+def known_ids(catalog: Catalog) -> frozenset[str]:
+    """Families, implementations and checks, as commands take them."""
+    return frozenset({*catalog.families, *catalog.implementations, *catalog.checks()})
+
+
 def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(families, implementations) that ids select; a family beside implementations selects all of its own.
 
     A check selects its family. UsageError, with the nearest id, for any other.
     """
-    checks = catalog.checks()
-    known = {*catalog.families, *catalog.implementations, *checks}
+    checks, known = catalog.checks(), known_ids(catalog)
     short = {info.name for info in catalog.implementations.values()}
     for name in ids:
         try:
@@ -104,7 +113,7 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
         except ValueError as error:
             raise UsageError(str(error)) from None
         if bare not in known | short:
-            raise UsageError(f'"{name}" is no family, implementation or check{nearest(bare, known)}')
+            raise UsageError(f'"{name}" is no suite, family, implementation or check{nearest(bare, known)}')
     families = tuple(
         dict.fromkeys(name.split("/")[0] for name in ids if name in {*catalog.families, *checks})
     )

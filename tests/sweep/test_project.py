@@ -91,8 +91,11 @@ def test_suites_and_overrides_are_planned(folder):
 def test_ids_cut_a_plan_down(folder):
     project = Project(folder / "bench.yaml")
     assert [suite.family for suite in project.plan(ids=["topk/exact"]).suites] == ["topk"]
+    assert [suite.name for suite in project.plan(ids=["two"]).suites] == ["two"], "an id may be a suite"
     assert project.checks_in(["topk/exact"]) is None
     check = next(name for name in project.catalog.checks() if name.startswith("mask/"))
     assert project.checks_in([check, "topk"]) == {check}
-    with pytest.raises(UsageError, match='"topkk" is no family, implementation or check; nearest: "topk"'):
+    with pytest.raises(
+        UsageError, match='"topkk" is no suite, family, implementation or check; nearest: "topk"'
+    ):
         project.plan(ids=["topkk"])
