@@ -53,7 +53,7 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     grids = select(config, catalog, names, overrides)
     refuse_unknown_fields([grid.family for grid in grids], overrides)
     built = [build(grid, config.settings, overrides) for grid in grids]
-    suites = tuple(suite for suite, _ in built)
+    suites = _distinct([suite for suite, _ in built], names)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
     shard = None
@@ -67,6 +67,18 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
         skips = {case: skip for case, skip in skips.items() if skip.case.group in part}
     groups = _groups(suites, skips)
     return Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, shard)
+
+
+def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...]:
+    """The suites without those that flags have made equal to an earlier one, unless they were named."""
+    known: set[tuple[str, tuple[Case, ...]]] = set()
+    kept: list[Suite] = []
+    for suite in suites:
+        meaning = suite.baseline, suite.cases
+        if suite.name in names or meaning not in known:
+            kept.append(suite)
+        known.add(meaning)
+    return tuple(kept)
 
 
 def _identity(

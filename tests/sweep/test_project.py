@@ -88,6 +88,15 @@ def test_suites_and_overrides_are_planned(folder):
     assert [(suite.name, suite.axes["seq"]) for suite in schedule.suites] == [("two", [512])]
 
 
+def test_suites_that_flags_make_equal_are_one_unless_they_are_named(folder):
+    with (folder / "bench.yaml").open("a") as file:
+        file.write("  three: {family: topk, seq: 512, rows: 4, topk: 8, impls: [exact]}\n")
+    project, same = Project(folder / "bench.yaml"), Overrides(seqs=("512",))
+    assert [suite.name for suite in project.plan(ids=["topk"]).suites] == ["two", "three"]
+    assert [suite.name for suite in project.plan(overrides=same, ids=["topk"]).suites] == ["two"]
+    assert [suite.name for suite in project.plan(["two", "three"], same).suites] == ["two", "three"]
+
+
 def test_ids_cut_a_plan_down(folder):
     project = Project(folder / "bench.yaml")
     assert [suite.family for suite in project.plan(ids=["topk/exact"]).suites] == ["topk"]
