@@ -11,7 +11,7 @@ from harness.catalog.accelerators import accelerator_called
 from harness.commands.output import console, print_json, print_note
 from harness.report.tables.ceilings_table import print_roofline
 from harness.run.machine.ceilings_probe import measure_ceilings
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.store import json_file, rooflines
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ Facts = Mapping[str, Any]
 def measure_rooflines(project: Project, *, json: bool) -> None:
     """Of the processor with the threads that cases have, and of a CUDA device where there is one."""
     threads = project.config.settings.threads
-    here = FingerprintProbe("cpu", threads).wait()
+    here = probe_fingerprint("cpu", threads)
     found = [_measure(project, here["fingerprint"])]
     if "unavailable" not in here["gpu"]:
-        found.append(_measure(project, FingerprintProbe("cuda", threads).wait()["fingerprint"]))
+        found.append(_measure(project, probe_fingerprint("cuda", threads)["fingerprint"]))
     if json:
         print_json({"rooflines": [_data(facts, roofline) for facts, roofline in found]})
         return

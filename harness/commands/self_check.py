@@ -6,10 +6,8 @@ changes from pair to pair. Of the pairs' log ratios the mean, with Student's t.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-import subprocess
 import sys
 import tempfile
 from contextlib import closing
@@ -22,6 +20,7 @@ from harness.catalog import child_process
 from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import MachineError, UsageError
 from harness.run.machine.lock import device_lock
+from harness.run.processes.probe import run_probe
 from harness.run.session import Request, conduct
 
 if TYPE_CHECKING:
@@ -154,20 +153,6 @@ def _loop(case: Case, catalog: Catalog, threads: int, seed: int) -> float:
         "seed": seed,
         "seconds": LOOP_SECONDS,
     }
-    try:
-        answer = subprocess.run(
-            [sys.executable, "-m", "harness.worker.plain_loop"],
-            input=json.dumps(question),
-            env={**child_process.environment(), "JAX_PLATFORMS": "cpu"},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=TIMEOUT_SECONDS,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        raise MachineError(f"{case.id} took more than {TIMEOUT_SECONDS:.0f} s in a plain loop") from None
-    except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["no word"])[-1]
-        raise MachineError(f"{case.id} fails in a plain loop: {last}") from None
-    return float(json.loads(answer.stdout)["median_s"])
+    words, what = ["harness.worker.plain_loop"], f"a plain loop of {case.id}"
+    environment = {**child_process.environment(), "JAX_PLATFORMS": "cpu"}
+    return float(run_probe(words, what, TIMEOUT_SECONDS, environment, question)["median_s"])

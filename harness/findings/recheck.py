@@ -203,10 +203,10 @@ def _conduct(
 
 
 def _probe(project: Project) -> Mapping[str, Any]:
-    from harness.run.machine.fingerprint_probe import FingerprintProbe
+    from harness.run.machine.fingerprint_probe import probe_fingerprint
 
     threads = project.config.settings.threads
-    return {**FingerprintProbe("cpu", threads).wait()["fingerprint"], "threads": threads}
+    return {**probe_fingerprint("cpu", threads)["fingerprint"], "threads": threads}
 
 
 def _compile(

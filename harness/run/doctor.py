@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.core.errors import MachineError
 from harness.core.units import format_bytes
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import held_by
 from harness.sweep.settings import Settings
 
@@ -57,7 +57,7 @@ class Finding:
 def examine(results: Path) -> list[Finding]:
     """Everything at once; nothing is installed or changed."""
     settings = Settings()
-    facts = FingerprintProbe("cpu", settings.threads).wait()
+    facts = probe_fingerprint("cpu", settings.threads)
     fingerprint, environment = facts["fingerprint"], facts["environment"]
     checks: list[Callable[[], Finding]] = [
         _python,

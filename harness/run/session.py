@@ -15,7 +15,7 @@ from typing import Any
 from harness.core.record import TIMED, Record
 from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
@@ -50,7 +50,7 @@ def conduct(request: Request, listener: Listener) -> Done:
         stack.callback(executor.close)
         stack.enter_context(terminable())
         settings = schedule.suites[0].settings
-        facts = FingerprintProbe(device, settings.threads).wait()
+        facts = probe_fingerprint(device, settings.threads)
 
         def fingerprint_of(group: Group) -> dict[str, Any]:
             return {**facts["fingerprint"], "threads": group.settings.threads}

@@ -43,12 +43,8 @@ class Conductor:
     ) -> session.Done:
         executor.folder = self.scratch
 
-        class Probe:
-            def __init__(self, *_: object) -> None:
-                self.facts = {"fingerprint": dict(facts), "environment": {"load": 0.0}}
-
-            def wait(self) -> dict[str, Any]:
-                return self.facts
+        def probe(*_: object) -> dict[str, Any]:
+            return {"fingerprint": dict(facts), "environment": {"load": 0.0}}
 
         def start(*_: object) -> FakeExecutor:
             return executor
@@ -58,7 +54,7 @@ class Conductor:
 
         self.monkeypatch.setattr(session, "Processes", start)
         self.monkeypatch.setattr(session, "RunContext", partial(RunContext, clock=executor.clock))
-        self.monkeypatch.setattr(session, "FingerprintProbe", Probe)
+        self.monkeypatch.setattr(session, "probe_fingerprint", probe)
         self.monkeypatch.setattr(lock, "lock_path", lock_path)
         self.heard = Heard()
         asked = schedule or plans.schedule(), catalog or plans.catalog()

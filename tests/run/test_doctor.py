@@ -20,14 +20,7 @@ FACTS: dict[str, Any] = {
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def look(results: Path = tmp_path, holder: str | None = None, **facts: Any) -> dict[str, Finding]:
-        class Probe:
-            def __init__(self, *_: object) -> None:
-                self.facts = {**FACTS, **facts}
-
-            def wait(self) -> dict[str, Any]:
-                return self.facts
-
-        monkeypatch.setattr(doctor, "FingerprintProbe", Probe)
+        monkeypatch.setattr(doctor, "probe_fingerprint", lambda *_: {**FACTS, **facts})
         monkeypatch.setattr(doctor, "held_by", lambda device: holder)
         return {finding.what: finding for finding in examine(results)}
 

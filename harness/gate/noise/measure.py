@@ -21,7 +21,7 @@ from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.setup import set_up
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
@@ -132,7 +132,7 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
 
 
 def identity(threads: int) -> dict[str, Any]:
-    facts: Mapping[str, Any] = FingerprintProbe("cpu", threads).wait()["fingerprint"]
+    facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
     return {name: facts[name] for name in IDENTITY}
 
 

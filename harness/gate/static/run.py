@@ -25,7 +25,7 @@ from harness.gate.static.diff import StaticFigures, StaticVerdict
 from harness.gate.static.growth import judge
 from harness.gate.timed.paired_case import BASE, CANDIDATE
 from harness.run.group.case_state import CaseState
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
 from harness.sweep.project import Project
 
@@ -43,7 +43,7 @@ class BaselineMachine:
 
     @classmethod
     def here(cls, threads: int) -> BaselineMachine:
-        facts: Mapping[str, Any] = FingerprintProbe("cpu", threads).wait()["fingerprint"]
+        facts: Mapping[str, Any] = probe_fingerprint("cpu", threads)["fingerprint"]
         reported = {name: facts["versions"][name] for name in ("torch", "jaxlib")}
         versions = {name: version.partition("+")[0] for name, version in reported.items() if version}
         return cls(versions, ProcessorKey.of(facts["cpu"], facts["cpu_flags"]), threads)

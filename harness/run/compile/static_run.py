@@ -20,7 +20,7 @@ from harness.run.compile.request import CompileRequest, CompileResult
 from harness.run.group.events import Listener
 from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
@@ -48,7 +48,7 @@ def static_run(
         stack.callback(pool.close)
         stack.enter_context(terminable())
         settings = request.schedule.suites[0].settings
-        facts = FingerprintProbe("cpu", settings.threads).wait()
+        facts = probe_fingerprint("cpu", settings.threads)
         folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))

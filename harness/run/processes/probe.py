@@ -1,0 +1,37 @@
+"""A probe: a fresh Python process that runs one module of the harness and prints its answer as JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.errors import MachineError
+
+
+def run_probe(
+    words: Sequence[str], what: str, seconds: float, environment: Mapping[str, str], question: Any = None
+) -> Any:
+    """The answer of `python -m WORDS`, which gets the question as JSON on its standard input.
+
+    MachineError where it fails, or takes more than `seconds`; the sentence begins with `what` it is to do.
+    """
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-m", *words],
+            input=json.dumps(question),
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise MachineError(f"{what} took more than {seconds:.0f} s; free the machine and retry") from None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["no word"])[-1]
+        raise MachineError(f"{what} failed: {last}") from None
+    return json.loads(answer.stdout)
