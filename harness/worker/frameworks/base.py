@@ -49,7 +49,7 @@ class StageSpan(NamedTuple):
 
 
 class Framework(Protocol):
-    """One framework on one device."""
+    """One framework on one device; the defaults are those of one whose calls compile nothing."""
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:
         """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
@@ -57,19 +57,19 @@ class Framework(Protocol):
 
     def enter(self, mode: str, *, wide: bool) -> None:
         """Apply process-wide settings (x64, grad mode) for the case that runs next."""
-        ...
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """Call `tell` with True when a call begins to compile, and with False when that has ended."""
-        ...
+        """Call `tell` with True when a call begins to compile, and with False when that has ended.
+
+        Never where all is compiled by `prepare`, or nothing at all.
+        """
 
     def keep_programs(self, folder: str) -> None:
         """Keep compiled programs in a folder, and take them from there."""
-        ...
 
     def compilations(self) -> int:
-        """How many programs this process has compiled so far; 0 where nothing is."""
-        ...
+        """How many programs this process has compiled so far."""
+        return 0
 
     def prepare(
         self,

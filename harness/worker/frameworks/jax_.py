@@ -21,7 +21,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared, StageSpan, match
+from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan, match
 from harness.worker.frameworks.jax_trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
@@ -57,7 +57,7 @@ class CompiledProgram:
         return StagedProgram(optimised.to_string(options), lowered.to_string(options))
 
 
-class Jax:
+class Jax(Framework):
     device: Any = None
     array_type: type = jax.Array  # of arrays that hold numbers; known once there is a device
     compiled: int | None = None  # programs; None before the first start
@@ -81,9 +81,6 @@ class Jax:
     def _count_compilation(self, event: str, duration_secs: float, **_: Any) -> None:  # noqa: ARG002
         if event == COMPILED:
             self.compiled = (self.compiled or 0) + 1
-
-    def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """Never: a compiled program is called, and `prepare` has compiled it."""
 
     def keep_programs(self, folder: str) -> None:
         jax.config.update("jax_compilation_cache_dir", folder)

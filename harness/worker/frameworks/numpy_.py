@@ -15,7 +15,7 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Patience, Prepared, StageSpan
+from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan
 from harness.worker.stage_recorder import time_marked
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
@@ -25,23 +25,11 @@ def preload(*, tracing: bool) -> None:
     """Numpy is imported with this module; nothing else is needed."""
 
 
-class Numpy:
+class Numpy(Framework):
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         if device != "cpu":
             raise Unsupported(f"numpy runs on the cpu, not on {device}")
         limit_blas(threads)
-
-    def enter(self, mode: str, *, wide: bool) -> None:
-        """Nothing of numpy's is one for the whole process."""
-
-    def on_compilation(self, tell: Callable[[bool], None]) -> None:
-        """Never: nothing is compiled."""
-
-    def keep_programs(self, folder: str) -> None:
-        """Nothing is compiled."""
-
-    def compilations(self) -> int:
-        return 0
 
     def prepare(
         self,
@@ -94,7 +82,12 @@ class Numpy:
         """Nothing: numpy tells nobody which of its functions are called."""
         return {}
 
-    def trace_operators(self, *_: object) -> Sequence[OperatorFigures]:
+    def trace_operators(
+        self,
+        call: Callable[[], Any],  # noqa: ARG002
+        prepared: Prepared,  # noqa: ARG002
+        trace: Path | None,  # noqa: ARG002
+    ) -> Sequence[OperatorFigures]:
         raise Unsupported("numpy tells nobody which of its functions are called")
 
     def rise(self) -> Callable[[], int | None]:

@@ -18,7 +18,7 @@ from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import Patience, Prepared, StageSpan, match
+from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan, match
 from harness.worker.stage_recorder import time_marked
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
@@ -42,7 +42,7 @@ def preload(*, tracing: bool) -> None:
         torch_trace.warm()
 
 
-class Torch:
+class Torch(Framework):
     device: torch.device = torch.device("cpu")
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
@@ -69,9 +69,6 @@ class Torch:
         if callbacks is not None:
             callbacks.callback_handler.register_start_callback(lambda _: tell(True))
             callbacks.callback_handler.register_end_callback(lambda _: tell(False))
-
-    def keep_programs(self, folder: str) -> None:
-        """Where torch.compile keeps them is a matter of the environment."""
 
     def compilations(self) -> int:
         """Graphs that torch.compile has made; eager calls compile nothing."""
