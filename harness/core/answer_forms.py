@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from harness.core.errors import require_member
 from harness.core.plain_data import WHOLE, from_plain
-from harness.core.record import CACHES, COVERAGES, METHODS, Checked, Correctness, Cost, OperatorFigures
+from harness.core.record import CACHES, METHODS, Checked, Correctness, Cost, OperatorFigures
 from harness.core.static_figures import Static
 from harness.core.workload import Value
 
@@ -23,7 +23,7 @@ LONGEST_SECONDS = 1e9  # thirty years: whatever reads more than that has read no
 
 @dataclass(frozen=True)
 class EmptyAnswer:
-    """Of `hold`, `drop` and `release`: done."""
+    """Of `hold`, `drop`, `release`, and of a reference worker's `inputs` and `fresh`: done."""
 
 
 @dataclass(frozen=True)
@@ -149,22 +149,10 @@ class FinishAnswer:
 
 
 @dataclass(frozen=True)
-class InputsAnswer:
-    """Of a reference worker's `inputs`."""
-
-    bytes: int  # of one set of all inputs
-
-
-@dataclass(frozen=True)
 class ReferenceAnswer:
     """Of a reference worker's `reference`."""
 
-    coverage: str  # one of COVERAGES
-    seconds: float  # that the reference took
-    row_cost: tuple[float, float] | None = None  # seconds of any rows, and of each; None where it takes all
-
-    def __post_init__(self) -> None:
-        require_member("coverage", self.coverage, COVERAGES)
+    row_cost: tuple[float, float] | None  # seconds of any rows, and of each; None where it takes all
 
 
 @dataclass(frozen=True)
@@ -193,7 +181,7 @@ FORMS: Mapping[str, type[Any]] = {
     "count_stages": CountStagesAnswer,
     "trace_operators": TraceOperatorsAnswer,
     "finish": FinishAnswer,
-    "inputs": InputsAnswer,
+    "inputs": EmptyAnswer,
     "reference": ReferenceAnswer,
     "fresh": EmptyAnswer,
     "restore": RestoreAnswer,

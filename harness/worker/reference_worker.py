@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from harness.catalog import loading
-from harness.catalog.arrays import FLOATING, Array, nbytes, short_name
+from harness.catalog.arrays import FLOATING, Array, short_name
 from harness.catalog.build import find, with_own_semantics
 from harness.catalog.family import Family
 from harness.core.plain_data import plain
@@ -66,7 +66,7 @@ class ReferenceWorker:
         self.workload = self.family.workload(**dict(self.job.case.workload))
         for index in range(sets):
             self._draw(f"set{index}", partial(self._random, index), write=write)
-        return {"bytes": nbytes(self.inputs[FIRST])}
+        return {}
 
     def _draw(self, name: str, seed: Seed, *, write: bool) -> None:
         """Draw inputs, and write them into a new folder, or take those that another process has written.
@@ -91,7 +91,6 @@ class ReferenceWorker:
 
         With the `row_cost` that an earlier process has measured it chooses as many rows as that one did.
         """
-        start = perf_counter()
         reference = self._reference(semantics, FIRST)
         count = self.family.rows(self.workload) if self.family.rows else None
 
@@ -115,12 +114,7 @@ class ReferenceWorker:
                 reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
             )
         self.expected[semantics, FIRST] = expected
-        coverage = "whole" if expected.rows is None else "rows"
-        return {
-            "coverage": coverage,
-            "seconds": perf_counter() - start,
-            "row_cost": self.costs[semantics],
-        }
+        return {"row_cost": self.costs[semantics]}
 
     def do_fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         """Draw inputs that no case has seen, from a `seed` that none could know, and their references.

@@ -168,10 +168,10 @@ class FakeWorker:
         return {"threads": []}
 
     def inputs(self, sets: int, write: bool) -> dict[str, Any]:
-        return {"bytes": 8}
+        return {}
 
     def reference(self, semantics: str, sets: int, row_cost: Sequence[float] | None = None) -> dict[str, Any]:
-        return {"coverage": "whole", "seconds": 0.0}
+        return {"row_cost": None}
 
     def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         return {}

@@ -71,7 +71,7 @@ class Group:
         self.reference = lab.spawn("reference", framework, implementation, module, self.folder, **changes)
         try:
             self.reference.ask("inputs", 60, sets=3)
-            self.coverage = self.reference.ask("reference", 60, semantics=semantics, sets=2)["coverage"]
+            self.reference.ask("reference", 60, semantics=semantics, sets=2)
         except Unsupported:
             self.reference.close()
             raise

@@ -63,7 +63,7 @@ class Verifier:
                 if home not in self.references:
                     self._open_reference(home, states[0], write=False)
                 answer = self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
-                self.row_costs[home][semantics] = answer.get("row_cost")
+                self.row_costs[home][semantics] = answer["row_cost"]
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)

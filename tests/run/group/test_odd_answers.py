@@ -79,7 +79,7 @@ def test_an_odd_verdict_ends_its_case_alone(tmp_path: Path, answer: Any) -> None
 
 @pytest.mark.parametrize(
     ("verb", "answer"),
-    [("inputs", {"bytes": "all"}), ("reference", {"coverage": "some"}), ("reference", {"seconds": None})],
+    [("inputs", [1]), ("reference", {"row_cost": "dear"}), ("reference", {"row_cost": [1.0]})],
 )
 def test_an_odd_reference_is_every_cases_crash_with_a_sentence(
     tmp_path: Path, verb: str, answer: Any
