@@ -65,15 +65,15 @@ def pair_effect(round_log_ratios: Sequence[float]) -> float:
     return statistics.median(round_log_ratios)
 
 
-def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Decision:
-    """The verdict on these pairs. `resolution`, the clock's step, stands for a spread of zero."""
+def judge(effects: Sequence[float], margin: Margin) -> Decision:
+    """The verdict on these pairs."""
     if not all(map(math.isfinite, effects)):
         raise ValueError("a pair's effect is no number; the pair must be measured again")
     count = len(effects)
     if count < PROCESSES:
         return Decision(NOT_ENOUGH, statistics.fmean(effects) if effects else None, None, None, count)
     mean = statistics.fmean(effects)
-    error = (statistics.stdev(effects) or resolution) / math.sqrt(count)
+    error = statistics.stdev(effects) / math.sqrt(count)
     low = mean - student_t(1 - margin.regressed, count - 1) * error
     high = mean + student_t(1 - margin.unchanged, count - 1) * error
     # Both claims can hold at once, for a true slowdown between Δ/2 and Δ on a quiet
@@ -87,18 +87,6 @@ def judge(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> 
     else:
         verdict = NOT_ENOUGH
     return Decision(verdict, mean, low, high, count)
-
-
-def decide(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> Decision:
-    """The decision at the first of the looks that reaches a verdict, else at the last one."""
-    decision = judge(effects[: min(margin.looks)], margin, resolution)
-    for look in margin.looks:
-        if len(effects) < look:
-            break
-        decision = judge(effects[:look], margin, resolution)
-        if decision.verdict != NOT_ENOUGH:
-            break
-    return decision
 
 
 def confirm(first: Decision, fresh: Decision) -> Decision:
@@ -115,13 +103,13 @@ def gross(effects: Sequence[float]) -> Decision:
     return Decision(REGRESSED, statistics.fmean(effects), None, None, len(effects))
 
 
-def p_value(effects: Sequence[float], margin: Margin, resolution: float = 0.0) -> float:
+def p_value(effects: Sequence[float], margin: Margin) -> float:
     """The one-sided p-value of "not slower than Δ/2" on these pairs; 1 with too few."""
     if len(effects) < PROCESSES:
         return 1.0
     from scipy.special import stdtr
 
-    error = (statistics.stdev(effects) or resolution) / math.sqrt(len(effects))
+    error = statistics.stdev(effects) / math.sqrt(len(effects))
     distance = statistics.fmean(effects) - margin.least
     if error == 0:
         return 0.0 if distance > 0 else 1.0

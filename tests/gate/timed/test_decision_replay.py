@@ -1,4 +1,4 @@
-"""The rule and the whole sequential test on a real experiment: how often each of them errs."""
+"""The sequential test on a real experiment: how often it errs."""
 
 import math
 import random
@@ -7,45 +7,36 @@ import statistics
 import pytest
 
 from harness.analysis.stats import student_t
-from harness.gate.timed.decision import IMPROVED, REGRESSED, UNCHANGED, Margin, decide, pair_effect
+from harness.gate.timed.decision import IMPROVED, REGRESSED, UNCHANGED, Margin, pair_effect
 from harness.gate.timed.sequential_test import SequentialTest
 from tests.gate.timed.effects import DRAWS, EFFECTS, ROUNDS, replay, shares
 
 
-def verdict_of_rule(effects):
-    return decide(effects, Margin()).verdict
-
-
-def verdict_with_confirmation(effects):
+def verdict_of_test(effects):
     """With the confirmation on fresh pairs."""
     sequential_test = SequentialTest({"a": Margin()})
     replay(sequential_test, {"a": effects})
     return sequential_test.cases["a"].verdict.verdict
 
 
-RULES = pytest.mark.parametrize(
-    ("verdict_on", "pairs"), [(verdict_of_rule, 12), (verdict_with_confirmation, 24)]
-)
+PAIRS = 24  # the first ones, and as many fresh ones
 
 
-@RULES
-def test_identical_code_is_never_a_regression(verdict_on, pairs):
-    found = shares(verdict_on, 1.0, pairs)
+def test_identical_code_is_never_a_regression():
+    found = shares(verdict_of_test, 1.0, PAIRS)
     assert found.get(REGRESSED, 0) <= 0.003
     assert found.get(UNCHANGED, 0) + found.get(IMPROVED, 0) >= 0.97
 
 
-@RULES
 @pytest.mark.parametrize(("slowdown", "caught"), [(1.05, 0.94), (1.10, 0.99)])
-def test_a_slowdown_is_caught(verdict_on, pairs, slowdown, caught):
-    found = shares(verdict_on, slowdown, pairs)
+def test_a_slowdown_is_caught(slowdown, caught):
+    found = shares(verdict_of_test, slowdown, PAIRS)
     assert found.get(REGRESSED, 0) >= caught
     assert found.get(UNCHANGED, 0) <= 0.01
 
 
-@RULES
-def test_one_percent_is_no_regression(verdict_on, pairs):
-    assert shares(verdict_on, 1.01, pairs).get(REGRESSED, 0) <= 0.005
+def test_one_percent_is_no_regression():
+    assert shares(verdict_of_test, 1.01, PAIRS).get(REGRESSED, 0) <= 0.005
 
 
 def covers(values, truth, level=0.90):
