@@ -17,7 +17,6 @@ from harness.gate.noise.detectable import MOST, Spread, Tally, held_delta
 from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan, plan_of
-from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.setup import set_up
@@ -124,7 +123,7 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
     tally = Tally.of([case.id for case in cases])
     started = progress.clock()
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
-        loop = GateLoop(shared, paired_cases, tally, progress, DiscardingSink(), REGIME_SECONDS, pair_effect)
+        loop = GateLoop(shared, paired_cases, tally, progress, DiscardingSink(), REGIME_SECONDS)
         loop.run()
         calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
     pair_s = (progress.clock() - started) / tally.wanted

@@ -1,7 +1,6 @@
 """This machine's noise for people: per regime the spread of every case, and what a gate can promise."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -9,27 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.units import format_seconds
-from harness.gate.noise.detectable import DELTAS, MOST, Spread
+from harness.gate.noise.detectable import DELTAS, MOST
+from harness.gate.noise.measure import USUAL, Regime
 from harness.gate.report.case_names import by_family, distinction, name_of
 from harness.report.format import duration
 
-USUAL = 0.05
 
-
-class MeasuredRegime(Protocol):
-    """A way the machine was loaded, and the spreads found there."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def spreads(self) -> Sequence[Spread]: ...
-    @property
-    def pair_s(self) -> float: ...
-    @property
-    def holds(self) -> float | None: ...
-
-
-def print_noise(console: Console, regimes: Sequence[MeasuredRegime]) -> None:
+def print_noise(console: Console, regimes: Sequence[Regime]) -> None:
     """A table per regime, and below each the Δ that a gate can hold, with its price."""
     for regime in regimes:
         console.print(Text(f"{regime.name}: equal sides, {_count(regime)}", style="bold"))
@@ -51,7 +36,7 @@ def print_noise(console: Console, regimes: Sequence[MeasuredRegime]) -> None:
         console.print()
 
 
-def promise(regime: MeasuredRegime) -> str:
+def promise(regime: Regime) -> str:
     """Which Δ a gate can hold in a regime, and at what cost in pairs and seconds."""
     delta = regime.holds
     if delta is None:
@@ -66,7 +51,7 @@ def promise(regime: MeasuredRegime) -> str:
     return f"{claim}: {price}"
 
 
-def _count(regime: MeasuredRegime) -> str:
+def _count(regime: Regime) -> str:
     pairs = len(regime.spreads[0].effects) if regime.spreads else 0
     return f"{pairs} pairs of processes for each of {len(regime.spreads)} cases"
 

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from rich.text import Text
 
 from harness.report.format import duration
 from harness.report.progress import Progress
-
-
-class CaseRounds(Protocol):
-    """The part of a case's rounds that progress shows."""
-
-    @property
-    def case(self) -> str: ...
 
 
 class GateProgress(Progress):
@@ -34,7 +26,7 @@ class GateProgress(Progress):
             self._print(Text(self._heading))
         self._redraw(now=True)
 
-    def pair_finished(self, number: int, rounds: Sequence[CaseRounds]) -> None:  # noqa: ARG002
+    def pair_finished(self) -> None:
         """All cases of a pair have their rounds."""
         self._states = {}
         self._redraw(now=True)

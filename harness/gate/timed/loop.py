@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.gate.timed.context import GateContext, Lost
+from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sampling import Rounds
@@ -38,7 +39,7 @@ class Watcher(Protocol):
 
     def pair_started(self, number: int, cases: Sequence[str], left_s: float | None) -> None: ...
 
-    def pair_finished(self, number: int, rounds: Sequence[Rounds]) -> None: ...
+    def pair_finished(self) -> None: ...
 
 
 class RoundsSink(Protocol):
@@ -49,7 +50,7 @@ class RoundsSink(Protocol):
 
 @dataclass
 class GateLoop:
-    """The loop over pairs. `budget_s` is wall time; `effect` makes one number of a pair's rounds.
+    """The loop over pairs. `budget_s` is wall time.
 
     Pairs count from `first`. `demoting`: the time of a case with equal programs is advisory.
     """
@@ -60,7 +61,6 @@ class GateLoop:
     watcher: Watcher
     sink: RoundsSink
     budget_s: float
-    effect: Effect
     first: int = 1
     demoting: bool = False
     disturbances: list[str] = field(default_factory=list[str], init=False)
@@ -82,7 +82,7 @@ class GateLoop:
                 )
                 interference.look()
                 rounds = self._run_pair(number, waiting)
-                self.watcher.pair_finished(number, rounds)
+                self.watcher.pair_finished()
                 self.took_s = max(0.0, clock() - started - (self._seconds_spent(excluded) - excluded_s))
                 if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
@@ -116,7 +116,7 @@ class GateLoop:
             self._update_test()
             self.sink.append(number, rounds)
             for case_rounds in rounds:
-                self.sequential_test.feed(case_rounds.case, self.effect(case_rounds.log_ratios))
+                self.sequential_test.feed(case_rounds.case, pair_effect(case_rounds.log_ratios))
             collected += rounds
             if not rounds and len(later) == len(queue):
                 break
@@ -169,7 +169,3 @@ class GateLoop:
 
     def _seconds_spent(self, activities: Collection[str]) -> float:
         return sum(self.shared.run.spent[activity] for activity in activities)
-
-
-class Effect(Protocol):
-    def __call__(self, log_ratios: Sequence[float], /) -> float: ...

@@ -21,7 +21,7 @@ from harness.gate.outcome import TIME, GateOutcome
 from harness.gate.plan import GatePlan, plan_of
 from harness.gate.sides.git import state, toplevel
 from harness.gate.store import GateFolder, newest
-from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import set_up
@@ -106,15 +106,7 @@ def _loop(
             sequential_test.feed(line["case"], line["effect"])
         first = 1 + max((line["pair"] for line in writer.lines), default=0)
         loop = GateLoop(
-            shared,
-            paired_cases,
-            sequential_test,
-            progress,
-            writer,
-            options.budget_s,
-            pair_effect,
-            first,
-            plan.demoting,
+            shared, paired_cases, sequential_test, progress, writer, options.budget_s, first, plan.demoting
         )
         loop.run()
         return TimedResult(tuple(paired_cases), sequential_test, tuple(loop.disturbances))

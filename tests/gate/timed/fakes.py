@@ -5,7 +5,7 @@ from threading import Lock
 from harness.core.protocol import Job
 from harness.gate.sides.side import Side
 from harness.gate.timed.context import GateContext
-from harness.gate.timed.decision import Margin, pair_effect
+from harness.gate.timed.decision import Margin
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
@@ -126,16 +126,14 @@ class World:
 
     def loop(self, budget_s=1e6, **more):
         """Played to its end; `lines` are what was written: (pair, case) each."""
-        loop = GateLoop(
-            self.shared, self.paired_cases, self.sequential_test, self, self, budget_s, pair_effect, **more
-        )
+        loop = GateLoop(self.shared, self.paired_cases, self.sequential_test, self, self, budget_s, **more)
         loop.run()
         return loop
 
     def pair_started(self, number, cases, left_s):
         pass
 
-    def pair_finished(self, number, rounds):
+    def pair_finished(self):
         pass
 
     def append(self, number, rounds):
