@@ -49,7 +49,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
         console.print(Text(_legend(evidence), style="dim"))
         console.print()
     print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
-    for line in (*_isolation_note(evidence), *required_pairs(evidence), *_programs(evidence)):
+    for line in (*required_pairs(evidence), *_programs(evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
         console.print(Text(line, style="dim"))
@@ -108,25 +108,6 @@ def _bar(decision: Decision) -> list[Strip]:
     if decision.low is None or decision.effect is None or decision.high is None:
         return []
     return [Strip("", bar=(decision.low, decision.effect, decision.high))]
-
-
-def _isolation_note(evidence: CaseEvidence) -> list[str]:
-    """A note on a regression between two lengths that are not slower; the verdict stays."""
-    case_seq = name_of(evidence.case).seq
-    if case_seq is None or evidence.verdict.verdict != REGRESSED:
-        return []
-    shorter = [length for length in evidence.neighbours if length[0] < case_seq]
-    longer = [length for length in evidence.neighbours if length[0] > case_seq]
-    if not shorter or not longer:
-        return []
-    beside = {max(shorter, key=_length)[1], min(longer, key=_length)[1]}
-    if beside - {UNCHANGED, IMPROVED}:
-        return []
-    return ["isolated: the lengths beside it are not slower"]
-
-
-def _length(neighbour: tuple[int, str, float | None]) -> int:
-    return neighbour[0]
 
 
 def _programs(evidence: CaseEvidence) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """An explanation: its claim, its chart, and what an open case would need."""
 
-from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, VANISHED, CaseVerdict
+from harness.gate.outcome import NOT_ENOUGH, VANISHED, CaseVerdict
 from harness.gate.report import print_explanation
 from harness.gate.report.explain import claim
 from harness.gate.report.required_pairs import required_pairs
@@ -28,14 +28,6 @@ def test_a_regression_shows_its_bounds_beside_the_lines(page, evidence):
 def test_it_fits_eighty_columns(page, evidence):
     lines = page(print_explanation, evidence(), 80).splitlines()
     assert max(map(len, lines)) <= 80
-
-
-def test_a_regression_between_lengths_without_one_is_isolated(page, evidence):
-    isolated = "isolated: the lengths beside it are not slower"
-    assert isolated in page(print_explanation, evidence())
-    beside = ((4096, UNCHANGED, 0.0), (65536, REGRESSED, 0.05))
-    assert isolated not in page(print_explanation, evidence(neighbours=beside))
-    assert isolated not in page(print_explanation, evidence(neighbours=beside[:1]))
 
 
 def test_one_program_for_both_sides_accuses_the_machine(page, evidence):
