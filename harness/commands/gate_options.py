@@ -45,24 +45,13 @@ class GateFlags:
         """The options of a gate. UsageError where the flags contradict each other."""
         from harness.gate.options import GateOptions, parse_budget
 
+        # The others are options as they were typed, under the same names.
+        typed = {name: value for name, value in vars(self).items() if name not in {"cases", "budget"}}
         return GateOptions(
             suites=tuple(suites or ()),
             # also the budget of each case: one that fits into the gate is not skipped for its suite's budget
             overrides=put_settings(overrides, budget=self.budget),
-            against=self.against,
             cases=tuple(self.cases or ()),
-            everything=self.everything,
-            dry_run=self.dry_run,
-            delta=self.delta,
-            max_pairs=self.max_pairs,
             budget_s=parse_budget(self.budget),
-            explain=self.explain,
-            last=self.last,
-            self_check=self.self_check,
-            static=self.static,
-            update=self.update,
-            inconclusive=self.inconclusive,
-            junit=self.junit,
-            resume=self.resume,
-            wait=self.wait,
+            **typed,
         )

@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from harness.core.errors import MachineError, UsageError, nearest
+from harness.core.plain_data import from_plain
 from harness.gate.outcome import CaseVerdict, GateOutcome
 from harness.gate.plan import single_match
 from harness.gate.report import annotations, gate_data, junit, print_explanation, print_gate, summary
@@ -82,15 +84,5 @@ def _evidence(
         for case, other in evidence.items()
         if other["series"] == stored["series"] and case != verdict.case and case in verdicts
     ]
-    return CaseEvidence(
-        case=verdict.case,
-        verdict=verdict,
-        slowdown=stored["slowdown"],
-        first=tuple(stored["first"]),
-        fresh=tuple(stored["fresh"]),
-        rounds=tuple(tuple(rounds) for rounds in stored["rounds"]),
-        levels_s=tuple((candidate, base) for candidate, base in stored["levels_s"]),
-        static=tuple(stored["static"]),
-        same_program=stored["same_program"],
-        neighbours=tuple(sorted(neighbours)),
-    )
+    judged = {"case": verdict.case, "verdict": asdict(verdict), "neighbours": sorted(neighbours)}
+    return from_plain(CaseEvidence, {**stored, **judged})

@@ -121,49 +121,44 @@ def _trust(outcome: GateOutcome) -> str:
     return "self-check passed, no difference between equal sides"
 
 
+_NEXT = {
+    INVALID: "invalid: the reasons say what to mend; then the same gate again",
+    VANISHED: "vanished: bring it back, or name the cases that stay with --cases if it is meant to go",
+    NOT_ENOUGH: (
+        "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)"
+    ),
+}
+_NEXT_STATIC = {
+    INVALID: _NEXT[INVALID],
+    REGRESSED: (
+        "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
+        "against the file, seqsweep gate --static --update"
+    ),
+    VANISHED: (
+        "vanished: bring it back; if it is meant to go, narrow with --cases, "
+        "and against the file seqsweep gate --static --update"
+    ),
+    IMPROVED: "improved: seqsweep gate --static --update  keeps the better figures",
+}
+
+
 def next_steps(outcome: GateOutcome) -> list[str]:
     """What to type next: a line for each kind of verdict that needs action, heaviest first."""
-    steps: list[str] = []
-    for verdict in WEIGHT:
-        cases = [case for case in outcome.cases if case.verdict == verdict]
-        step = _next(outcome, verdict, cases) if cases else ""
-        steps += [step] if step else []
-    return steps
+    by_verdict = {verdict: [c for c in outcome.cases if c.verdict == verdict] for verdict in WEIGHT}
+    steps = (_next(outcome, verdict, cases) for verdict, cases in by_verdict.items() if cases)
+    return [step for step in steps if step]
 
 
 def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> str:
-    static = outcome.kind == STATIC
     if outcome.self_check and verdict in {REGRESSED, IMPROVED}:
         return "not to be trusted: seqsweep doctor  says what disturbs this machine"
     if verdict == INCORRECT:
         labels = dict.fromkeys(name_of(case.case).label for case in cases)
         return f"incorrect: seqsweep check {shlex.join(labels)}"
-    if verdict == INVALID:
-        return "invalid: the reasons say what to mend; then the same gate again"
-    if verdict == REGRESSED and static:
-        return (
-            "regressed: if it is meant, accept it in bench.yaml with a reason (accept:); "
-            "against the file, seqsweep gate --static --update"
-        )
-    if verdict == REGRESSED:
+    if verdict == REGRESSED and outcome.kind != STATIC:
         worst = max(cases, key=lambda case: case.effect or 0.0)
         return f"regressed: seqsweep gate --last --explain {shlex.quote(worst.case)}"
-    if verdict == VANISHED and static:
-        return (
-            "vanished: bring it back; if it is meant to go, narrow with --cases, "
-            "and against the file seqsweep gate --static --update"
-        )
-    if verdict == VANISHED:
-        return "vanished: bring it back, or name the cases that stay with --cases if it is meant to go"
-    if verdict == NOT_ENOUGH and static:
-        return ""
-    if verdict == NOT_ENOUGH:
-        return (
-            "not enough evidence: more pairs (--max-pairs 24, --budget 600s), or fewer cases (--cases GLOB)"
-        )
-    if verdict == IMPROVED and static:
-        return "improved: seqsweep gate --static --update  keeps the better figures"
-    return ""
+    return (_NEXT_STATIC if outcome.kind == STATIC else _NEXT).get(verdict, "")
 
 
 def geometric_means(outcome: GateOutcome) -> dict[str, tuple[float, int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from harness.core.static_figures import EXACT_FIGURES
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
@@ -16,27 +17,13 @@ OUTDATED = f"update the file: {UPDATE}"
 
 def planned_of(candidate: StaticFigures) -> Planned:
     """The entry of the file for a case that is ok."""
-    return Planned(
-        framework=candidate.framework,
-        figures={name: candidate.figures.get(name) for name in EXACT_FIGURES},
-        flops_source=candidate.flops_source,
-        program=candidate.program,
-        custom_calls=candidate.custom_calls,
-        contract=candidate.contract,
-        passed=candidate.passed,
-    )
+    entry: dict[str, Any] = {each.name: getattr(candidate, each.name) for each in fields(Planned)}
+    entry["figures"] = {name: candidate.figures.get(name) for name in EXACT_FIGURES}
+    return Planned(**entry)
 
 
 def figures_of(planned: Planned) -> StaticFigures:
-    return StaticFigures(
-        figures=planned.figures,
-        program=planned.program,
-        custom_calls=planned.custom_calls,
-        flops_source=planned.flops_source,
-        contract=planned.contract,
-        passed=planned.passed,
-        framework=planned.framework,
-    )
+    return StaticFigures(**vars(planned))
 
 
 def compare_with_file(
