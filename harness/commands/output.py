@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from harness.analysis.compare_runs import SideBySide
     from harness.catalog.catalog import Catalog
     from harness.commands.history import Histories
-    from harness.core.record import Record
     from harness.report.progress import Progress
     from harness.run.doctor import Finding
     from harness.run.dry_run import Rehearsal
@@ -57,34 +56,20 @@ def print_note(text: str) -> None:
 
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
-    from harness.store.runs import problems_of
+    from harness.store.runs import Stored, problems_of
 
-    outcome, folder = done.outcome, done.folder
+    folder = done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}
     if ROOF in columns:
         info["rooflines"] = known_rooflines(folder.path.parents[1])
-    problems = problems_of(info)
-    _print_records(info, outcome.records, outcome.overhead, problems, columns, json=json, notes=notes)
+    stored = Stored(info, done.outcome.records, tuple(problems_of(info)))
+    print_stored(stored, columns, json=json, notes=notes)
 
 
 def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a stored run, with the columns asked for."""
-    info = stored.info
-    _print_records(
-        info, stored.records, info.get("overhead"), stored.problems, columns, json=json, notes=notes
-    )
-
-
-def _print_records(
-    info: Mapping[str, Any],
-    records: Sequence[Record],
-    overhead: Mapping[str, Any] | None,
-    problems: Sequence[str],
-    columns: Sequence[str],
-    *,
-    json: bool,
-    notes: bool,
-) -> None:
+    info, records, problems = stored.info, stored.records, stored.problems
+    overhead = info.get("overhead")
     if json:
         from harness.report.run_json import run_data
 
