@@ -42,14 +42,7 @@ class GateFolder:
     @property
     def header(self) -> dict[str, Any]:
         """UsageError when it is damaged."""
-        path = self.path / HEADER
-        try:
-            header = json_file.read(path)
-        except (OSError, ValueError):
-            header = None
-        if not isinstance(header, dict):
-            raise UsageError(f"{path}: cannot be read; remove its folder, and run the gate again")
-        return header
+        return json_file.read_object(self.path / HEADER, "remove its folder, and run the gate again")
 
     def write_header(self, header: Mapping[str, Any]) -> None:
         replace(self.path / HEADER, json_file.to_text(header))

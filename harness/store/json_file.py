@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from harness.core.errors import UsageError
 from harness.core.plain_data import plain_number
 from harness.core.regular_file import read_regular
 
@@ -20,6 +21,18 @@ def to_text(data: Any) -> bytes:
 def digest(data: Any) -> str:
     """`sha256:…` of a value, whatever the order of its keys."""
     return f"sha256:{hashlib.sha256(msgspec.json.encode(data, order='deterministic')).hexdigest()}"
+
+
+def read_object(path: Path, remedy: str) -> dict[str, Any]:
+    """The JSON object that a file holds. UsageError, which ends in the remedy, where it holds none."""
+    try:
+        data = read(path)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not JSON"
+        raise UsageError(f"{path}: cannot be read ({why}); {remedy}") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: not a JSON object; {remedy}")
+    return data
 
 
 def read(path: Path) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.core.errors import UsageError
 from harness.store import json_file
 from harness.store.atomic import write_files
 
@@ -25,12 +24,5 @@ def keep(results: Path, facts: Mapping[str, Any], measured: Mapping[str, Any]) -
 def read(results: Path) -> dict[str, Any]:
     """Fingerprint → what was measured; empty where nothing was. UsageError for a damaged file."""
     path = results / FILE
-    try:
-        kept = json_file.read(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        kept = None
-    if not isinstance(kept, dict):
-        raise UsageError(f"{path} cannot be read; delete it, and measure again: seqsweep doctor --roofline")
-    return kept
+    remedy = "delete it, and measure again: seqsweep doctor --roofline"
+    return json_file.read_object(path, remedy) if path.exists() else {}

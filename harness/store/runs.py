@@ -34,6 +34,7 @@ FOREIGN = "records.foreign.jsonl"
 FINGERPRINTS = "fingerprints.json"
 ENVIRONMENTS = "environments.json"
 CRASHES = "crashes"
+RESTORE = "restore it, or name another run"
 LONGEST_LOG = 20_000  # bytes of a crash's file that are shown
 NOTES = "notes.md"  # what is known to be wrong with the data, by those who keep it
 BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
@@ -117,7 +118,7 @@ class RunFolder:
     @property
     def info(self) -> dict[str, Any]:
         """run.json. UsageError when it is missing or damaged."""
-        return _object(self.path / INFO)
+        return json_file.read_object(self.path / INFO, RESTORE)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
         replace(self.path / INFO, json_file.to_text(info))
@@ -206,7 +207,7 @@ class RunFolder:
 
     def _read_object(self, name: str) -> dict[str, Any]:
         path = self.path / name
-        return _object(path) if path.exists() else {}
+        return json_file.read_object(path, RESTORE) if path.exists() else {}
 
     def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
         key = json_file.digest(facts)
@@ -329,14 +330,3 @@ class RunFolder:
 
 def _joined(out: Iterable[Line]) -> bytes:
     return b"".join(line.data + b"\n" for line in out)
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        data = json_file.read(path)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise UsageError(f"{path}: cannot be read ({why}); restore it, or name another run") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{path}: not a JSON object; restore it, or name another run")
-    return data

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.core.errors import UsageError
 from harness.store import json_file
 from harness.store.atomic import write_files
 
@@ -22,9 +21,5 @@ def write(results: Path, noise: Mapping[str, Any]) -> Path:
 def read(results: Path) -> dict[str, Any] | None:
     """The file's content; None where nothing was measured. UsageError for a damaged file."""
     path = results / FILE
-    try:
-        return json_file.read(path)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        raise UsageError(f"{path} cannot be read; measure again with: seqsweep doctor --noise") from None
+    remedy = "measure again with: seqsweep doctor --noise"
+    return json_file.read_object(path, remedy) if path.exists() else None
