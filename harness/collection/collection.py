@@ -16,7 +16,8 @@ from harness.store.atomic import refused, write_files
 from harness.store.find import runs_in
 from harness.store.run_id import is_run_id
 from harness.store.run_lock import run_lock
-from harness.store.runs import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS, RunFolder, is_run
+from harness.store.runs import RunFolder
+from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, RECORDS, is_run
 
 
 @dataclass(frozen=True)

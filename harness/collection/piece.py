@@ -13,7 +13,8 @@ from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store.jsonl import Line
 from harness.store.run_id import is_run_id
-from harness.store.runs import CRASHES, RunFolder
+from harness.store.runs import RunFolder
+from harness.store.stored_run import CRASHES
 
 Key = tuple[str, int, str | None]  # of the first record of an append
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.analysis.filter import Selection
-    from harness.store.runs import Stored
+    from harness.store.stored_run import Stored
     from harness.sweep.project import Project
 
 

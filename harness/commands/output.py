@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harness.run.session import Done
     from harness.store.prune import PrunedRun
     from harness.store.run_summary import RunSummary
-    from harness.store.runs import Stored
+    from harness.store.stored_run import Stored
     from harness.sweep.schedule import Schedule
 
 PLAIN_COLUMNS = 140  # of a pipe or a file, which has no width of its own
@@ -56,7 +56,7 @@ def print_note(text: str) -> None:
 
 def print_run(done: Done, columns: Sequence[str] = (), *, json: bool, notes: bool = False) -> None:
     """Print the tables of a run that has just ended, with the columns asked for."""
-    from harness.store.runs import Stored, problems_of
+    from harness.store.stored_run import Stored, problems_of
 
     folder = done.folder
     info = {**folder.info, "fingerprints": folder.fingerprints()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.analysis.filter import rebase
 from harness.commands.known_rooflines import known_rooflines
 from harness.store.find import all_runs, find
-from harness.store.runs import Stored, without_collector
+from harness.store.stored_run import Stored, without_collector
 
 if TYPE_CHECKING:
     from harness.analysis.filter import Selection

@@ -10,7 +10,8 @@ from typing import Any
 from harness.analysis.filter import Selection
 from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
-from harness.store.runs import RecordKey, RunFolder, without_collector
+from harness.store.runs import RunFolder
+from harness.store.stored_run import RecordKey, without_collector
 
 SHORT = 10  # digits of a record's hash in a table
 

@@ -17,7 +17,8 @@ from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.frames.rows import Described, records_frame, samples_frame, speedups_frame, static_frame
 from harness.store.find import find_among, runs_in
-from harness.store.runs import RunFolder, is_run, without_collector
+from harness.store.runs import RunFolder
+from harness.store.stored_run import is_run, without_collector
 
 WORDS = ("suite", "family", "impl", "seq", "mode", "device")  # in the order of a Selection's fields
 

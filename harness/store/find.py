@@ -8,7 +8,8 @@ from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
 from harness.store.run_id import is_run_id
-from harness.store.runs import RunFolder, is_run
+from harness.store.runs import RunFolder
+from harness.store.stored_run import is_run
 
 LATEST = "latest"
 _SHOWN = 5

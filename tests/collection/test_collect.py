@@ -11,7 +11,8 @@ import pytest
 from harness.collection.collection import collect
 from harness.core.errors import UsageError
 from harness.store.find import all_runs
-from harness.store.runs import CRASHES, RECORDS, RunFolder
+from harness.store.runs import RunFolder
+from harness.store.stored_run import CRASHES, RECORDS
 from tests.records import PASSED, record_of, timing_of
 from tests.stores import FACTS
 

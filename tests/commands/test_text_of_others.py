@@ -29,7 +29,8 @@ from harness.report.progress import Progress
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
-from harness.store.runs import RunFolder, Stored
+from harness.store.runs import RunFolder
+from harness.store.stored_run import Stored
 from harness.worker.resource_limits import message_of
 from tests.claims.judged import claim
 from tests.gate.report.conftest import outcome_of

@@ -1,7 +1,8 @@
 """A run of known outcome, kept: sparse loses to dense at 4Ki, wins at 8Ki, and alone fits 16Ki."""
 
 from harness.findings.kept_run import read_kept
-from harness.store.runs import NOTES, RunFolder
+from harness.store.runs import RunFolder
+from harness.store.stored_run import NOTES
 from tests.records import PASSED, record_of, static_of, timing_of
 
 K = 1024

@@ -61,7 +61,7 @@ def run_all(folder: Path) -> Ended:
     if ended.returncode != INCORRECT:
         raise RuntimeError(f"the run ended with {ended.returncode}: {ended.stderr[-2000:]}")
     (stored,) = (results / "runs").iterdir()
-    return Ended(folder, RunFolder.open(stored).read().records)
+    return Ended(folder, RunFolder(stored).read().records)
 
 
 def shortfall(cheat: Cheat, ended: Ended) -> str:

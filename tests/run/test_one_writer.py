@@ -9,7 +9,8 @@ import pytest
 from harness.core import file_lock
 from harness.core.errors import MachineError
 from harness.store.jsonl import encode
-from harness.store.runs import FOREIGN, RECORDS, RunFolder
+from harness.store.runs import FOREIGN, RunFolder
+from harness.store.stored_run import RECORDS
 from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 

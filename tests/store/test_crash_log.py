@@ -1,6 +1,7 @@
 """The log of a crash, by the name that a record has of it: from its run's own folder alone."""
 
-from harness.store.runs import LONGEST_LOG, RunFolder
+from harness.store.runs import RunFolder
+from harness.store.stored_run import LONGEST_LOG
 
 
 def test_the_end_of_a_log_is_read_and_no_file_outside(tmp_path):

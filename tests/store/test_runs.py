@@ -7,7 +7,8 @@ import pytest
 from harness.core.errors import MachineError, UsageError
 from harness.store import atomic
 from harness.store.run_id import new_run_id
-from harness.store.runs import DAMAGED, INFO, RECORDS, RunFolder
+from harness.store.runs import DAMAGED, RunFolder
+from harness.store.stored_run import INFO, RECORDS
 
 
 def test_run_ids_sort_by_time():
@@ -42,7 +43,7 @@ def test_a_new_run_makes_its_folders(tmp_path):
     assert folder.path == tmp_path / "deep" / "results" / "runs" / "one"
     assert folder.id == "one"
     assert sorted(path.name for path in folder.path.iterdir()) == [RECORDS, INFO]
-    stored = RunFolder.open(folder.path).read()
+    stored = RunFolder(folder.path).read()
     assert (stored.info, stored.records, stored.problems) == ({"schema": 1}, (), ())
 
 
@@ -58,11 +59,6 @@ def test_results_that_cannot_be_written_are_told_before_anything_runs(tmp_path):
         RunFolder.create(tmp_path / "results", "one", {})
     assert caught.value.exit_code == 5
     assert str(tmp_path / "results") in str(caught.value)
-
-
-def test_opening_what_is_no_run(tmp_path):
-    with pytest.raises(UsageError, match=r"holds no run: neither run\.json nor records\.jsonl"):
-        RunFolder.open(tmp_path)
 
 
 def test_run_json_changes_as_a_whole(folder):
@@ -220,7 +216,7 @@ def test_a_torn_line_is_a_problem_with_its_number(folder, record):
         "records.jsonl:2: the line is torn or no JSON; its case is measured again by run --resume",
     )
     with pytest.raises(MachineError, match="run --resume"):
-        RunFolder.open(folder.path).append([record(2)])
+        RunFolder(folder.path).append([record(2)])
     assert folder.repair() == (
         "records.jsonl:2: the line is torn or no JSON; moved to records.damaged.jsonl, and measured again",
     )

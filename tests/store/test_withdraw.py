@@ -3,7 +3,8 @@
 import pytest
 
 from harness.store.jsonl import Line
-from harness.store.runs import RECORDS, WITHDRAWN
+from harness.store.runs import WITHDRAWN
+from harness.store.stored_run import RECORDS
 
 
 def test_withdrawn_records_are_kept_aside_and_the_rest_stays_as_it_was(folder, record):

@@ -1,0 +1,177 @@
+"""A stored run as its readers see it: run.json, the readable records, and what these point to.
+
+What a crash or somebody else has damaged becomes a sentence, and reading goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import MachineError, UsageError
+from harness.core.record import Record
+from harness.core.regular_file import open_descriptor, open_regular, read_regular
+from harness.store import json_file
+from harness.store.jsonl import Line, lines, split_whole
+
+INFO = "run.json"
+RECORDS = "records.jsonl"
+FINGERPRINTS = "fingerprints.json"
+ENVIRONMENTS = "environments.json"
+CRASHES = "crashes"
+RESTORE = "restore it, or name another run"
+LONGEST_LOG = 20_000  # bytes of a crash's file that are shown
+NOTES = "notes.md"  # what is known to be wrong with the data, by those who keep it
+BUFFER_BYTES = 1 << 20  # of reading: a line has kilobytes, and the default holds two
+
+RecordKey = tuple[str, int, str | None]
+
+
+def line_hash(line: bytes) -> str:
+    """What a document names a record by: SHA-256 of its line as it is stored, without the newline."""
+    return hashlib.sha256(line).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a run's folder holds. `problems` are sentences about what could not be read."""
+
+    info: Mapping[str, Any]
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+
+
+def is_run(path: Path) -> bool:
+    return any((path / name).is_file() for name in (INFO, RECORDS))
+
+
+def problems_of(info: Mapping[str, Any]) -> list[str]:
+    """The sentences in run.json about what its writer noticed."""
+    noted = info.get("problems")
+    return [str(problem) for problem in noted] if isinstance(noted, list) else []
+
+
+@contextmanager
+def without_collector() -> Generator[None]:
+    """Pause the garbage collector while records are read, and keep it off those that were.
+
+    They hold no cycles, and walking millions of objects again and again takes a third of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.freeze()
+            gc.enable()
+
+
+class StoredRun:
+    """One run on disk, for readers; they need no lock, and never wait."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """run.json. UsageError when it is missing or damaged."""
+        return json_file.read_object(self.path / INFO, RESTORE)
+
+    def fingerprints(self) -> dict[str, Any]:
+        """All fingerprints of the run, by their hash."""
+        return self._read_object(FINGERPRINTS)
+
+    def environments(self) -> dict[str, Any]:
+        """All environments of the run, by their hash."""
+        return self._read_object(ENVIRONMENTS)
+
+    def notes(self) -> str:
+        """What stands in the run's notes.md: known errors of its data. Empty where there is no such file."""
+        path = self.path / NOTES
+        try:
+            return read_regular(path).decode(errors="replace").strip() if path.exists() else ""
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be read ({error.strerror}); mend or remove it") from None
+
+    def _read_object(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        return json_file.read_object(path, RESTORE) if path.exists() else {}
+
+    def read(self) -> Stored:
+        """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
+        problems: list[str] = []
+        with without_collector():
+            info, records = self.readable_info(problems), tuple(self.records(problems))
+        return Stored(info, records, tuple(problems))
+
+    def readable_info(self, problems: list[str]) -> dict[str, Any]:
+        """run.json; empty where it cannot be read, which is added to `problems`."""
+        try:
+            info = self.info
+        except UsageError as error:
+            problems.append(str(error))
+            return {}
+        problems += problems_of(info)
+        return info
+
+    def records(self, problems: list[str], hashes: dict[RecordKey, str] | None = None) -> Iterator[Record]:
+        """The readable records one by one; what could not be read is added to `problems` on the way.
+
+        `hashes` are filled with the SHA-256 of each record's line, by the record's key.
+        """
+        seen: set[RecordKey] = set()
+        for number, data, record, _, problem in self._lines():
+            if record is None:
+                problems.append(f"{RECORDS}:{number}: {problem}; its case is measured again by run --resume")
+                continue
+            key = record.key
+            if key in seen:
+                problems.append(f"{RECORDS}:{number}: {record.case} is stored twice; the first one counts")
+            else:
+                seen.add(key)
+                if hashes is not None:
+                    hashes[key] = line_hash(data)
+                yield record
+
+    def crash_log(self, name: str) -> str:
+        """The end of a crash's file, by the name that a record has of it; empty where it cannot be read.
+
+        Only a file in the folder of crashes is: the name comes from a record.
+        """
+        try:
+            descriptor = open_descriptor(self.path / CRASHES / Path(name).name, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return ""
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - LONGEST_LOG, 0))
+            return file.read(LONGEST_LOG).decode(errors="replace")
+
+    def record_of_hash(self, beginning: str) -> Record | None:
+        """The first record whose line's hash begins so; None where there is none."""
+        beginnings = (line for line in self._lines() if line_hash(line.data).startswith(beginning))
+        return next((line.record for line in beginnings if line.record is not None), None)
+
+    def split(self) -> tuple[list[Line], list[Line]]:
+        """(the lines of complete appends, the rest), as :func:`split_whole` tells them apart."""
+        return split_whole(self._lines())
+
+    def _lines(self) -> Iterator[Line]:
+        path = self.path / RECORDS
+        if not path.exists():
+            return
+        try:
+            with open_regular(path, BUFFER_BYTES) as file:
+                yield from lines(file)
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be read ({error.strerror}); name another run") from None
