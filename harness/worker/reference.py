@@ -41,10 +41,11 @@ class Reference:
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
         from harness.worker.frameworks.torch_ import FRAMEWORK as TORCH
+        from harness.worker.frameworks.torch_binding import bind
 
         function = self.meaning.reference(self.workload, rows)
         names, arguments = self._arguments(function)
-        call = TORCH.bind(function, names, "bwd", arguments, TORCH.put(cotangent))
+        call = bind(function, names, "bwd", arguments, TORCH.put(cotangent))
         return TORCH.get(call()["gradients"])
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -25,7 +25,7 @@ LONG = pytest.mark.long  # half a minute of tracing each; faster programs go the
 def tracing():
     """Gives (trace(length), the whole length) of an implementation; a trace is (figures, survey)."""
     torch = pytest.importorskip("torch")
-    from harness.worker.frameworks import torch_, torch_extrapolation, torch_trace
+    from harness.worker.frameworks import torch_arrays, torch_binding, torch_extrapolation, torch_trace
     from harness.worker.frameworks.base import Patience
 
     def make(family, name, mode, **workload):
@@ -35,14 +35,14 @@ def tracing():
         cpu = torch.device("cpu")
 
         def bind(inputs, cotangent):
-            return torch_.FRAMEWORK.bind(function, tuple(used), mode, inputs, cotangent)
+            return torch_binding.bind(function, tuple(used), mode, inputs, cotangent)
 
         def at(length):
             survey, own = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
             with torch.set_grad_enabled(mode != "fwd"):
                 static = torch_trace.figures(
                     bind,
-                    lambda: {k: torch_._empty(own[k], cpu) for k in own},
+                    lambda: {k: torch_arrays.empty(own[k], cpu) for k in own},
                     Patience(60.0, 1 << 60),
                     survey,
                 )

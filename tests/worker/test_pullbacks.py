@@ -53,11 +53,13 @@ def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHA
     """
     inputs = framework.put(INPUTS)
     cotangent = None if mode == "fwd" else framework.put(seeds)
-    if hasattr(framework, "bind"):
+    if "torch" in type(framework).__module__:
         import torch
 
+        from harness.worker.frameworks.torch_binding import bind
+
         with torch.set_grad_enabled(mode != "fwd"):
-            call = framework.bind(function, names, mode, inputs, cotangent)
+            call = bind(function, names, mode, inputs, cotangent)
 
         def with_grad():
             with torch.set_grad_enabled(mode != "fwd"):

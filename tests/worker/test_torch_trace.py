@@ -13,13 +13,13 @@ def torch():
 def trace(torch):
     from harness.worker.frameworks import torch_trace
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch_ import Torch
+    from harness.worker.frameworks.torch_binding import bind as bind_call
 
     def read(function, *shapes, mode="fwd", dtype=torch.float32, seconds=10.0, live=1 << 40):
         names = tuple("xyz"[: len(shapes)])
 
         def bind(inputs, cotangent):
-            return Torch().bind(function, names, mode, inputs, cotangent)
+            return bind_call(function, names, mode, inputs, cotangent)
 
         def fake():
             return {n: torch.empty(shape, dtype=dtype) for n, shape in zip(names, shapes, strict=True)}

@@ -5,35 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-import ml_dtypes
-import numpy as np
 import torch
 
-from harness.catalog.arrays import Array, Shapes, prune
+from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
-from harness.core.stage import BACKWARD, stage
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan, match
+from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan
+from harness.worker.frameworks.torch_arrays import empty, to_numpy, to_tensor
+from harness.worker.frameworks.torch_binding import bind as bind_call
 from harness.worker.stage_recorder import time_marked
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
-DTYPES = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "bool": torch.bool,
-    "c64": torch.complex64,
-}
-
-Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def preload(*, tracing: bool) -> None:
@@ -84,10 +71,10 @@ class Torch(Framework):
         patience: Patience,
     ) -> Prepared:
         def fake(shapes: Shapes = shapes) -> Mapping[str, Any]:
-            return {name: _empty(shapes[name], self.device) for name in names}
+            return {name: empty(shapes[name], self.device) for name in names}
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            return self.bind(function, names, mode, inputs, cotangent)
+            return bind_call(function, names, mode, inputs, cotangent)
 
         def trace() -> Static:
             return torch_trace.figures(bind, fake, patience)
@@ -116,65 +103,18 @@ class Torch(Framework):
                 return Prepared(bind, static)
         return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
 
-    def bind(
-        self,
-        function: Callable[..., Any],
-        names: tuple[str, ...],
-        mode: str,
-        inputs: Mapping[str, Any],
-        cotangent: Any,
-    ) -> Callable[[], Any]:
-        """The timed call. In a backward `cotangent` None stands for ones (in a trace)."""
-        arguments = {name: inputs[name] for name in names}
-        if mode == "fwd":
-            return lambda: function(**arguments)
-        arguments = array_files.map_leaves(arguments, _differentiable)
-        leaves = [leaf for leaf in array_files.leaves(arguments) if leaf.requires_grad]
-
-        def gradients(ties: Ties, *, keep: bool) -> Any:
-            gradients_found = torch.autograd.grad(
-                [output for output, _ in ties],
-                leaves,
-                [seed for _, seed in ties],
-                retain_graph=keep,
-                allow_unused=True,
-            )
-            pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", gradients_found), strict=True)
-            by_leaf = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
-            return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
-
-        if mode == "bwd":
-            result = function(**arguments)
-            ties = _ties(result, cotangent or _ones(result))
-
-            def pullback() -> Any:
-                with stage(BACKWARD):
-                    return {"gradients": gradients(ties, keep=True)}
-
-            return pullback
-        if cotangent is None:
-            with torch.no_grad():
-                cotangent = _ones(function(**arguments))
-
-        def both() -> Any:
-            result = function(**arguments)
-            with stage(BACKWARD):
-                return {"result": result, "gradients": gradients(_ties(result, cotangent), keep=False)}
-
-        return both
-
     def put(self, tree: Any) -> Any:
-        return array_files.map_leaves(tree, lambda leaf: _tensor(leaf).to(self.device))
+        return array_files.map_leaves(tree, lambda leaf: to_tensor(leaf).to(self.device))
 
     def refill(self, target: Any, source: Any) -> Any:
         with torch.no_grad():
             for mine, theirs in zip(array_files.leaves(target), array_files.leaves(source), strict=True):
-                mine.copy_(_tensor(theirs))
+                mine.copy_(to_tensor(theirs))
         return target
 
     def get(self, tree: Any) -> Any:
         array_files.expect_arrays(tree, (torch.Tensor, torch.nn.Parameter), "torch tensors")
-        return array_files.map_leaves(tree, _numpy)
+        return array_files.map_leaves(tree, to_numpy)
 
     def sync(self, result: Any) -> None:  # noqa: ARG002
         if self.device.type == "cuda":
@@ -247,57 +187,6 @@ def cuda_events() -> timers.Read:
         return sum(start.elapsed_time(end) for start, end in events) * 1e-3
 
     return read
-
-
-def _empty(shapes: Array | Shapes, device: torch.device) -> Any:
-    if isinstance(shapes, Array):
-        return torch.empty(shapes.shape, dtype=DTYPES[shapes.dtype], device=device)
-    return {name: _empty(branch, device) for name, branch in shapes.items()}
-
-
-def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
-    return leaf.detach().requires_grad_() if leaf.is_floating_point() else leaf
-
-
-def _ties(result: Any, cotangent: Any) -> Ties:
-    """The parts of a result that have a backward, each with its cotangent."""
-    outputs = _floating_leaves(result)
-    match(cotangent, outputs)
-    ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
-    ties = [(out, seed) for out, seed in ties if out.requires_grad]
-    if not ties:
-        raise TypeError("the result depends on no floating input, so it has no backward")
-    return ties
-
-
-def _floating_leaves(result: Any) -> list[torch.Tensor]:
-    # Fake tensors, in a trace, are a subclass.
-    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
-    return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
-
-
-def _ones(result: Any) -> list[torch.Tensor]:
-    return [torch.ones_like(output) for output in _floating_leaves(result)]
-
-
-def _tensor(leaf: Any) -> torch.Tensor:
-    """A copy in storage that torch allocates, with the alignment that its kernels prefer."""
-    brain = leaf.dtype == ml_dtypes.bfloat16  # torch does not know numpy's
-    dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
-    tensor = torch.empty(leaf.shape, dtype=dtype)
-    _view(tensor)[...] = leaf
-    return tensor
-
-
-def _view(tensor: torch.Tensor) -> Any:
-    """The same storage as a numpy array."""
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return tensor.numpy()
-
-
-def _numpy(tensor: torch.Tensor) -> Any:
-    return _view(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous())
 
 
 FRAMEWORK = Torch()

@@ -23,7 +23,8 @@ from harness.core.errors import Unsupported
 from harness.core.machine import caches, usable_memory
 from harness.core.median_interval import samples_needed
 from harness.worker import resource_limits
-from harness.worker.frameworks.torch_ import DTYPES, Torch
+from harness.worker.frameworks.torch_ import Torch
+from harness.worker.frameworks.torch_arrays import DTYPES
 
 SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
 LONGEST_S = 0.5  # a matrix product: a larger one is not tried

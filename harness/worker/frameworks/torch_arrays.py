@@ -1,0 +1,50 @@
+"""Arrays of torch: made of a description, of numpy's arrays, and given back as numpy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from harness.catalog.arrays import Array, Shapes
+
+DTYPES = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "bool": torch.bool,
+    "c64": torch.complex64,
+}
+
+
+def empty(shapes: Array | Shapes, device: torch.device) -> Any:
+    """Uninitialised tensors of the shapes and dtypes that are described, nested as the description is."""
+    if isinstance(shapes, Array):
+        return torch.empty(shapes.shape, dtype=DTYPES[shapes.dtype], device=device)
+    return {name: empty(branch, device) for name, branch in shapes.items()}
+
+
+def to_tensor(leaf: Any) -> torch.Tensor:
+    """A copy in storage that torch allocates, with the alignment that its kernels prefer."""
+    brain = leaf.dtype == ml_dtypes.bfloat16  # torch does not know numpy's
+    dtype = torch.bfloat16 if brain else torch.from_numpy(np.empty(0, leaf.dtype)).dtype
+    tensor = torch.empty(leaf.shape, dtype=dtype)
+    _view(tensor)[...] = leaf
+    return tensor
+
+
+def _view(tensor: torch.Tensor) -> Any:
+    """The same storage as a numpy array."""
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def to_numpy(tensor: torch.Tensor) -> Any:
+    """Its values on the host; conjugation and sign, which torch may put off, are carried out."""
+    return _view(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous())

@@ -1,0 +1,90 @@
+"""Binding of a torch callable to its inputs: the call that is timed, forward or by torch's autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import torch
+
+from harness.catalog.arrays import prune
+from harness.core.stage import BACKWARD, stage
+from harness.worker import array_files
+from harness.worker.frameworks.base import match
+
+Ties: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+def bind(
+    function: Callable[..., Any],
+    names: tuple[str, ...],
+    mode: str,
+    inputs: Mapping[str, Any],
+    cotangent: Any,
+) -> Callable[[], Any]:
+    """The timed call. In a backward `cotangent` None stands for ones (in a trace).
+
+    In mode `bwd` the forward runs here, untimed.
+    """
+    arguments = {name: inputs[name] for name in names}
+    if mode == "fwd":
+        return lambda: function(**arguments)
+    arguments = array_files.map_leaves(arguments, _differentiable)
+    leaves = [leaf for leaf in array_files.leaves(arguments) if leaf.requires_grad]
+
+    def gradients(ties: Ties, *, keep: bool) -> Any:
+        gradients_found = torch.autograd.grad(
+            [output for output, _ in ties],
+            leaves,
+            [seed for _, seed in ties],
+            retain_graph=keep,
+            allow_unused=True,
+        )
+        pairs = zip(leaves, cast("Sequence[torch.Tensor | None]", gradients_found), strict=True)
+        by_leaf = {id(leaf): torch.zeros_like(leaf) if g is None else g for leaf, g in pairs}
+        return prune(array_files.map_leaves(arguments, lambda leaf: by_leaf.get(id(leaf))))
+
+    if mode == "bwd":
+        result = function(**arguments)
+        ties = _ties(result, cotangent or _ones(result))
+
+        def pullback() -> Any:
+            with stage(BACKWARD):
+                return {"gradients": gradients(ties, keep=True)}
+
+        return pullback
+    if cotangent is None:
+        with torch.no_grad():
+            cotangent = _ones(function(**arguments))
+
+    def both() -> Any:
+        result = function(**arguments)
+        with stage(BACKWARD):
+            return {"result": result, "gradients": gradients(_ties(result, cotangent), keep=False)}
+
+    return both
+
+
+def _differentiable(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.detach().requires_grad_() if leaf.is_floating_point() else leaf
+
+
+def _ties(result: Any, cotangent: Any) -> Ties:
+    """The parts of a result that have a backward, each with its cotangent."""
+    outputs = _floating_leaves(result)
+    match(cotangent, outputs)
+    ties = [(out, seed.to(out.dtype)) for out, seed in zip(outputs, cotangent, strict=True)]
+    ties = [(out, seed) for out, seed in ties if out.requires_grad]
+    if not ties:
+        raise TypeError("the result depends on no floating input, so it has no backward")
+    return ties
+
+
+def _floating_leaves(result: Any) -> list[torch.Tensor]:
+    # Fake tensors, in a trace, are a subclass.
+    array_files.expect_arrays(result, (torch.Tensor,), "torch tensors", subclasses=True)
+    return [leaf for leaf in array_files.leaves(result) if leaf.is_floating_point()]
+
+
+def _ones(result: Any) -> list[torch.Tensor]:
+    return [torch.ones_like(output) for output in _floating_leaves(result)]
