@@ -1,14 +1,17 @@
-"""`compare`: resolve its arguments to two implementations of one run, or to two runs (a trend only)."""
+"""`compare`: resolve its arguments to two implementations of a run, two runs (a trend), or machines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from harness.analysis.compare_runs import SideBySide
+    from harness.analysis.reproduction import Reproduction
+    from harness.analysis.suite_results import SuiteResults
     from harness.store.runs import RunFolder
 
 TREND = (
@@ -19,17 +22,55 @@ TOGETHER = "measured in the same rounds of one run"
 EARLIER, LATER = "earlier", "later"
 
 
-def compare_sides(
-    results: Path, run: str, other: str | None, pair: tuple[str, ...], *, force: bool
-) -> SideBySide:
+def compare_sides(results: Path, runs: Sequence[str], pair: tuple[str, ...], *, force: bool) -> SideBySide:
     """Compare two runs, or two implementations of one. UsageError for other arguments."""
-    if (other is None) != bool(pair):
-        raise UsageError("compare takes two runs, or one run and --impl a,b")
-    return (
-        compare_implementations(results, run, pair)
-        if other is None
-        else compare_runs(results, run, other, force=force)
-    )
+    match runs:
+        case [run] if pair:
+            return compare_implementations(results, run, pair)
+        case [earlier, later] if not pair:
+            return compare_runs(results, earlier, later, force=force)
+        case _:
+            raise UsageError("compare takes two runs, or one run and --impl a,b; or --across [SUITE…]")
+
+
+def compare_machines(
+    results: Path, suites: Sequence[str], runs: Sequence[str], tell: Callable[[str], None]
+) -> list[Reproduction]:
+    """Every comparison of the suites (none: all) in these runs, or in all that are stored, by machine.
+
+    What cannot be read is told. UsageError for a suite that none has, and where no time has a baseline's.
+    """
+    from harness.analysis.reproduction import reproductions
+    from harness.store.find import all_runs, find
+
+    folders = [find(results, name) for name in runs] or all_runs(results) or [find(results)]
+    known: set[str] = set()
+    found = reproductions(_timed_suites(folders, suites, known, tell))
+    for name in suites:
+        if name not in known:
+            raise UsageError(f'no run has a suite "{name}"{nearest(name, known)}')
+    if not found:
+        raise UsageError("no such run has a time beside that of a baseline; measure with: seqsweep run")
+    return found
+
+
+def _timed_suites(
+    folders: Sequence[RunFolder], suites: Sequence[str], known: set[str], tell: Callable[[str], None]
+) -> Iterator[SuiteResults]:
+    """The suites of timed runs, a run after the other; `known` gets the names of all."""
+    from harness.findings.kept_run import read_kept
+
+    for folder in folders:
+        try:
+            kept = read_kept(folder, folder.id, suites)
+        except UsageError as error:
+            tell(str(error))
+            continue
+        for problem in kept.problems:
+            tell(f"{folder.id}: {problem}")
+        known.update(suite.name for suite in kept.suites)
+        if kept.depth == "run":
+            yield from (suite for suite in kept.suites if not suites or suite.name in suites)
 
 
 def compare_implementations(results: Path, run: str, pair: tuple[str, ...]) -> SideBySide:

@@ -62,6 +62,7 @@ EXAMPLES = {
     "compare": {
         "seqsweep compare latest --impl scatter,broadcast": "two implementations of the newest run",
         "seqsweep compare latest~1 latest --out trend.svg": "two runs: a trend, and a chart of it",
+        "seqsweep compare --across attention": "how many machines agree?",
     },
     "gate": {
         "seqsweep gate mask": "times against the merge base",
@@ -85,7 +86,7 @@ EXAMPLES = {
     },
     "collect": {
         "seqsweep collect shards/1 shards/2": "two machines' results, into those here",
-        "seqsweep collect shards/1 --check": "is something not collected yet?",
+        "seqsweep collect stores --check": "is the joined run what they give?",
     },
     "export": {
         "seqsweep export --to csv --out run.csv": "the newest run, a row per case",

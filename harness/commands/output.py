@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.analysis.compare_runs import SideBySide
+    from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
     from harness.commands.history import Histories
     from harness.report.progress import Progress
@@ -163,6 +164,20 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
         from harness.report.run_report import print_sides
 
         print_sides(console(), sides, notes=notes)
+
+
+def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
+    """Print which machines agree on every comparison, and the facts of each machine as data."""
+    from harness.report.agreement import RULE, sentence
+
+    if json:
+        facts = {machine.fingerprint: machine.facts for one in found for machine in one.machines}
+        data = [{**one.to_json(), "sentence": sentence(one)} for one in found]
+        print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
+    else:
+        from harness.report.tables.machines import print_reproductions
+
+        print_reproductions(console(), found)
 
 
 def print_runs(runs: Sequence[RunSummary], *, json: bool) -> None:

@@ -60,21 +60,32 @@ def runs(
 
 @command(group, "compare")
 def compare(
-    run: stored_options.FirstRun,
-    other: stored_options.SecondRun = None,
+    names: stored_options.ComparedRuns = None,
     impl: options.Impl = None,
     force: stored_options.Force = False,
+    across: stored_options.Across = False,
     out: stored_options.SvgFile = None,
     *,
+    run: stored_options.RunsAcross = None,
     place: options.ResultsFlags,
     notes: options.Notes = False,
     json: options.Json = False,
 ) -> None:
-    """Two implementations of one run (--impl a,b), or two runs: the latter is a trend, not a verdict."""
-    from harness.commands.compare import compare_sides
+    """Two implementations of one run (--impl a,b), two runs (a trend, no verdict), or machines (--across)."""
+    from harness.commands.compare import compare_machines, compare_sides
 
     results = place.project().results
-    comparison = compare_sides(results, run, other, split_words(impl), force=force)
+    if across:
+        if impl or force or out is not None:
+            raise UsageError(
+                "--across: goes without --impl, --force and --out; name suites, and runs by --run"
+            )
+        found = compare_machines(results, names or (), split_words(run), output.print_note)
+        output.print_reproductions(found, json=json)
+        return
+    if run is not None:
+        raise UsageError("--run: goes with --across; else name runs without it, as seqsweep compare RUN RUN")
+    comparison = compare_sides(results, names or (), split_words(impl), force=force)
     output.print_comparison(comparison, out, json=json, notes=notes)
 
 

@@ -31,16 +31,22 @@ ExportedRun = Annotated[str, typer.Argument(help="A stored run: id, unique begin
 CasePattern = Annotated[str, typer.Argument(help="A case's id, or a pattern: 'mask/scatter@*seq=4096*'.")]
 SvgFile = Annotated[Path | None, option(OUTPUT, "--out", "Draw it into this SVG file.")]
 StoredSuites = Annotated[Words, typer.Argument(help="Suites to keep; none: all of the run.")]
-FirstRun = Annotated[
-    str, typer.Argument(help="A stored run: id, its beginning, path, latest or latest~1; of two the earlier.")
+ComparedRuns = Annotated[
+    Words,
+    typer.Argument(help="Two runs, the earlier first, or one with --impl; with --across: suites, or none."),
 ]
-SecondRun = Annotated[Text, typer.Argument(help="The later run; none: --impl inside one.")]
+Across = Annotated[
+    bool, option(SELECTION, "--across", "The same comparisons on every machine: how many agree, and on what.")
+]
 Force = Annotated[bool, option(SELECTION, "--force", "Show runs of different machines.")]
 StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
 StoredRun = Annotated[
     str, option(PLACES, "--run", "A stored run: id, its beginning, path, latest or latest~1.")
 ]
 StoredRuns = Annotated[Words, option(PLACES, "--run", "Stored runs, one or several; none: the newest.")]
+RunsAcross = Annotated[
+    Words, option(PLACES, "--run", "With --across: these runs alone, not all stored ones.")
+]
 RecordHash = Annotated[Text, option(SELECTION, "--record", "The record whose hash begins so, and no table.")]
 ReceiptFile = Annotated[Path, typer.Argument(help="A file with a receipt, as report --pr writes it.")]
 ChartFolder = Annotated[Path | None, option(PLACES, "--out", "Folder for the SVGs.")]
@@ -53,7 +59,9 @@ KeepDryRun = Annotated[
 Sources = Annotated[
     list[Path], typer.Argument(help="Folders of results of other machines, or of single runs.")
 ]
-CollectCheck = Annotated[bool, option(OUTPUT, "--check", "Write nothing; 1: something is not collected yet.")]
+CollectCheck = Annotated[
+    bool, option(OUTPUT, "--check", "Write nothing; 1: a joined run is not what its shards give.")
+]
 
 LATEST = "latest"
 ROWS = ("csv", "parquet")

@@ -47,7 +47,9 @@ FLAGS = {
         "--results",
     ],
     "history": ["--out", "--config", "--results", "--json"],
-    "compare": ["--impl", "--force", "--out", "--config", "--results", "--notes", "--json"],
+    "compare": [
+        *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json"),
+    ],
     "gate": [
         *(
             "--against",

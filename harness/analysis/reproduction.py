@@ -1,0 +1,250 @@
+"""Reproductions: one comparison on several machines, each with an interval of its own; nothing is pooled.
+
+Machines differ, so that a test for equal speedups (Cochran's Q) fails as soon as the intervals are narrow.
+What is to be reproduced is a conclusion. Machines agree where their verdicts are the same, and where their
+intervals do not show that the speedups differ by more than a quarter: a minimum-effect test, with the margin
+by which drugs are called equivalent (80 to 125 %).
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from harness.analysis.compare import Comparison, comparisons
+from harness.analysis.compare_runs import (
+    FASTER,
+    NO_INTERVAL,
+    SAME,
+    SLOWER,
+    read_interval,
+)
+from harness.analysis.results import CaseRecords, SuiteRecords, representative
+from harness.analysis.stats import Estimate
+from harness.core.difference import differences
+from harness.core.record import Record
+
+ALIKE_UP_TO = 1.25  # the quotient of two speedups
+BY_RUN = "runs"  # the unit of a machine's estimate
+# Facts without which two fingerprints may be of one machine, after an update or with another setting.
+HARDWARE = ("device", "cpu", "cpu_flags", "cores", "memory_gib")
+OTHER_CODE = "its code differs from that of the newest run, or was hashed in another way"
+DISTRUSTED = "a side is not as registered: its contract or a check failed"
+
+
+@dataclass(frozen=True)
+class Replication:
+    """A comparison as one run has it; `reason` says why it does not count, None where it does.
+
+    `source` are the hashes of both sides' code.
+    """
+
+    run: str
+    compared: Comparison
+    source: tuple[str, ...]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class MachineRatio:
+    """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine."""
+
+    fingerprint: str
+    facts: Mapping[str, Any]
+    replications: tuple[Replication, ...]
+
+    @cached_property
+    def speedup(self) -> Estimate:
+        """The runs' geometric mean, between the lowest and the highest end of all their intervals.
+
+        Of one run these are its own. Runs without an interval count where none has one.
+        """
+        counted = [r.compared for r in self.replications if r.reason is None]
+        values = [(c.speedup, c.low, c.high) for c in counted if c.speedup is not None]
+        bounded = [(v, low, high) for v, low, high in values if low is not None and high is not None]
+        if not values:
+            return Estimate(None, reason=self.replications[-1].reason)
+        mean = statistics.geometric_mean([entry[0] for entry in bounded or values])
+        if not bounded:
+            return Estimate(mean, None, None, len(values), BY_RUN, counted[-1].reason or NO_INTERVAL)
+        low, high = min(entry[1] for entry in bounded), max(entry[2] for entry in bounded)
+        return Estimate(mean, low, high, len(bounded), BY_RUN)
+
+    @cached_property
+    def verdict(self) -> str:
+        """FASTER, SLOWER, SAME, UNDECIDED or NO_INTERVAL; with the baseline's own program SAME."""
+        value, low, high = self.speedup[:3]
+        if not value or not low or not high:
+            return NO_INTERVAL
+        if any(r.compared.same_program for r in self.replications):
+            return SAME
+        return read_interval(Estimate(1 / value, 1 / high, 1 / low))
+
+    @property
+    def decided(self) -> bool:
+        return self.verdict in {FASTER, SLOWER, SAME}
+
+    @property
+    def hardware(self) -> str:
+        """Equal for fingerprints that may be of one machine; those that were not kept count as one."""
+        facts = {name: self.facts.get(name) for name in HARDWARE}
+        return json.dumps([facts, (self.facts.get("gpu") or {}).get("name")], sort_keys=True)
+
+    def reaches(self, speedup: float) -> bool:
+        """Whether its interval begins at this speedup or below, and ends a fifth below it or above."""
+        _, low, high = self.speedup[:3]
+        return low is not None and high is not None and low <= speedup <= high * ALIKE_UP_TO
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One comparison, of an implementation with the baseline of its suite at one point, on all machines.
+
+    `other_semantics`: its result means something else than the baseline's.
+    """
+
+    suite: str
+    panel: str
+    case: str
+    implementation: str
+    baseline: str
+    seq: int
+    other_semantics: bool
+    machines: tuple[MachineRatio, ...]
+
+    @cached_property
+    def agreeing(self) -> tuple[MachineRatio, ...]:
+        """Most of the machines that have a verdict, where these agree with each other; else empty.
+
+        Intervals that overlap in pairs have a point in common, which is the lower end of one of them. Of
+        several sets as large, it is the one whose speedups are closest together.
+        """
+        decided = [machine for machine in self.machines if machine.decided]
+        sets = [
+            tuple(m for m in decided if m.verdict == first.verdict and m.reaches(first.speedup.low or 0.0))
+            for first in decided
+        ]
+        best = max(sets, key=lambda members: (len(members), -_spread(members)), default=())
+        return best if 2 * len(best) > len(decided) else ()
+
+    @property
+    def independent(self) -> int:
+        """Of how many kinds of hardware those are that agree."""
+        return kinds(self.agreeing)
+
+    def sets_apart(self, machine: MachineRatio) -> tuple[str, ...]:
+        """The facts in which a machine differs from all that agree; where none do, from all others."""
+        others = [other for other in self.agreeing or self.machines if other is not machine]
+        unlike = [{name for name, _, _ in differences(other.facts, machine.facts)} for other in others]
+        return tuple(sorted(set[str].intersection(*unlike))) if unlike else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what the machines say, and how many agree."""
+        fields = {name: getattr(self, name) for name in ("suite", "panel", "case", "implementation")}
+        return {
+            **fields,
+            "baseline": self.baseline,
+            "seq": self.seq,
+            "other_semantics": self.other_semantics,
+            "agree": len(self.agreeing),
+            "of": len(self.machines),
+            "independent": self.independent,
+            "machines": [
+                {
+                    "fingerprint": machine.fingerprint,
+                    **machine.speedup._asdict(),
+                    "verdict": machine.verdict,
+                    "agrees": machine in self.agreeing,
+                    "differs_in": [] if machine in self.agreeing else self.sets_apart(machine),
+                    "runs": [
+                        {"run": r.run, "left_out": r.reason, **{n: getattr(r.compared, n) for n in _SHOWN}}
+                        for r in machine.replications
+                    ],
+                }
+                for machine in self.machines
+            ],
+        }  # fmt: skip
+
+
+_SHOWN = ("speedup", "low", "high", "unit", "samples", "reason")
+
+
+def kinds(machines: Iterable[MachineRatio]) -> int:
+    """How many kinds of hardware there are among the machines."""
+    return len({machine.hardware for machine in machines})
+
+
+def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
+    """Every comparison of the suites of several runs, by suite, panel and length.
+
+    A record that two of the runs hold, as a joined run and its shard do, counts once: by the run that it was
+    measured in. Where the code differs, that of the newest run is the one that counts.
+    """
+    points: dict[tuple[str, str, str | None], dict[str, dict[str, Replication]]] = {}
+    facts: dict[str, Mapping[str, Any]] = {}
+    for suite in suites:
+        facts.update(suite.fingerprints)
+        for fingerprint, part in _by_fingerprint(suite):
+            for replication in _replications(part):
+                compared = replication.compared
+                point = points.setdefault((suite.name, compared.case, compared.baseline), {})
+                point.setdefault(fingerprint, {})[replication.run] = replication
+    found = [_reproduction(suite, runs, facts) for (suite, _, _), runs in points.items()]
+    return sorted(found, key=lambda r: (r.suite, r.panel, r.seq))
+
+
+def _by_fingerprint(suite: SuiteRecords) -> Iterator[tuple[str, SuiteRecords]]:
+    """A suite's results on each fingerprint alone, so that nothing is computed over two."""
+    prints = list(dict.fromkeys(record.fingerprint for record in suite.records))
+    if len(prints) == 1:
+        yield prints[0], suite
+        return
+    for name in prints:
+        yield name, replace(suite, records=tuple(r for r in suite.records if r.fingerprint == name))
+
+
+def _replications(suite: SuiteRecords) -> Iterator[Replication]:
+    """The comparisons with a baseline; those that were only compiled or judged are left out."""
+    for compared in comparisons(suite):
+        records = suite.by_case[compared.case]
+        base = suite.baselines.get(records.group, CaseRecords())
+        if base and all(record.timing or record.status != "ok" for record in (*records, *base)):
+            source = tuple(representative(side).source for side in (records, base))
+            reason = compared.reason if compared.speedup is None else None
+            reason = DISTRUSTED if any(map(_is_distrusted, (*records, *base))) else reason
+            yield Replication(representative(records).run, compared, source, reason)
+
+
+def _is_distrusted(record: Record) -> bool:
+    return record.status == "incorrect" or record.unexpected
+
+
+def _reproduction(
+    suite: str, by_machine: Mapping[str, Mapping[str, Replication]], facts: Mapping[str, Mapping[str, Any]]
+) -> Reproduction:
+    newest = max((r for runs in by_machine.values() for r in runs.values()), key=lambda r: r.run)
+    machines = [
+        MachineRatio(
+            fingerprint,
+            facts.get(fingerprint) or {},
+            tuple(
+                r if r.source == newest.source else replace(r, reason=OTHER_CODE)
+                for _, r in sorted(runs.items())
+            ),
+        )
+        for fingerprint, runs in by_machine.items()
+    ]
+    one = newest.compared
+    return Reproduction(
+        suite, one.panel, one.case, one.implementation, one.baseline or "", one.seq, one.other_semantics,
+        tuple(sorted(machines, key=lambda machine: machine.replications[0].run)),
+    )  # fmt: skip
+
+
+def _spread(machines: Sequence[MachineRatio]) -> float:
+    values = [machine.speedup.value or 1.0 for machine in machines]
+    return max(values) / min(values)

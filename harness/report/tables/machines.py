@@ -1,0 +1,94 @@
+"""The table of a comparison on several machines: a line per machine, and one per run where it has several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.analysis.reproduction import MachineRatio, Replication, Reproduction
+from harness.core.difference import differences
+from harness.core.units import format_count
+from harness.report import format as fmt
+from harness.report.agreement import RULE, answer_of, by_panel, name_of, sentence
+from harness.report.footnotes import Footnotes
+from harness.report.format import short_label
+from harness.report.tables.cells import ABSENT, Cell
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
+
+COLUMNS = (
+    Column("seq"),
+    Column("implementation", right=False, folds=True),
+    Column("machine", right=False),
+    Column("run", right=False, rank=2),
+    Column("speedup, 95 %", right=False),
+    Column("verdict", right=False),
+    Column("agrees", right=False),
+)
+
+
+def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None:
+    """Per panel the answer in a sentence, then what every machine says at every point."""
+    for panel in by_panel(found).values():
+        console.print(Text(sentence(answer_of(panel)), style="bold"), soft_wrap=True)
+        print_tables(console, _table(panel))
+    for line in (*_legend(found), RULE):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _legend(found: Sequence[Reproduction]) -> Iterator[str]:
+    """Every machine once, with the facts and values in which it differs from the first."""
+    machines = list({machine.fingerprint: machine for one in found for machine in one.machines}.values())
+    for machine in machines:
+        unlike = list(differences(machines[0].facts, machine.facts))
+        facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
+        yield name_of(machine) + (f": {facts}" if facts else "")
+
+
+def _short(value: object) -> str:
+    """A fact's value; of a list, such as a processor's features, how many it has."""
+    return f"({len(value)})" if isinstance(value, list) else str(value)
+
+
+def _table(panel: Sequence[Reproduction]) -> TableData:
+    notes, rows = Footnotes(), list[tuple[Cell, ...]]()
+    breaks: list[int] = []
+    for found in panel:
+        breaks.append(len(rows))
+        sides = f"{short_label(found.implementation)} / {short_label(found.baseline)}"
+        names = (format_count(found.seq), sides)
+        for machine in found.machines:
+            for cells in _machine_rows(found, machine, notes):
+                rows.append((*map(Cell, names), *cells))
+                names = ("", "")
+    return TableData(
+        f"{panel[0].suite}: {panel[0].panel}", COLUMNS, tuple(rows), tuple(notes.since(0)), tuple(breaks)
+    )
+
+
+def _machine_rows(found: Reproduction, machine: MachineRatio, notes: Footnotes) -> Iterator[tuple[Cell, ...]]:
+    value, low, high, *_ = machine.speedup
+    runs = machine.replications
+    agrees = "yes" if machine in found.agreeing else "no" if machine.decided else ABSENT
+    ratio = Cell(ABSENT) if value is None else Cell(fmt.speedup(value, low, high))
+    whole = Cell(ratio.text, notes.mark(*_why(runs[0]))) if len(runs) == 1 else ratio
+    over = runs[0].run if len(runs) == 1 else f"{len(runs)} runs, on the same machine"
+    short = name_of(machine).partition(" ")[0]
+    yield Cell(short), Cell(over), whole, Cell(machine.verdict), Cell(agrees)
+    for one in runs if len(runs) > 1 else ():
+        speedup = one.compared.speedup
+        text = ABSENT if speedup is None else fmt.speedup(speedup, one.compared.low, one.compared.high)
+        yield (
+            Cell(""),
+            Cell(f"  {one.run}"),
+            Cell(text, notes.mark(*_why(one))),
+            Cell("replication"),
+            Cell(""),
+        )
+
+
+def _why(one: Replication) -> tuple[str | None, ...]:
+    """Why it does not count, or has no interval, and what a reader must know of it."""
+    return (one.reason or one.compared.reason, *one.compared.notes)
