@@ -1,9 +1,10 @@
-"""What other parts of the project say: profiles, plans for devices that are absent, published claims."""
+"""What else there is: other machines, profiles, plans for devices that are absent, published claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from harness.analysis.reproduction import reproductions
 from harness.analysis.results import HOST, label_of
 from harness.analysis.suite_results import CaseResult
 from harness.claims.model import AGAINST, Claim
@@ -14,10 +15,21 @@ from harness.findings.panel_verdict import PanelVerdict
 from harness.profile.report import NO_STAGE, sentences
 from harness.profile.stage_times import ProfiledCase, StageTime, profiled_series
 from harness.report import format as fmt
+from harness.report.agreement import RULE, answer_of, by_panel, sentence
 from harness.report.format import short_label
 
 NO_DEVICE = Slot(empty="no device", reason="compiled for it here, and timed nowhere")
 NOT_TIMED = Slot(empty="not timed", reason="this run compiled and ran nothing")
+
+
+def reproduction_parts(runs: Sequence[KeptRun]) -> Iterable[Part]:
+    """Per panel that the runs have on several fingerprints how many machines agree, and who does not."""
+    swept = [suite for run in runs if run.depth == "run" for suite in run.suites]
+    if len({record.fingerprint for suite in swept for record in suite.records}) < 2:
+        return
+    shared = [found for found in reproductions(swept) if len(found.machines) > 1]
+    for (suite, name), panel in by_panel(shared).items():
+        yield Part(suite, f"{suite}: {name}, on several machines", sentence(answer_of(panel)), (RULE,))
 
 
 def profile_parts(run: KeptRun) -> Iterable[Part]:

@@ -13,7 +13,7 @@ from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
 from tests.claims.judged import claim
 from tests.commands.test_text_of_others import LONE, NASTY, assert_shown
-from tests.findings.kept import K, store_kept_run, sweep
+from tests.findings.kept import MACHINE, K, store_kept_run, sweep
 from tests.records import record_of
 
 
@@ -28,6 +28,19 @@ def test_the_verdict_names_claim_interval_device_and_reach(tmp_path):
     assert "holds at 8Ki" in verdict
     assert "Crossover of sparse: between 4Ki and 8Ki, ≈ 5.66Ki by interpolation." in verdict
     assert "Memory boundary: dense fits 8Ki, not 16Ki; what else ran fits to 16Ki." in verdict
+
+
+def test_a_suite_on_several_machines_says_first_how_many_agree(tmp_path):
+    here = store_kept_run(tmp_path / "here", sweep())
+    slower = [replace(record, run="two", fingerprint="sha256:bb") for record in sweep()]
+    there = store_kept_run(tmp_path / "there", slower, run="two")
+    for run, facts in ((here, MACHINE), (there, {"sha256:bb": {"cpu": "Xeon", "threads": 2}})):
+        run.info["fingerprints"] = facts
+    verdict = page(here, there).partition("<!-- seqsweep:verdict -->")[2]
+    said = "sparse against dense at 8Ki: both independent machines agree: faster, 2.00×"
+    assert 0 < verdict.index(said) < verdict.index("sparse beats dense")
+    again = [replace(record, run="two") for record in sweep()]
+    assert "machines agree" not in page(here, store_kept_run(tmp_path / "again", again, run="two"))
 
 
 def test_sections_stand_in_their_order_and_doubts_are_named(tmp_path):
