@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,27 @@ class Collection:
     """What collecting did, or would do.
 
     `joined` are all sweeps in shards of the folder, `copied` the ids of whole runs that it lacked. `problems`
-    are sentences about what could not be taken. `changed`: the folder was not as it is now.
+    are sentences about what could not be taken. `stale` are sentences about joined runs of the folder that
+    were not what their shards give, and now are.
     """
 
     joined: tuple[JoinedRun, ...]
     copied: tuple[str, ...]
     problems: tuple[str, ...]
-    changed: bool
+    stale: tuple[str, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the folder was not as it is now."""
+        return bool(self.copied or self.stale)
 
 
 def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) -> Collection:
-    """Bring the runs of the sources into `results`/runs. UsageError for a source without runs."""
+    """Bring the runs of the sources into `results`/runs. UsageError for a source without runs.
+
+    A dry run writes nothing. Its problems are also what the joined runs lack, and joined runs in the sources
+    that are not what their own shards give.
+    """
     problems: list[str] = []
     target = results / "runs"
     present = runs_in(target)
@@ -48,21 +58,53 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
     joined = joined_runs(pieces.values())
     wanted = {run.id: run.files() for run in joined}
     copies = _new_runs([folder for folder in found if not _is_shard(folder)], target, problems)
-    changed = contents != wanted or bool(copies)
-    if changed and not dry_run:
+    stale = tuple(_stale(contents, wanted, target))
+    if dry_run:
+        problems += [f"{run.id}: {problem}" for run in joined for problem in run.problems]
+        problems += [line for folder in found if _is_joined(folder) for line in _stale_source(folder)]
+    elif stale or copies:
         for name, files in {**wanted, **copies}.items():
             _write(target / name, files)
         for name in contents.keys() - wanted.keys():  # its pieces stand in another one now
             _delete(target / name)
-    return Collection(tuple(joined), tuple(copies), tuple(problems), changed)
+    return Collection(tuple(joined), tuple(copies), tuple(problems), stale)
+
+
+def _stale(
+    contents: Mapping[str, Mapping[str, bytes]], wanted: Mapping[str, Mapping[str, bytes]], target: Path
+) -> Iterator[str]:
+    """Sentences about joined runs whose files are not those that their shards give."""
+    for name, files in wanted.items():
+        known = contents.get(name)
+        if known is None:
+            yield f"{target / name}: is missing; its shards were not collected yet"
+        elif unlike := sorted({file for file, _ in known.items() ^ files.items()}):
+            yield f"{target / name}: {', '.join(unlike)}: not what its shards give"
+    for name in sorted(contents.keys() - wanted.keys()):
+        yield f"{target / name}: its shards belong to another joined run now"
+
+
+def _stale_source(folder: RunFolder) -> Iterator[str]:
+    """Whether a joined run of a source is what the shards in it give: another's may be torn."""
+    runs = joined_runs(read_pieces(folder, []))
+    try:
+        known = {folder.id: _contents(folder.path)}
+    except OSError as error:
+        return iter([f"{folder.path}: cannot be read ({error.strerror})"])
+    return _stale(known, {run.id: run.files() for run in runs}, folder.path.parent)
 
 
 def _runs_of(source: Path) -> list[RunFolder]:
-    """The runs of a folder of results, of its folder `runs`, or the run that it is itself."""
+    """The runs of a folder of results, of its folder `runs`, or the run that it is itself.
+
+    A folder that has none is one of several folders of results, as a repository of many machines' is.
+    """
     path = source.resolve()
     if is_run(path):
         return [RunFolder(path)]
     runs = runs_in(path / "runs") or runs_in(path)
+    if not runs and path.is_dir():
+        runs = [run for folder in sorted(path.iterdir()) for run in runs_in(folder / "runs")]
     if not runs:
         raise UsageError(f"{source} holds no runs; name a folder of results, or of one run")
     return runs

@@ -23,9 +23,9 @@ def collect_runs(sources: Sequence[Path], results: Path, *, check: bool, json: b
     else:
         for line in _lines(collection, check=check):
             print_line(line)
-    for problem in collection.problems:
+    for problem in (*(collection.stale if check else ()), *collection.problems):
         print_note(problem)
-    if check and collection.changed:
+    if check and (collection.changed or collection.problems):
         return STALE
     return NOTHING if collection.problems else 0
 
@@ -34,7 +34,7 @@ def _lines(collection: Collection, *, check: bool) -> list[str]:
     lines = [line for run in collection.joined for line in _joined_lines(run)]
     if collection.copied:
         lines.append(f"whole runs {'to copy' if check else 'copied'}: {', '.join(collection.copied)}")
-    end = "is not collected yet: seqsweep collect without --check brings it" if check else "collected"
+    end = "not all is collected: seqsweep collect without --check brings it" if check else "collected"
     return [*lines, end if collection.changed else "nothing new: everything was collected before"]
 
 
@@ -74,5 +74,6 @@ def _data(collection: Collection) -> dict[str, Any]:
         ],
         "copied": collection.copied,
         "problems": collection.problems,
+        "stale": collection.stale,
         "changed": collection.changed,
     }

@@ -17,6 +17,7 @@ from tests.records import PASSED, record_of, timing_of
 from tests.stores import FACTS
 
 COUNT = 8
+JOINED = "20261120T113000Z-d0b00c7"
 
 
 def store_shard(results, index, *, second=0, facts=FACTS, version="1", finished=True):
@@ -139,6 +140,50 @@ def test_other_machines_versions_and_repetitions_stay_apart(tmp_path):
 def test_checking_writes_nothing(shards, tmp_path):
     assert collect(shards, tmp_path / "all", dry_run=True).changed
     assert not (tmp_path / "all").exists()
+
+
+def check(*sources, results):
+    """(exit code, sentences) of `collect --check`."""
+    collection = collect(sources, results, dry_run=True)
+    return bool(collection.changed or collection.problems), "\n".join(
+        (*collection.stale, *collection.problems)
+    )
+
+
+def test_a_check_names_what_is_missing_torn_or_stale(shards, tmp_path):
+    results = tmp_path / "all"
+    assert check(*shards, results=results) == (
+        True,
+        f"{results}/runs/{JOINED}: is missing; its shards were not collected yet",
+    )
+    collect(shards, results)
+    assert check(*shards, results=results) == (False, "")
+    records = results / "runs" / JOINED / RECORDS
+    whole = records.read_bytes()
+    records.write_bytes(whole[:-40])
+    for sources in (shards, [results]):  # with the shards, and from the joined run alone
+        stale, said = check(*sources, results=results)
+        assert stale
+        assert f"{records.parent}: " in said
+        assert f"{records.parent}: line 32: the line is torn" in said
+    # as a source it is held to its own shards
+    assert (
+        f"{records.parent}: {RECORDS}, run.json: not what its shards give"
+        in check(results, results=tmp_path / "other")[1]
+    )
+    records.write_bytes(whole)
+    cut = next((shards[6] / "runs").glob(f"*/{RECORDS}"))
+    cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:2]))
+    assert check(shards[6], results=tmp_path / "new")[1].endswith(
+        "shard 7/8, run 20261120T113007Z-0000007: 2 cases have no record"
+    )
+
+
+def test_a_repository_of_stores_is_one_source(shards, tmp_path):
+    (tmp_path / "stores").mkdir()
+    for shard in shards:
+        shard.rename(tmp_path / "stores" / shard.name)
+    assert collect([tmp_path / "stores"], tmp_path / "all").joined[0].absent == ()
 
 
 def whole_run(results, run="20261120T113000Z-aaaaaaa", count=2):
