@@ -109,7 +109,7 @@ def profile(
     done = stages.run_schedule(
         project, schedule, VERSION, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )
-    print_profile(done, json=json)
+    print_profile(done.outcome.records, done.folder.path.parents[1], json=json)
     raise typer.Exit(stages.end_run(done, strict=False))
 
 

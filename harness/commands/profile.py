@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.commands.known_rooflines import known_rooflines
 from harness.commands.output import console, print_json, print_note
 
 if TYPE_CHECKING:
-    from harness.run.session import Done
+    from harness.core.record import Record
 
 
-def print_profile(done: Done, *, json: bool) -> None:
-    """Print every profiled case; standard error has a line for each that has no profile."""
+def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> None:
+    """Print every profiled case, with its share of the ceilings that `results` keeps.
+
+    Standard error has a line for each that has no profile.
+    """
     from harness.profile.cold_report import cold_data, cold_sentences, cold_table
     from harness.profile.cold_start import cold_cases
     from harness.profile.report import print_profiles, profile_data
@@ -20,9 +25,8 @@ def print_profile(done: Done, *, json: bool) -> None:
     from harness.profile.stage_times import profiled_series
     from harness.report.tables.render import print_tables
 
-    records = done.outcome.records
     series, cold = profiled_series(records), cold_cases(records)
-    rooflines = known_rooflines(done.folder.path.parents[1])
+    rooflines = known_rooflines(results)
     for record in records:
         if record.profile is None:
             warnings = record.timing.warnings if record.timing else ()

@@ -23,7 +23,8 @@ def show(
     tables: options.TableFlags,
     json: options.Json = False,
 ) -> None:
-    """The tables of a stored run again, or one record of any run."""
+    """The tables of a stored run or profile again, or one record of any run."""
+    from harness.commands.profile import print_profile
     from harness.commands.stored import read_run
 
     if record is not None:
@@ -32,8 +33,13 @@ def show(
         run_named = None if run == stored_options.LATEST else run
         print_record(find_record(place.project(), record, run_named), json=json)
         return
-    columns = tables.column_names()
-    stored = read_run(place.project(), run, selection.part(names), baseline, rooflines=ROOF in columns)
+    project, columns = place.project(), tables.column_names()
+    stored = read_run(project, run, selection.part(names), baseline, rooflines=ROOF in columns)
+    if stored.info.get("depth") == "profile" and not columns:
+        for problem in stored.problems:
+            output.print_note(problem)
+        print_profile(stored.records, project.results, json=json)
+        return
     output.print_stored(stored, columns, json=json, notes=tables.notes)
 
 
