@@ -10,6 +10,8 @@ from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import from_plain
 from harness.core.workload import Field
 
+LISTING = "seqsweep list"  # the command that names families and implementations
+
 
 @dataclass(frozen=True)
 class FamilyInfo:
@@ -116,7 +118,7 @@ class Catalog:
                 raise UsageError(f'"{name}" is in several families: {", ".join(sorted(known))}')
         pool = [i.name for i in self.of_family(family)] if family else list(self.implementations)
         where = f" of family {family}" if family else ""
-        raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool)}')
+        raise UsageError(f'unknown implementation "{name}"{where}{nearest(name, pool, LISTING)}')
 
     def reference_frameworks(self, implementations: Iterable[str]) -> set[str]:
         """The frameworks that the references of these implementations need."""

@@ -49,6 +49,9 @@ OOM_WORDS = (
 )
 
 
+MOST_WORDS = 16
+
+
 def speaks_of_oom(text: str) -> bool:
     """Whether a message is one of the forms in which exhausted memory is reported."""
     return any(word in text.lower() for word in OOM_WORDS)
@@ -60,10 +63,17 @@ def closest(word: str, known: Iterable[str]) -> str:
     return f'; nearest: "{close[0]}"' if close else ""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; nearest: "scatter"` for a typo, or the known words when nothing is near."""
+def nearest(word: str, known: Iterable[str], listed_by: str = "") -> str:
+    """`; nearest: "scatter"` for a typo, or the known words when nothing is near.
+
+    Where they are too many to be read in an error, what they are listed by is named instead.
+    """
     words = sorted(known)
-    return closest(word, words) or (f"; known: {', '.join(words)}" if words else "")
+    if len(words) <= MOST_WORDS or not listed_by:
+        all_known = f"; known: {', '.join(words)}" if words else ""
+    else:
+        all_known = f"; {listed_by} names the {len(words)} that are known"
+    return closest(word, words) or all_known
 
 
 def require_member(name: str, value: str | None, known: tuple[str, ...]) -> None:

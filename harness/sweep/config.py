@@ -171,7 +171,7 @@ def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str,
     for item in scalars(root.entries["default"].node, "default"):
         if item.text not in suites:
             raise UsageError(
-                f'{item.where}: unknown suite "{item.text}" in default{nearest(item.text, suites)}'
+                f'{item.where}: unknown suite "{item.text}" in default{nearest(item.text, suites, item.where.partition(":")[0])}'
             )
         if item.text in names:
             raise UsageError(f"{item.where}: default lists {item.text} twice; name it once")

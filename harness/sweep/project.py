@@ -105,6 +105,8 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
 
     A check selects its family. UsageError, with the nearest id, for any other.
     """
+    from harness.catalog.catalog import LISTING
+
     checks, known = catalog.checks(), known_ids(catalog)
     short = {info.name for info in catalog.implementations.values()}
     for name in ids:
@@ -113,7 +115,9 @@ def resolve_ids(ids: Sequence[str], catalog: Catalog) -> tuple[tuple[str, ...], 
         except ValueError as error:
             raise UsageError(str(error)) from None
         if bare not in known | short:
-            raise UsageError(f'"{name}" is no suite, family, implementation or check{nearest(bare, known)}')
+            raise UsageError(
+                f'"{name}" is no suite, family, implementation or check{nearest(bare, known, LISTING)}'
+            )
     families = tuple(
         dict.fromkeys(name.split("/")[0] for name in ids if name in {*catalog.families, *checks})
     )

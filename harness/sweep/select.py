@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.catalog.catalog import Catalog
+from harness.catalog.catalog import LISTING, Catalog
 from harness.core.case import split_label
 from harness.core.errors import UsageError, nearest
 from harness.sweep.config import Config
@@ -54,7 +54,7 @@ def select(config: Config, catalog: Catalog, names: Sequence[str], overrides: Ov
 def _named_suites(grids: Mapping[str, SuiteAxes], config: Config, names: Sequence[str]) -> list[SuiteAxes]:
     for name in names:
         if name not in grids:
-            raise UsageError(f'unknown suite "{name}"{nearest(name, grids)}')
+            raise UsageError(f'unknown suite "{name}"{nearest(name, grids, config.path.name)}')
     return [grids[name] for name in dict.fromkeys(names or config.default)]
 
 
@@ -124,7 +124,7 @@ def _refuse_absent(requested: _NamedImplementation, catalog: Catalog, families: 
     where = f" of family {families[0]}" if len(families) == 1 else ""
     raise UsageError(
         f'{requested.raw.where}: unknown implementation "{requested.name}"{where}'
-        f"{nearest(requested.name, known)}"
+        f"{nearest(requested.name, known, LISTING)}"
     )
 
 

@@ -90,3 +90,6 @@ def test_the_nearest_word_or_all_of_them():
     assert nearest("scater", ["scatter", "broadcast"]) == '; nearest: "scatter"'
     assert nearest("xyz", ["b", "a"]) == "; known: a, b"
     assert nearest("xyz", []) == ""
+    many = [f"name{n}" for n in range(40)]
+    assert nearest("xyz", many, "seqsweep list") == "; seqsweep list names the 40 that are known"
+    assert nearest("nam7", many, "seqsweep list") == '; nearest: "name7"'
