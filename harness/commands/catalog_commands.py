@@ -46,14 +46,19 @@ def new(
 def claims(
     names: catalog_options.ClaimNames = None,
     *,
+    shard: catalog_options.ClaimShard = None,
     place: options.PlaceFlags,
     check: catalog_options.Check = False,
     json: options.Json = False,
 ) -> None:
     """What became of published numbers: all of them, those of a family, or one (FAMILY/ID)."""
     from harness.commands.claims import claims as judge_claims
-    from harness.commands.claims import print_outcome
+    from harness.commands.claims import compile_shard, print_outcome
 
+    if shard is not None:
+        if check:
+            raise UsageError("--shard: compiles alone; call claims --check without it, once all is compiled")
+        raise typer.Exit(compile_shard(place.project(), names or (), shard, output.print_note, json=json))
     outcome = judge_claims(place.project(), names or (), check=check, say=output.print_note)
     raise typer.Exit(print_outcome(outcome, json=json, check=check))
 

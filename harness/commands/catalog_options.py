@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.options import OUTPUT, PLACES, Text, Words, option
+from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words, option
 
 ClaimNames = Annotated[
     Words, typer.Argument(help="Families, or claims as FAMILY/ID; none: all, and docs/CLAIMS.md is written.")
@@ -15,6 +15,9 @@ FamilyName = Annotated[
     typer.Argument(help="A family: its inputs, results, contracts and checks; none: everything in short."),
 ]
 Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would be written? 1: no.")]
+ClaimShard = Annotated[
+    Text, option(SELECTION, "--shard", "Only compile this machine's part, 3/8, into results/compiled.")
+]
 Noise = Annotated[
     bool, option("Noise", "--noise", "Measure this machine's noise, and which slowdown a gate can hold.")
 ]

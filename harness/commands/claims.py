@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -9,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.claims.evidence import Workplace, gather
-from harness.claims.model import Claim, Verdict
+from harness.claims.model import Claim, Need, Verdict
 from harness.claims.page import PAGES, page
 from harness.claims.page_diff import alike, parts
 from harness.claims.verdict import judge
+from harness.commands.exit_codes import NOTHING
 from harness.commands.output import progress_of
 from harness.core.errors import UsageError, nearest
 
@@ -51,13 +53,9 @@ def claims(
     would lose figures that they have. `say` is called with a line before a slow step. UsageError for a
     claims.yaml that cannot be understood, and for a name that is no family or claim.
     """
-    from harness.claims.needs import needs
-
     catalog = project.catalog
     selected = _select_claims(names, catalog)
-    required = list(dict.fromkeys(need for claim in selected for need in needs(claim, catalog)))
-    place = Workplace(catalog, project.config, project.results, progress_of, say)
-    evidence = gather(place, required)
+    evidence = gather(_workplace(project, say), _needs(selected, catalog))
     verdicts = tuple(judge(claim, catalog, evidence) for claim in selected)
     folder = project.config.home / FOLDER
     versions = _versions()
@@ -68,6 +66,37 @@ def claims(
             problems += _differences(path, verdicts, text, whole=not names)
         return ClaimsOutcome(verdicts, notes, tuple(problems))
     return ClaimsOutcome(verdicts, _write(texts, verdicts, whole=not names), _unexpected_sentences(verdicts))
+
+
+def compile_shard(
+    project: Project, names: Sequence[str], text: str, say: Callable[[str], None], *, json: bool
+) -> int:
+    """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
+    from harness.claims.evidence import compile_part
+    from harness.commands.output import print_json, print_written
+    from harness.sweep.shard import Shard
+
+    shard = Shard.parse(text, {})
+    required = _needs(_select_claims(names, project.catalog), project.catalog)
+    answers = compile_part(_workplace(project, say), required, shard)
+    counts = Counter("absent" if answer.absent else answer.status for answer in answers)
+    if json:
+        print_json({"shard": shard.index, "of": shard.count, "programs": counts})
+    else:
+        said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
+        folder = project.results / "compiled"
+        print_written([f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}"], json=False)
+    return NOTHING if answers and not counts.keys() - {"absent"} else 0
+
+
+def _workplace(project: Project, say: Callable[[str], None]) -> Workplace:
+    return Workplace(project.catalog, project.config, project.results, progress_of, say)
+
+
+def _needs(claims: Sequence[Claim], catalog: Catalog) -> list[Need]:
+    from harness.claims.needs import needs
+
+    return list(dict.fromkeys(need for claim in claims for need in needs(claim, catalog)))
 
 
 def print_outcome(outcome: ClaimsOutcome, *, json: bool, check: bool = False) -> int:

@@ -29,7 +29,7 @@ FLAGS = {
         *("--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE),
         *("--shard", "--columns", "--notes", *END),
     ],
-    "claims": ["--check", *PLACE, "--json"],
+    "claims": ["--check", "--shard", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "profile": [
