@@ -81,7 +81,7 @@ Mode = Annotated[Words, option(SELECTION, "--mode", "fwd, bwd, fwd_bwd.")]
 Device = Annotated[Words, option(SELECTION, "--device", "cpu, cuda, tpu.")]
 Config = Annotated[Path | None, option(PLACES, "--config", "Another bench.yaml.")]
 Plugin = Annotated[Words, option(PLACES, "--plugin", "A file with implementations.")]
-Results = Annotated[Path | None, option(PLACES, "--results", "Folder of stored runs.")]
+Results = Annotated[Text, option(PLACES, "--results", "Folder of stored runs.")]
 Notes = Annotated[bool, option(OUTPUT, "--notes", "Every footnote and case, not one for each kind.")]
 Json = Annotated[bool, option(OUTPUT, "--json", "One JSON object on stdout, nothing else there.")]
 Wait = Annotated[
@@ -178,13 +178,17 @@ class CatalogFlags:
 
 @option_group
 class ResultsFlags:
-    """Which bench.yaml, and where runs are stored."""
+    """Which bench.yaml, and where runs are stored; a URL is read from its local copy."""
 
     config: Config = None
     results: Results = None
 
-    def project(self) -> Project:
-        return Project(self.config, self.results)
+    def project(self, *, writes: bool = False) -> Project:
+        if writes or self.results is None:
+            return Project(self.config, _writable(self.results))
+        from harness.store.remote import readable
+
+        return Project(self.config, readable(self.results))
 
 
 @option_group
@@ -194,4 +198,13 @@ class PlaceFlags(CatalogFlags):
     results: Results = None
 
     def project(self) -> Project:
-        return replace(super().project(), results_path=self.results)
+        return replace(super().project(), results_path=_writable(self.results))
+
+
+def _writable(results: str | None) -> Path | None:
+    """UsageError for a URL."""
+    if results is not None and "://" in results:
+        raise UsageError(
+            f"--results {results}: runs are written to local folders; name one, and copy it then"
+        )
+    return None if results is None else Path(results)

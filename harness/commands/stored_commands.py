@@ -55,7 +55,7 @@ def runs(
     from harness.commands.stored import list_runs
     from harness.store.prune import prune
 
-    results = place.project().results
+    results = place.project(writes=keep is not None).results
     if keep is not None:
         output.print_pruned(prune(results, keep, dry_run=dry_run), json=json, dry_run=dry_run)
     elif dry_run:
@@ -163,8 +163,10 @@ def collect(
 ) -> None:
     """Bring the runs of other machines together: shards of one sweep become one run."""
     from harness.commands.collect import collect_runs
+    from harness.store.remote import readable
 
-    raise typer.Exit(collect_runs(sources, place.project().results, check=check, json=json))
+    results = place.project(writes=True).results
+    raise typer.Exit(collect_runs([readable(source) for source in sources], results, check=check, json=json))
 
 
 @command(group, "verify")

@@ -57,7 +57,7 @@ KeepDryRun = Annotated[
 ]
 
 Sources = Annotated[
-    list[Path], typer.Argument(help="Folders of results of other machines, or of single runs.")
+    list[str], typer.Argument(help="Folders or URLs of other machines' results, or of single runs.")
 ]
 CollectCheck = Annotated[
     bool, option(OUTPUT, "--check", "Write nothing; 1: a joined run is not what its shards give.")

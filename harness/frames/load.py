@@ -17,6 +17,7 @@ from harness.core.errors import UsageError, nearest
 from harness.core.record import Record
 from harness.frames.rows import Described, records_frame, samples_frame, speedups_frame, static_frame
 from harness.store.find import find_among, runs_in
+from harness.store.remote import readable
 from harness.store.runs import RunFolder
 from harness.store.stored_run import is_run, without_collector
 
@@ -28,7 +29,7 @@ Words = str | int | Iterable[str | int]
 def load(
     path: str | Path = "results", run: str | None = None, baseline: str | None = None, **selection: Words
 ) -> RunFrames:
-    """The stored runs at a path: a folder of results, a folder of runs, one run, or its records.jsonl.
+    """The stored runs at a path or URL: a folder of results, of runs, one run, or its records.jsonl.
 
     `run` names one of several, by id, unique beginning or `latest`; `baseline` is what speedups are relative
     to. `suite`, `family`, `impl`, `seq`, `mode` and `device` select as the flags of `seqsweep show` do: one
@@ -38,8 +39,9 @@ def load(
     for word in selection:
         if word not in WORDS:
             raise UsageError(f'load: unknown selection "{word}"{nearest(word, WORDS)}')
+    path = readable(path)
     chosen = Selection(*(_split(selection.get(word, ())) for word in WORDS))
-    return RunFrames(Path(path), tuple(_folders(Path(path), run)), chosen, baseline)
+    return RunFrames(path, tuple(_folders(path, run)), chosen, baseline)
 
 
 def _split(given: Words) -> tuple[str, ...]:

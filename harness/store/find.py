@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.errors import UsageError, nearest
+from harness.store.remote import readable
 from harness.store.run_id import is_run_id
 from harness.store.runs import RunFolder
 from harness.store.stored_run import is_run
@@ -37,9 +38,9 @@ def _holds_run(path: Path) -> bool:
 
 
 def _run_at(name: str) -> Path | None:
-    """The run whose folder, or a file in it, `name` is the path of."""
+    """The run whose folder, or a file in it, `name` is the path of; of a URL its copy."""
     try:
-        path = Path(name).resolve()
+        path = readable(name).resolve()
         folder = path.parent if path.is_file() else path
         return folder if is_run(folder) else None
     except OSError:

@@ -122,10 +122,10 @@ def test_a_field_without_a_value_is_refused(text):
 
 def test_a_place_is_a_project():
     config, results = Path("b.yaml"), Path("r")
-    whole = options.PlaceFlags(config=config, results=results, plugin=["a.py,b.py"]).project()
+    whole = options.PlaceFlags(config=config, results="r", plugin=["a.py,b.py"]).project()
     assert (whole.config_path, whole.results_path, whole.given_plugins) == (config, results, ("a.py", "b.py"))
     assert options.CatalogFlags(plugin=["a.py"]).project().given_plugins == ("a.py",)
-    assert options.ResultsFlags(config, results).project().results_path == results
+    assert options.ResultsFlags(config, "r").project().results_path == results
 
 
 def test_a_part_of_a_run_is_a_selection():
