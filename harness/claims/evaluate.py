@@ -21,12 +21,14 @@ from harness.claims.functions import (
     FACT,
     IDENTITY,
     JUDGED,
+    SPEEDUP,
     TESTED,
     TRACED,
 )
 from harness.claims.model import Claim, Need
 from harness.claims.needs import needs_of
 from harness.core.record import Cost
+from harness.report.agreement import agreement
 
 PEAK_DTYPE = "bf16"
 COUNTED = {"flops", "bytes_accessed"}  # per execution of a loop's body
@@ -97,9 +99,23 @@ class Evaluator:
             self.by["its contract, run here" if name == "status" else "its check, run here"] = None
             self.targets[accelerators.HOST] = None
             return self._verified(call, wanted[0])
+        self.targets[wanted[0].target or accelerators.HOST] = None
+        if name == SPEEDUP:
+            return self._speedup(wanted[0])
         self.by[_origin(name, wanted[0].target)] = None
-        self.targets[wanted[0].target] = None
         return self._compiled(call, wanted[0])
+
+    def _speedup(self, wanted: Need) -> Value:
+        """The speedup nearest to 1 of the machines that agree: what all of them have."""
+        found = self.evidence.timed.get(wanted)
+        if found is None:
+            raise Missing(f"no run that is kept has {wanted.id} beside its baseline")
+        said = agreement(found)
+        self.by[f"stored runs: {said}"] = None
+        required = self.claim.reproductions
+        if found.independent < required:
+            raise Missing(f"{required} independent machine{'s' * (required > 1)} must agree; {said}")
+        return min((m.speedup.value or 1.0 for m in found.agreeing), key=lambda value: abs(math.log(value)))
 
     def _exponent(self, call: FunctionCall) -> Value:
         figure, label, *rest = call.arguments

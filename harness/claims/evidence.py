@@ -13,9 +13,11 @@ from harness.claims.answers import ClaimEvidence, Compiled, Judged
 from harness.claims.model import Need
 from harness.core.record import Cost, Record
 from harness.core.static_figures import Static
+from harness.store.find import KEPT, runs_in
 from harness.sweep.case_schedule import schedule_of
 
 if TYPE_CHECKING:
+    from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
     from harness.report.progress import Progress
     from harness.run.compile import CompileRequest, CompileResult
@@ -42,13 +44,15 @@ class Workplace:
 
 def gather(place: Workplace, wanted: Sequence[Need]) -> ClaimEvidence:
     """The evidence for all needs."""
-    compiled, costed, judged = (
-        [need for need in wanted if need.kind == kind] for kind in (Need.COMPILE, Need.COST, Need.JUDGE)
+    compiled, costed, judged, timed = (
+        [need for need in wanted if need.kind == kind]
+        for kind in (Need.COMPILE, Need.COST, Need.JUDGE, Need.TIME)
     )
     return ClaimEvidence(
         compiled=_compile(place, compiled) if compiled else {},
         costs=_costs(place.catalog, costed) if costed else {},
         judged=_verify(place, judged) if judged else {},
+        timed=_read_speedups(place.results / KEPT, timed) if timed else {},
     )
 
 
@@ -109,6 +113,25 @@ def _costs(catalog: Catalog, wanted: Sequence[Need]) -> dict[Need, Cost | str]:
         semantics = catalog.implementation(need.case.implementation).semantics
         questions.append(CostQuestion(family.module, family.name, semantics, need.case.workload))
     return dict(zip(wanted, costs(questions), strict=True))
+
+
+def _read_speedups(kept: Path, wanted: Sequence[Need]) -> dict[Need, Reproduction]:
+    """What the runs that are kept for good say of each pair of cases, machine by machine."""
+    from harness.analysis.reproduction import reproductions
+    from harness.analysis.results import SuiteRecords
+
+    pairs = {need: (need.case, need.against) for need in wanted if need.against is not None}
+    cases = {case.id for pair in pairs.values() for case in pair}
+    suites: dict[Need, list[SuiteRecords]] = {need: [] for need in pairs}
+    for folder in runs_in(kept):
+        if folder.readable_info([]).get("depth") != "run":
+            continue
+        records = [r for r in folder.records([]) if r.case in cases and r.side is None]
+        for need, (case, base) in pairs.items():
+            own = tuple(record for record in records if record.case in {case.id, base.id})
+            labels, facts = (base.label, case.label), folder.fingerprints()
+            suites[need].append(SuiteRecords("", case.family, base.label, labels, own, fingerprints=facts))
+    return {need: found for need in pairs for found in reproductions(suites[need])}
 
 
 def _verify(place: Workplace, wanted: Sequence[Need]) -> dict[Need, Judged]:

@@ -25,10 +25,11 @@ IDENTITY = ("program", "calls", "ops")
 TRACED, FACT = "trace_bytes", "fact"
 ANALYTIC = ("cost_flops", "cost_bytes", "cost_dense_flops")
 JUDGED = ("status", "check")
+SPEEDUP = "speedup"  # of stored runs, on as many machines as the claim requires
 DEVICE = ("memory", "peak", "bandwidth", "vector_ops")
 COLUMNS = ("first_win", "crossover", "growth", "fit")
 EXPONENT = "exponent"
-TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED})  # compiled, or run, for the answer
+TESTED = frozenset({*COMPILED, *IDENTITY, TRACED, FACT, *JUDGED, SPEEDUP})  # compiled, or run, for the answer
 
 NUMBER = "number"  # the kind of a numeric argument; every other kind is in quotes
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -40,6 +41,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     FACT: ("implementation", "name"),
     **dict.fromkeys(ANALYTIC, ("implementation",)),
     "status": ("implementation",),
+    SPEEDUP: ("implementation", "baseline"),
     "check": ("family/check", "implementation"),
     **dict.fromkeys(DEVICE, ("target",)),
     "first_win": ("column", "column"),

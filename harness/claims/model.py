@@ -73,17 +73,18 @@ class Citation:
 
 @dataclass(frozen=True)
 class Need:
-    """Evidence that an expression needs: a compiled case, its analytic cost, its contract, or a check.
+    """Evidence that an expression needs: a compiled case, its cost, contract, check, or speedup.
 
-    `target` is the compilation target, `check` the id of the check.
+    `target` is the compilation target, `check` the id of the check, `against` the baseline's case.
     """
 
     kind: str
     case: Case
     target: str = ""
     check: str = ""
+    against: Case | None = None
 
-    COMPILE, COST, JUDGE = "compile", "cost", "judge"
+    COMPILE, COST, JUDGE, TIME = "compile", "cost", "judge", "time"
 
     @property
     def id(self) -> str:
@@ -166,7 +167,8 @@ class Claim:
     `targets` are those that the published hardware may have been. `because` is the reasoning behind the
     expected verdict, `needs` the question that only the hardware would settle, `not_checkable` what is
     missing for a verdict, `headline` the claim's sentence at the head of the page. `context`: it belongs to
-    none of the pull requests, so it is shown on a page of its own and not counted.
+    none of the pull requests, so it is shown on a page of its own and not counted. `reproductions` is on how
+    many independent machines a speedup has to hold.
     """
 
     family: str
@@ -186,6 +188,7 @@ class Claim:
     not_checkable: str = ""
     headline: str = ""
     context: bool = False
+    reproductions: int = 1
 
     @property
     def name(self) -> str:

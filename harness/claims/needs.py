@@ -19,6 +19,7 @@ from harness.claims.functions import (
     JUDGED,
     KEYWORDS,
     QUOTED,
+    SPEEDUP,
     TRACED,
     arguments_of,
 )
@@ -106,6 +107,8 @@ def needs_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, 
         return (Need(Need.JUDGE, case, check=_check(str(arguments[0]), catalog)),)
     if name in JUDGED:
         return (Need(Need.JUDGE, case),)
+    if name == SPEEDUP:
+        return (Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog)),)
     if name in ANALYTIC:
         return (Need(Need.COST, case),)
     if name == TRACED and catalog.implementation(case.implementation).framework != TRACEABLE:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.functions import COLUMNS, functions_in
+from harness.claims.functions import COLUMNS, SPEEDUP, functions_in
 from harness.claims.model import ANY, NOT_CHECKABLE, VERDICTS, Citation, Claim, Figure, Source, Table
 from harness.claims.needs import needs
 from harness.claims.read_figures import CURVES, figures_of, table_of, text_of
@@ -37,6 +37,7 @@ CLAIM_KEYS = (
     "not_checkable",
     "headline",
     "expect",
+    "reproductions",
 )
 _LINES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
@@ -160,9 +161,22 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
         not_checkable=text_of(keys, "not_checkable", ""),
         headline=text_of(keys, "headline", ""),
         context=context,
+        reproductions=_reproductions(keys),
     )
     _refuse_contradictions(claim, keys)
     return claim
+
+
+def _reproductions(keys: yaml_nodes.YamlMapping) -> int:
+    """On how many machines a speedup has to hold; 1 where the claim does not say."""
+    if "reproductions" not in keys.entries:
+        return 1
+    raw = scalar(keys.entries["reproductions"].node, "reproductions")
+    if not raw.text.isdecimal() or not int(raw.text):
+        raise UsageError(f"{raw.where}: reproductions is a number of machines, 1 or more; not {raw.text}")
+    if not any(SPEEDUP in functions_in(e) for figure in figures_of(keys) for e in figure.expressions()):
+        raise UsageError(f"{raw.where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
+    return int(raw.text)
 
 
 def _refuse_contradictions(claim: Claim, keys: yaml_nodes.YamlMapping) -> None:

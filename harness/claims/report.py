@@ -133,6 +133,7 @@ def _claim_data(verdict: Verdict) -> dict[str, Any]:
         "headline": claim.headline or None,
         "needs": claim.needs or None,
         "context": claim.context,
+        "reproductions": claim.reproductions,
         "expect": claim.expect,
         "unexpected": verdict.unexpected,
         "incomplete": verdict.incomplete or None,

@@ -25,7 +25,7 @@ GROUPED = 10**9  # whole numbers below it are written out
 COMPILED_FOR = "compiled for "
 LONGEST = 90  # characters of arithmetic that a cell or a sentence holds
 _PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
-_HOST = re.compile(rf"""["']{HOST}["']|\btrace_bytes\b|\bfact\(""")
+_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
 
 
 def value_text(value: Value | None, unit: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.commands.exit_codes import NOTHING
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.store.find import all_runs, find, runs_in
+from harness.store.find import KEPT, all_runs, find, runs_in
 from harness.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
-KEPT = "reference"  # beside runs/: those that are kept for good
 STALE = 1
 LEAST_DIGITS = 4
 

@@ -13,6 +13,7 @@ from harness.store.runs import RunFolder
 from harness.store.stored_run import is_run
 
 LATEST = "latest"
+KEPT = "reference"  # beside runs/: those that are kept for good
 _SHOWN = 5
 _BACK = re.compile(rf"{LATEST}(?:~(\d{{1,9}}))?")  # as git counts: ~1 is the one before
 

@@ -94,8 +94,8 @@ def test_the_keys_of_the_data_are_these():
     """Others read them: a key that goes, or is renamed, breaks what they wrote."""
     (one,) = claims_data([MEMORY])["claims"]
     assert " ".join(one) == (
-        "id family says sources hardware targets shape verdict judged sentence headline needs context expect "
-        "unexpected incomplete figures table"
+        "id family says sources hardware targets shape verdict judged sentence headline needs context "
+        "reproductions expect unexpected incomplete figures table"
     )
     assert " ".join(one["figures"][0]) == (
         "name kind unit published follows found at_least at_most within premise agrees row rows method "
