@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -143,34 +143,21 @@ class Reproduction:
         return tuple(sorted(set[str].intersection(*unlike))) if unlike else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; what the machines say, and how many agree."""
-        fields = {name: getattr(self, name) for name in ("suite", "panel", "case", "implementation")}
-        return {
-            **fields,
-            "baseline": self.baseline,
-            "seq": self.seq,
-            "other_semantics": self.other_semantics,
-            "agree": len(self.agreeing),
-            "of": len(self.machines),
-            "independent": self.independent,
-            "machines": [
-                {
-                    "fingerprint": machine.fingerprint,
-                    **machine.speedup._asdict(),
-                    "verdict": machine.verdict,
-                    "agrees": machine in self.agreeing,
-                    "differs_in": [] if machine in self.agreeing else self.sets_apart(machine),
-                    "runs": [
-                        {"run": r.run, "left_out": r.reason, **{n: getattr(r.compared, n) for n in _SHOWN}}
-                        for r in machine.replications
-                    ],
-                }
-                for machine in self.machines
-            ],
-        }  # fmt: skip
+        """Plain data: how many machines agree, and what each says, run by run."""
+        counts = {"agree": len(self.agreeing), "of": len(self.machines), "independent": self.independent}
+        point = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**point, **counts, "machines": [self._machine_data(machine) for machine in self.machines]}
 
-
-_SHOWN = ("speedup", "low", "high", "unit", "samples", "reason")
+    def _machine_data(self, machine: MachineRatio) -> dict[str, Any]:
+        names = ("speedup", "low", "high", "unit", "samples", "reason")
+        runs = [
+            {"run": r.run, "left_out": r.reason, **{name: getattr(r.compared, name) for name in names}}
+            for r in machine.replications
+        ]
+        agrees = machine in self.agreeing
+        unlike = () if agrees else self.sets_apart(machine)
+        said = {"verdict": machine.verdict, "agrees": agrees, "differs_in": unlike, "runs": runs}
+        return {"fingerprint": machine.fingerprint, **machine.speedup._asdict(), **said}
 
 
 def kinds(machines: Iterable[MachineRatio]) -> int:
@@ -198,12 +185,8 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
 
 
 def _by_fingerprint(suite: SuiteRecords) -> Iterator[tuple[str, SuiteRecords]]:
-    """A suite's results on each fingerprint alone, so that nothing is computed over two."""
-    prints = list(dict.fromkeys(record.fingerprint for record in suite.records))
-    if len(prints) == 1:
-        yield prints[0], suite
-        return
-    for name in prints:
+    """A suite's records on each fingerprint alone, so that nothing is computed over two."""
+    for name in dict.fromkeys(record.fingerprint for record in suite.records):
         yield name, replace(suite, records=tuple(r for r in suite.records if r.fingerprint == name))
 
 

@@ -42,6 +42,7 @@ def test_data_has_every_machine_with_its_facts(machines):
     data = json.loads(across(machines, "mask", "--json")[1])
     (found,) = data["reproductions"]
     assert (found["agree"], found["of"], found["independent"]) == (2, 3, 2)
+    assert "agreeing" not in found  # it is counted, and each machine says whether it agrees
     assert [machine["agrees"] for machine in found["machines"]] == [True, True, False]
     assert {data["fingerprints"][machine["fingerprint"]]["cpu"] for machine in found["machines"]} == {
         "EPYC", "Xeon", "Atom",
