@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Mapping
+import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,24 +59,18 @@ def examine(results: Path) -> list[Finding]:
     settings = Settings()
     facts = probe_fingerprint("cpu", settings.threads)
     fingerprint, environment = facts["fingerprint"], facts["environment"]
-    checks: list[Callable[[], Finding]] = [
-        _python,
-        *(lambda name=name: _package(name, facts["installed"]) for name in PACKAGES),
-        lambda: Finding("processor", "ok", f"{fingerprint['cpu']}, {fingerprint['cores']} usable cores"),
-        lambda: _memory(settings, environment),
-        lambda: _governor(fingerprint["governor"]),
-        lambda: _load(environment["load"][0], fingerprint["cores"]),
-        lambda: _gpu(facts["gpu"]),
-        lambda: _lock("cpu"),
-        lambda: _results(results),
+    return [
+        Finding("python", "ok", platform.python_version()),
+        *(_package(name, facts["installed"]) for name in PACKAGES),
+        Finding("processor", "ok", f"{fingerprint['cpu']}, {fingerprint['cores']} usable cores"),
+        _memory(settings, environment),
+        _governor(fingerprint["governor"]),
+        _load(environment["load"][0], fingerprint["cores"]),
+        _gpu(facts["gpu"]),
+        _lock("cpu"),
+        _results(results),
+        *(Finding(what, "differs", why) for what, why in DIFFERENCES.items()),
     ]
-    differences = (Finding(what, "differs", why) for what, why in DIFFERENCES.items())
-    return [*(check() for check in checks), *differences]
-
-
-def _python() -> Finding:
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    return Finding("python", "ok", version)
 
 
 def _package(name: str, installed: Mapping[str, str | None]) -> Finding:
