@@ -211,11 +211,6 @@ def configuration(path: Path | None = None) -> Config:
     return load(nearest_file) if nearest_file else load(packaged_file(), home=Path.cwd())
 
 
-def find(start: Path | None = None) -> Path:
-    """The bench.yaml in `start` (the current folder) or nearest above it, else the packaged one."""
-    return above(start or Path.cwd()) or packaged_file()
-
-
 def above(start: Path) -> Path | None:
     folder = start.absolute()
     candidates = (place / FILE for place in (folder, *folder.parents))

@@ -4,7 +4,7 @@ import pytest
 
 from harness.core.errors import UsageError
 from harness.sweep import config as config_module
-from harness.sweep.config import configuration, find, load
+from harness.sweep.config import above, configuration, load
 from harness.sweep.settings import Settings
 
 WHOLE = """\
@@ -133,7 +133,7 @@ def test_the_nearest_file_upward_is_found(bench, tmp_path, monkeypatch):
     deep = tmp_path / "one" / "two"
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
-    assert find() == tmp_path / "bench.yaml"
+    assert above(Path.cwd()) == tmp_path / "bench.yaml"
     assert configuration().home == tmp_path
 
 
@@ -150,7 +150,6 @@ def test_without_any_file_the_packaged_one_serves_the_current_folder(tmp_path, m
     config = configuration()
     assert config.path == config_module.packaged_file()
     assert config.home == tmp_path
-    assert find(tmp_path) == config_module.packaged_file()
 
 
 def test_a_wheel_carries_the_file_inside_the_package(tmp_path, monkeypatch):
