@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.core.case import Case
-from harness.core.record import Cost, Record
+from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
@@ -61,23 +61,25 @@ def static_run(
         return _StaticRun(request, targets, listener, pool, folder, provenance).run(longest=longest)
 
 
+@dataclass
 class _StaticRun:
-    def __init__(
-        self,
-        request: Request,
-        targets: Sequence[str],
-        listener: Listener,
-        pool: Pool,
-        folder: RunFolder,
-        provenance: Provenance,
-    ) -> None:
-        self.request, self.targets, self.listener = request, targets, listener
-        self.pool, self.folder, self.provenance = pool, folder, provenance
-        self.groups = {case.id: (at, g) for at, g in enumerate(request.schedule.groups) for case in g.cases}
-        self.answers: dict[str, dict[str, CompileResult]] = {}
-        self.written: dict[str, Record] = {}  # by case
-        self.shown = -1
-        self.requested = self.answered = self.cached = self.compiled = 0
+    request: Request
+    targets: Sequence[str]
+    listener: Listener
+    pool: Pool
+    folder: RunFolder
+    provenance: Provenance
+    answers: dict[str, dict[str, CompileResult]] = field(default_factory=dict[str, dict[str, CompileResult]])
+    written: dict[str, Record] = field(default_factory=dict[str, Record])  # by case
+    shown: int = -1  # the group that the listener has heard of last
+    requested: int = 0
+    answered: int = 0
+    cached: int = 0
+    compiled: int = 0
+
+    def __post_init__(self) -> None:
+        groups = enumerate(self.request.schedule.groups)
+        self.groups = {case.id: (at, group) for at, group in groups for case in group.cases}
         self.start = time.monotonic()
 
     def run(self, *, longest: bool) -> Done:
@@ -100,7 +102,7 @@ class _StaticRun:
             self._write([self._record(case) for group in schedule.groups for case in group.cases])
         overhead = self._account()
         finished = None if interrupted else datetime.now(UTC).isoformat(timespec="seconds")
-        largest = [dataclasses.asdict(fit) for fit in fits]
+        largest = [asdict(fit) for fit in fits]
         self.folder.update_info(finished=finished, overhead=overhead, largest=largest)
         return Done(self.folder, RunOutcome(tuple(self.written.values()), interrupted, overhead))
 
@@ -161,10 +163,10 @@ class _StaticRun:
         return self._new_record(
             case,
             representative.status,
-            representative.reason,
-            statics,
-            representative.cost,
-            facts,
+            reason=representative.reason,
+            static=statics,
+            cost=representative.cost,
+            facts=facts,
             expected=representative.expected,
             crash_file=self._keep_crash(case, representative),
         )
@@ -175,36 +177,15 @@ class _StaticRun:
         return self.folder.write_crash(case, 0, f"{case.id}\n{answer.reason}\n\n{answer.output}")
 
     def _refused_record(self, case: Case, reason: str) -> Record:
-        return self._new_record(case, "unsupported", reason, {t: Static.none(reason) for t in self.targets})
+        static = {target: Static.none(reason) for target in self.targets}
+        return self._new_record(case, "unsupported", reason=reason, static=static)
 
-    def _new_record(
-        self,
-        case: Case,
-        status: str,
-        reason: str | None,
-        static: Mapping[str, Static],
-        cost: Cost | None = None,
-        facts: Mapping[str, Any] | None = None,
-        *,
-        expected: bool = False,
-        crash_file: str = "",
-    ) -> Record:
+    def _new_record(self, case: Case, status: str, **evidence: Any) -> Record:
         info = self.request.catalog.implementation(case.implementation)
         _, group = self.groups.get(case.id, (0, None))
-        return new_record(
-            case,
-            info,
-            self.provenance,
-            status,
-            reason=reason,
-            expected=expected,
-            crash_file=crash_file,
-            baseline=bool(group and case.id in group.baselines.get(case.id, ())),
-            facts=facts or {},
-            static=static,
-            cost=cost or Cost(),
-            started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        )
+        baseline = bool(group and case.id in group.baselines.get(case.id, ()))
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return new_record(case, info, self.provenance, status, baseline=baseline, started=started, **evidence)
 
     def _remaining_s(self) -> float | None:
         pending = self.requested - self.answered
