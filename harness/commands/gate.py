@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +12,7 @@ from harness.commands.exit_codes import STOPPED
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
 from harness.core.errors import SeqsweepError, SideError, UsageError
+from harness.core.typed_command import resuming_command
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
 from harness.gate.plan import plan_of, plan_of_candidate, schedule_of, single_match
@@ -84,9 +84,8 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
     except KeyboardInterrupt:
         if progress.kept is None:
             raise
-        again = shlex.join(word for word in ["seqsweep", *sys.argv[1:]] if word != "--resume")
         print_line(f"stopped; the pairs measured so far are in {progress.kept}", err=True)
-        raise GateInterrupted(f"resume with: {again} --resume") from None
+        raise GateInterrupted(f"resume with: {resuming_command()}") from None
 
 
 def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
@@ -16,6 +15,7 @@ from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
 from harness.core.record import TIMED
+from harness.core.typed_command import resuming_command, typed_command
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
 DONE = {"run": "measured", "profile": "profiled", "check": "judged"}  # what became of a case, by depth
@@ -120,13 +120,12 @@ def end_run(done: Done, *, strict: bool) -> int:
 
 def _end_stopped(done: Done) -> int:
     """Say where the records of a stopped run are; only one that reads the clock can be resumed."""
-    again = shlex.join(word for word in typed_command() if word != "--resume")
     depth = done.folder.info["depth"]
     print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
     if depth in TIMED:
-        print_line(f"resume with: {again} --resume", err=True)
+        print_line(f"resume with: {resuming_command()}", err=True)
     else:
-        print_line(f"{depth} all of it again with: {again}", err=True)
+        print_line(f"{depth} all of it again with: {shlex.join(typed_command())}", err=True)
     return STOPPED
 
 
@@ -160,7 +159,3 @@ def _code_of(records: Sequence[Record], verb: str, known: bool, *, strict: bool)
         print_line(f"--strict: {listed}; the reasons stand above", err=True)
         return NOTHING
     return 0
-
-
-def typed_command() -> list[str]:
-    return ["seqsweep", *sys.argv[1:]]

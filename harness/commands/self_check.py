@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import sys
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
 from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import MachineError, UsageError
+from harness.core.typed_command import typed_command
 from harness.run.machine.lock import device_lock
 from harness.run.processes.probe import run_probe
 from harness.run.session import Request, conduct
@@ -122,7 +122,7 @@ def compare_with_loops(
                 for case, seconds in _measure(schedule, catalog, version, listener).items():
                     pairs[case].harness.append(seconds)
             else:
-                with device_lock("cpu", " ".join(["seqsweep", *sys.argv[1:]])):
+                with device_lock("cpu"):
                     for case, settings in cases.values():
                         pairs[case.id].plain.append(_loop(case, catalog, settings.threads, settings.seed))
     return [pairs[case].agreement(case) for case in cases]
@@ -131,7 +131,7 @@ def compare_with_loops(
 def _measure(schedule: Schedule, catalog: Catalog, version: str, listener: Listener) -> dict[str, float]:
     """Median seconds per call of every case, in a run of the harness that is thrown away."""
     with tempfile.TemporaryDirectory(prefix="seqsweep-self-check-") as folder:
-        request = Request(schedule, catalog, Path(folder), ["seqsweep", *sys.argv[1:]], "run", version)
+        request = Request(schedule, catalog, Path(folder), typed_command(), "run", version)
         outcome = conduct(request, listener).outcome
     if outcome.interrupted:
         raise KeyboardInterrupt

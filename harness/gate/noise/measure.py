@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -81,7 +80,7 @@ def noise_options() -> GateOptions:
 def measure(project: Project, options: GateOptions, progress: GateProgress) -> list[Regime]:
     """Measure and store. MachineError when no case could be measured."""
     with plan_of(project, options) as plan, ExitStack() as stack:
-        stack.enter_context(device_lock("cpu", " ".join(["seqsweep", *sys.argv[1:]])))
+        stack.enter_context(device_lock("cpu"))
         cases = short_cases(plan)
         regimes: list[Regime] = []
         for name, count in REGIMES.items():

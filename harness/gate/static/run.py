@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -91,8 +90,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
 def _wait_for_host(options: GateOptions, progress: GateProgress, stack: ExitStack) -> None:
     """With --wait, hold the processor while this gate compiles, as a benchmark that times does."""
     if options.wait:
-        command = " ".join(["seqsweep", *sys.argv[1:]])
-        stack.enter_context(device_lock("cpu", command, wait=progress.message))
+        stack.enter_context(device_lock("cpu", wait=progress.message))
 
 
 def update(

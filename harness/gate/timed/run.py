@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from harness.core.errors import SeqsweepError
+from harness.core.typed_command import typed_command
 from harness.gate.noise.measure import refuse_below
 from harness.gate.options import GateOptions
 from harness.gate.outcome import TIME, GateOutcome
@@ -57,9 +57,8 @@ def run_timed(
         refuse_below(project.results, min(plan.deltas.values()), plan.schedule.suites[0].settings.threads)
         request = request_of(plan, options, source_states(plan))
         for device in sorted({case.device for case in plan.opponents}):
-            command = " ".join(["seqsweep", *sys.argv[1:]])
             tell = progress.message if options.wait else None
-            stack.enter_context(device_lock(device, command, wait=tell))
+            stack.enter_context(device_lock(device, wait=tell))
         folder = newest(project.results, request) if options.resume else _new(project.results, request)
         progress.kept = folder.path
         writer = RoundsWriter(folder, folder.pairs())
@@ -143,7 +142,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
 
 def _new(results: Path, request: str) -> GateFolder:
     now = datetime.now(UTC)
-    command = ["seqsweep", *sys.argv[1:]]
+    command = typed_command()
     header = {
         "schema": 1,
         "command": command,

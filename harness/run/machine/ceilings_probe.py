@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +17,7 @@ def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     """The readings of a device, when they were taken, and the load before. MachineError without an answer."""
     load = os.getloadavg()[0]
     words = ["harness.worker.frameworks.torch_ceilings", device, str(threads)]
-    with device_lock(device, " ".join(["seqsweep", *sys.argv[1:]])):
+    with device_lock(device):
         what = f"measuring the ceilings of {device}"
         readings = run_probe(words, what, SECONDS, worker_environment(device))
     return {**readings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}

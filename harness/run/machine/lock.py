@@ -19,6 +19,7 @@ from pathlib import Path
 
 from harness.core.errors import MachineError
 from harness.core.file_lock import UNSIGNED, FileLock, Holder, holder_of
+from harness.core.typed_command import typed_command
 
 POLL_SECONDS = 0.5
 LISTED = Path("/proc/locks")
@@ -32,10 +33,15 @@ def lock_path(device: str) -> Path:
 
 @contextmanager
 def device_lock(
-    device: str, command: str, path: Path | None = None, *, wait: Callable[[str], None] | None = None
+    device: str,
+    command: str | None = None,
+    path: Path | None = None,
+    *,
+    wait: Callable[[str], None] | None = None,
 ) -> Generator[None]:
     """Hold `device` for this process; MachineError names who holds it and since when.
 
+    The lock is signed with `command`, or with the one that was typed.
     With `wait` the process waits instead until it is free, and tells each holder to `wait` in a sentence.
     """
     where = path or lock_path(device)
@@ -45,7 +51,7 @@ def device_lock(
         raise _refusal(where, error) from None
     with closing(lock):
         shown: Holder | None = None
-        while rival := _rival(lock, device, command, where):
+        while rival := _rival(lock, device, command or " ".join(typed_command()), where):
             if wait is None:
                 raise MachineError(
                     f"device {device} is held by {rival}; wait for it, as run and gate do with --wait, "
