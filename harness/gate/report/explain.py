@@ -15,9 +15,9 @@ from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.report import wording
 from harness.gate.report.case_names import name_of
 from harness.gate.report.evidence import CaseEvidence
+from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.report.required_pairs import required_pairs
 from harness.gate.report.strip_plot import LABELS, LEAST, WIDTH, Strip, strip_chart
-from harness.gate.report.table import STYLES
 from harness.gate.timed.decision import Decision, judge
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
@@ -38,7 +38,9 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
     """The claim first, then its evidence: a chart, the pairs, other lengths, the compiler's figures."""
     case = evidence.verdict
     title = Text(evidence.case, style="bold").append(": ", style="not bold")
-    console.print(title.append(wording.in_words(case.verdict), style=STYLES[case.verdict]), soft_wrap=True)
+    console.print(
+        title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
+    )
     console.print(Text(case.reason))
     for line in claim(evidence):
         console.print(Text(line))
@@ -157,7 +159,7 @@ def lengths_table(evidence: CaseEvidence) -> TableData:
         (
             Cell(format_count(seq)),
             Cell(wording.ABSENT if effect is None else wording.percent(effect)),
-            Cell(wording.in_words(verdict), style=STYLES[verdict]),
+            Cell(wording.in_words(verdict), style=PRESENTATIONS[verdict].style),
             Cell("this case" if seq == case_seq else ""),
         )
         for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])

@@ -9,47 +9,25 @@ from pathlib import Path
 
 from harness.core.shown_text import clean_line, clean_text, escape_markdown
 from harness.core.units import format_count
-from harness.gate.outcome import (
-    IMPROVED,
-    INCORRECT,
-    INVALID,
-    NEW,
-    NOT_ENOUGH,
-    REGRESSED,
-    STATIC,
-    UNCHANGED,
-    VANISHED,
-    WEIGHT,
-    CaseVerdict,
-    GateOutcome,
-)
+from harness.gate.outcome import IMPROVED, STATIC, UNCHANGED, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
+from harness.gate.report.presentation import LEVELS, PRESENTATIONS
 
 SHOWN = 10
-LEVELS = ("error", "warning", "notice")
-_LEVEL = {
-    INCORRECT: "error",
-    INVALID: "error",
-    REGRESSED: "error",
-    VANISHED: "error",
-    NOT_ENOUGH: "warning",  # whether it fails the job is the exit code's to say
-    IMPROVED: "notice",
-}
-_QUIET = {UNCHANGED, NEW}
 
 
 def annotations(outcome: GateOutcome, root: str = "") -> list[str]:
     """Workflow commands to print. `root` is the checkout; files are named from there."""
     if outcome.broken:
         return [_command("error", outcome.broken, title="gate: a side does not load")]
-    levels = dict(_LEVEL)
+    levels = {verdict: shown.level for verdict, shown in PRESENTATIONS.items()}
     if outcome.self_check:
         levels[IMPROVED] = "error"  # between equal sides it is as wrong as regressed
     cases = sorted(outcome.cases, key=lambda case: WEIGHT.index(case.verdict))
     lines: list[str] = []
     for level in LEVELS:
-        lines += _level_lines(level, [case for case in cases if levels.get(case.verdict) == level], root)
+        lines += _level_lines(level, [case for case in cases if levels[case.verdict] == level], root)
     return lines
 
 
@@ -101,8 +79,8 @@ def summary(outcome: GateOutcome) -> str:
     """A Markdown page: the verdict, the cases that ask for attention, the others folded away."""
     if outcome.broken:
         return f"### Gate: a side does not load\n\n{escape_markdown(outcome.broken)}\n"
-    loud = [case for case in outcome.cases if case.verdict not in _QUIET]
-    quiet = [case for case in outcome.cases if case.verdict in _QUIET and not case.same_code]
+    loud = [case for case in outcome.cases if PRESENTATIONS[case.verdict].level]
+    quiet = [case for case in outcome.cases if not (PRESENTATIONS[case.verdict].level or case.same_code)]
     same_code = wording.same_code_line(outcome)
     left_out = [f"- {escape_markdown(line)}" for line in wording.left_out_lines(outcome)]
     means = wording.means_line(outcome)

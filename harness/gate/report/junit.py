@@ -8,23 +8,10 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from harness.core.shown_text import clean_line, clean_text
-from harness.gate.outcome import (
-    FAIL,
-    IMPROVED,
-    INCORRECT,
-    INVALID,
-    NEW,
-    NOT_ENOUGH,
-    REGRESSED,
-    VANISHED,
-    CaseVerdict,
-    GateOutcome,
-)
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, WARN, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import name_of
-
-FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
-_RESULTS = {INCORRECT: ERROR, INVALID: ERROR, REGRESSED: FAILURE, VANISHED: FAILURE, NEW: SKIPPED}
+from harness.gate.report.presentation import ERROR, FAILURE, PRESENTATIONS, SKIPPED
 
 
 def junit(outcome: GateOutcome) -> bytes:
@@ -64,9 +51,9 @@ def _families(outcome: GateOutcome) -> dict[str, list[CaseVerdict]]:
 def _result(outcome: GateOutcome, case: CaseVerdict) -> str | None:
     if outcome.self_check and case.verdict in {REGRESSED, IMPROVED}:
         return ERROR
-    if case.verdict == NOT_ENOUGH:
-        return FAILURE if outcome.inconclusive == FAIL else SKIPPED
-    return _RESULTS.get(case.verdict)
+    if case.verdict == NOT_ENOUGH and outcome.inconclusive == WARN:
+        return SKIPPED
+    return PRESENTATIONS[case.verdict].result
 
 
 def _message(case: CaseVerdict) -> tuple[str, str]:

@@ -8,36 +8,15 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.core.units import format_count
-from harness.gate.outcome import (
-    IMPROVED,
-    INCORRECT,
-    INVALID,
-    NEW,
-    NOT_ENOUGH,
-    REGRESSED,
-    STATIC,
-    UNCHANGED,
-    VANISHED,
-    CaseVerdict,
-    GateOutcome,
-)
+from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
+from harness.gate.report.presentation import PRESENTATIONS
 from harness.report.footnotes import Footnotes
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
-STYLES = {
-    INCORRECT: "bold red",
-    INVALID: "bold red",
-    REGRESSED: "bold red",
-    VANISHED: "yellow",
-    NOT_ENOUGH: "yellow",
-    IMPROVED: "green",
-    NEW: "cyan",
-    UNCHANGED: "green",
-}
 _NAME_COLUMNS = (
     Column("implementation", right=False, folds=True),
     Column("at", rank=2, right=False, folds=True),
@@ -69,7 +48,7 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(means, style="dim"))
     for note in outcome.notes:
         console.print(Text(f"! {note}", style="yellow"))
-    style = STYLES[outcome.verdict if outcome.cases else NOT_ENOUGH]
+    style = PRESENTATIONS[outcome.verdict if outcome.cases else NOT_ENOUGH].style
     console.print(Text(wording.conclusion(outcome), style=style), soft_wrap=True)
     for step in wording.next_steps(outcome):
         console.print(Text(step, style="dim"), soft_wrap=True)
@@ -103,7 +82,7 @@ def _row(
     seq = wording.ABSENT if name.seq is None else format_count(name.seq)
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(seq))
     reason = None if case.verdict == UNCHANGED else case.reason
-    text, style = wording.in_words(case.verdict), STYLES[case.verdict]
+    text, style = wording.in_words(case.verdict), PRESENTATIONS[case.verdict].style
     if static:
         return (*name_cells, Cell(text, notes.mark(*case.notes), style), Cell(reason or ""))
     verdict = Cell(text, notes.mark(reason, *case.notes), style)
