@@ -142,18 +142,10 @@ def _with_implementations(
     grid: SuiteAxes, catalog: Catalog, wanted: Sequence[_NamedImplementation], overrides: Overrides
 ) -> SuiteAxes:
     family = grid.family.name
-    if wanted:
-        named = [
-            v for name in wanted if family in name.families for v in _matching_variants(name, catalog, grid)
-        ]
-        variants = [v for v in grid.variants if v in named]
-    else:
-        plugins = [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
-        named = [
-            v for name in plugins if family in name.families for v in _matching_variants(name, catalog, grid)
-        ]
-        variants = list(grid.variants)
-    return replace(grid, variants=tuple(dict.fromkeys([*variants, *named])))
+    names = wanted or [_parse_name(catalog, "--plugin", plugin) for plugin in overrides.plugins]
+    named = [v for name in names if family in name.families for v in _matching_variants(name, catalog, grid)]
+    listed = [v for v in grid.variants if not wanted or v in named]
+    return replace(grid, variants=tuple(dict.fromkeys([*listed, *named])))
 
 
 def _with_baseline(chosen: list[SuiteAxes], catalog: Catalog, overrides: Overrides) -> list[SuiteAxes]:
