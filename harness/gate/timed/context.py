@@ -19,10 +19,6 @@ from harness.sweep.settings import Settings
 class Lost(Exception):  # noqa: N818 - the pair is played again without the case
     """A case's process has ended, so the readings of all other cases in this pair are discarded."""
 
-    def __init__(self, paired: PairedCase) -> None:
-        super().__init__(paired.id)
-        self.paired = paired
-
 
 @dataclass
 class GateContext:
@@ -55,4 +51,4 @@ class GateContext:
         if self.executor.processes[state.side or ""].dead:
             whose = "the candidate" if state is paired.candidate else "the base"
             paired.settle(INVALID, f"{whose} ended its process: {state.reason}")
-            raise Lost(paired)
+            raise Lost(paired.id)
