@@ -45,7 +45,7 @@ def overhead(context: RunContext, wall_s: float) -> dict[str, Any]:
     spent["other_s"] = round(max(0.0, wall_s - sum(spent.values())), 3)
     startups = context.startups_s
     per_case = {PER_CASE: statistics.median(startups) if startups else None}
-    return _totals(wall_s, spent) | per_case
+    return totals(wall_s, spent) | per_case
 
 
 def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,10 +60,11 @@ def add_overheads(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str
     ]
     total = {name: sum(part.get(name) or 0.0 for part in parts) for name in {**parts[0], **parts[1]}}
     per_case = {PER_CASE: now.get(PER_CASE) or before.get(PER_CASE)}
-    return _totals(total.pop("wall_s", 0.0), total) | per_case
+    return totals(total.pop("wall_s", 0.0), total) | per_case
 
 
-def _totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
+def totals(wall_s: float, spent: Mapping[str, float]) -> dict[str, Any]:
+    """The wall time of a run, how much of it was work, and what it was spent on, in seconds."""
     work_s = sum(spent.get(f"{name}_s", 0.0) for name in WORK)
     return {
         "wall_s": round(wall_s, 3),

@@ -22,6 +22,7 @@ from harness.run.group.records import new_record
 from harness.run.group.run_context import Provenance
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.overhead import totals
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, terminable
@@ -195,12 +196,5 @@ class _StaticRun:
         """The run's overhead. `compile_s` is time spent compiling, per worker; refusals are not counted."""
         wall = time.monotonic() - self.start
         compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
-        return {
-            "wall_s": round(wall, 3),
-            "work_s": round(compiling, 3),
-            "share": compiling / wall if wall > 0 else None,
-            "compile_s": round(compiling, 3),
-            "other_s": round(wall - compiling, 3),
-            "compiled": self.compiled,
-            "cached": self.cached,
-        }
+        spent = {"compile_s": compiling, "other_s": wall - compiling}
+        return {**totals(wall, spent), "compiled": self.compiled, "cached": self.cached}
