@@ -15,7 +15,7 @@ from harness.core.errors import SeqsweepError, SideError, UsageError
 from harness.core.typed_command import resuming_command
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
-from harness.gate.plan import plan_of, plan_of_candidate, schedule_of, single_match
+from harness.gate.planning import plan_of, plan_of_candidate, schedule_of, single_match
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.store import newest

@@ -12,7 +12,7 @@ from rich.console import Console
 from harness.core.errors import MachineError, UsageError, nearest
 from harness.core.plain_data import from_plain
 from harness.gate.outcome import CaseVerdict, GateOutcome
-from harness.gate.plan import single_match
+from harness.gate.planning import single_match
 from harness.gate.report import annotations, gate_data, junit, print_explanation, print_gate, summary
 from harness.gate.report.evidence import CaseEvidence
 

@@ -15,7 +15,8 @@ from harness.gate.noise import store as stored
 from harness.gate.noise.detectable import MOST, Spread, Tally, held_delta
 from harness.gate.noise.load_generator import load_generators
 from harness.gate.options import GateOptions
-from harness.gate.plan import GatePlan, plan_of
+from harness.gate.plan import GatePlan
+from harness.gate.planning import plan_of
 from harness.gate.timed.loop import GateLoop
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.setup import set_up

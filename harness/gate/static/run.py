@@ -13,7 +13,8 @@ from harness.core.case import Case
 from harness.core.errors import UsageError
 from harness.gate.options import GateOptions
 from harness.gate.outcome import NEW, STATIC, VANISHED, WEIGHT, CaseVerdict, GateOutcome
-from harness.gate.plan import GatePlan, plan_of, plan_of_candidate, unmeasured_verdicts
+from harness.gate.plan import GatePlan, unmeasured_verdicts
+from harness.gate.planning import plan_of, plan_of_candidate
 from harness.gate.report.progress import GateProgress
 from harness.gate.sides.git import NoHistory
 from harness.gate.sides.worktrees import path_in_worktree

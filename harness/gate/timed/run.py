@@ -18,7 +18,8 @@ from harness.core.typed_command import typed_command
 from harness.gate.noise.measure import refuse_below
 from harness.gate.options import GateOptions
 from harness.gate.outcome import TIME, GateOutcome
-from harness.gate.plan import GatePlan, plan_of
+from harness.gate.plan import GatePlan
+from harness.gate.planning import plan_of
 from harness.gate.sides.git import state, toplevel
 from harness.gate.store import GateFolder, newest
 from harness.gate.timed.decision import Margin

@@ -1,0 +1,192 @@
+"""Planning a gate: the cases that were asked for, paired with those of a base that is there meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from harness.core.case import Case, split_list
+from harness.core.errors import UsageError
+from harness.core.patterns import chosen, matches
+from harness.gate.options import GateOptions
+from harness.gate.plan import GatePlan, select_group
+from harness.gate.sides.base import Base, base_of
+from harness.gate.sides.matching import counterpart
+from harness.gate.sides.same_code import cases_of_same_code
+from harness.gate.sides.side import Side
+from harness.gate.sides.temp_folder import locked_folder
+from harness.gate.timed.paired_case import BASE, CANDIDATE
+from harness.sweep import config as bench
+from harness.sweep.margins import CASE, Accept
+from harness.sweep.project import Project
+from harness.sweep.schedule import Schedule, plan
+
+DELTA, QUICK_DELTA = 0.05, 0.10
+QUICK_SECONDS = 30.0  # a gate this short has too few pairs for less than 10 %
+
+
+def schedule_of(project: Project, options: GateOptions) -> tuple[Schedule, list[Case], list[str]]:
+    """(the schedule, reduced to the cases that --cases names; these cases; the patterns)."""
+    schedule = project.plan(options.suites, options.overrides)
+    everything = {case.id: case for suite in schedule.suites for case in suite.cases}
+    patterns: list[str] = []
+    for text in options.cases:
+        # An id contains commas itself, so a comma separates patterns only where every part matches alone.
+        parts = split_list(text)
+        whole = any(matches(text, case_id) for case_id in everything)
+        apart = all(any(matches(part, case_id) for case_id in everything) for part in parts)
+        patterns += parts if apart and not whole else [text]
+    ids = chosen(patterns, everything) if patterns else tuple(everything)
+    selected = set(ids)
+    groups = (select_group(group, selected) for group in schedule.groups)
+    skips = tuple(skip for skip in schedule.skips if skip.case.id in selected)
+    part = replace(schedule, groups=tuple(group for group in groups if group.cases), skips=skips)
+    return part, [everything[name] for name in ids], patterns
+
+
+def plan_of_candidate(project: Project, options: GateOptions) -> GatePlan:
+    """The plan of the candidate alone: the base is a file, or not resolved yet."""
+    schedule, cases, patterns = schedule_of(project, options)
+    skipped = {skip.case.id: skip.reason for skip in schedule.skips}
+    running = [case for case in cases if case.id not in skipped]
+    if not running:
+        why = next((f" ({reason})" for reason in skipped.values()), "")
+        raise UsageError(
+            f"no case is left to compare{why}; see all cases with: seqsweep run --dry-run --json"
+        )
+    _refuse_mixed(schedule)
+    return GatePlan(
+        schedule=schedule,
+        catalog=project.catalog,
+        sides={CANDIDATE: Side(CANDIDATE, "the working tree", project.catalog)},
+        opponents=dict.fromkeys(running),
+        left_out=skipped,
+        patterns=tuple(patterns),
+        deltas=_deltas(project, options, schedule),
+        accepts=_accepts(project, schedule),
+    )
+
+
+@contextmanager
+def plan_of(project: Project, options: GateOptions) -> Generator[GatePlan]:
+    """The plan of both sides; the base exists as long as the block."""
+    gate_plan = plan_of_candidate(project, options)
+    candidate = gate_plan.sides[CANDIDATE]
+    if options.self_check:
+        base = replace(candidate, name=BASE, says="the working tree again")
+        yield replace(
+            gate_plan,
+            sides={CANDIDATE: candidate, BASE: base},
+            opponents={case: case for case in gate_plan.opponents},
+            self_check=True,
+        )
+        return
+    path, wanted = project.config.path, {case.implementation for case in gate_plan.opponents}
+    with (
+        locked_folder() as folder,
+        base_of(options.against, candidate, path, project.plugins, folder, wanted=wanted) as base,
+    ):
+        yield _with_base(gate_plan, base, project, options)
+
+
+def _refuse_mixed(schedule: Schedule) -> None:
+    """Refuse several devices or numbers of threads: one process holds all cases of a side."""
+    for what, values in (
+        ("devices", {case.device for group in schedule.groups for case in group.cases}),
+        ("numbers of threads", {str(group.settings.threads) for group in schedule.groups}),
+    ):
+        if len(values) > 1:
+            listed = ", ".join(sorted(values))
+            raise UsageError(f"these suites ask for several {what} ({listed}); gate them one at a time")
+
+
+def _with_base(gate_plan: GatePlan, base: Base, project: Project, options: GateOptions) -> GatePlan:
+    candidate = gate_plan.sides[CANDIDATE]
+    opponents: dict[Case, Case | None] = {}
+    new: dict[str, str] = {}
+    for case in gate_plan.opponents:
+        opponent = counterpart(case, candidate, base.side)
+        if isinstance(opponent, Case):
+            opponents[case] = opponent
+        elif opponent is not None:  # the sentence why the base has none
+            opponents[case], new[case.id] = None, opponent
+    if not opponents:
+        raise UsageError(f"no case of these suites has an opponent in {base.side.says}; name other suites")
+    vanished, notes = _vanished_cases(base, project, options, opponents, gate_plan)
+    meant = {
+        case: f"gone, which is accepted: {why}" for case in vanished if (why := gate_plan.accept(case, CASE))
+    }
+    same_code = {} if options.everything else cases_of_same_code(opponents, candidate, base.side)
+    return replace(
+        gate_plan,
+        sides={CANDIDATE: candidate, BASE: base.side},
+        opponents={case: theirs for case, theirs in opponents.items() if case not in same_code},
+        new=new,
+        same_code=same_code,
+        vanished=tuple(case for case in vanished if case not in meant),
+        left_out={**gate_plan.left_out, **meant},
+        notes=notes,
+    )
+
+
+def _vanished_cases(
+    base: Base,
+    project: Project,
+    options: GateOptions,
+    opponents: Mapping[Case, Case | None],
+    gate_plan: GatePlan,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(the base's cases that the candidate lacks, notes on why this cannot be known)."""
+    if not base.side.trees:
+        return (), ()
+    try:
+        config = bench.load(base.config) if base.config else project.config
+        suites = [name for name in options.suites if name in config.suites]
+        if options.suites and not suites:
+            return (), ()
+        brought = tuple(name for name in project.brought if name in base.side.catalog.implementations)
+        schedule = plan(config, base.side.catalog, suites, replace(options.overrides, plugins=brought))
+    except UsageError as error:
+        return (), (f"whether a case vanished cannot be told: the base's own schedule fails ({error})",)
+    known = {case.id for case in opponents} | {case.id for case in opponents.values() if case}
+    known |= set(gate_plan.left_out)
+    only_base = {case.id for group in schedule.groups for case in group.cases} - known
+    return tuple(case for case in sorted(only_base) if gate_plan.selects(case)), ()
+
+
+def _deltas(project: Project, options: GateOptions, schedule: Schedule) -> dict[str, float]:
+    """Δ of every suite: the flag's, else bench.yaml's, else the default for the budget."""
+    from harness.core.units import parse_share
+
+    default = QUICK_DELTA if options.budget_s < QUICK_SECONDS else DELTA
+    if options.delta is not None:
+        try:
+            share = parse_share(options.delta)
+        except ValueError as error:
+            raise UsageError(f"--delta: {error}") from None
+        if not 0 < share < 1:
+            raise UsageError(f"--delta {options.delta}: a slowdown between 0 and 100 %, as 5%")
+        return {suite.name: share for suite in schedule.suites}
+    configured = {name: suite.gate.delta for name, suite in project.config.suites.items()}
+    return {suite.name: configured.get(suite.name) or default for suite in schedule.suites}
+
+
+def _accepts(project: Project, schedule: Schedule) -> tuple[Accept, ...]:
+    suites = project.config.suites
+    return tuple(
+        accept
+        for suite in schedule.suites
+        if suite.name in suites
+        for accept in suites[suite.name].gate.accept
+    )
+
+
+def single_match(pattern: str, ids: Iterable[str]) -> str:
+    """The one case that the pattern of --explain matches. UsageError where it matches none, or several."""
+    case_ids = chosen([pattern], ids, "--explain")
+    if len(case_ids) != 1:
+        raise UsageError(
+            f'--explain: "{pattern}" means {len(case_ids)} cases; write one of them, as {case_ids[0]}'
+        )
+    return case_ids[0]
