@@ -16,7 +16,7 @@ from harness.core.errors import SeqsweepError, UsageError
 from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.store.rooflines import FILE as ROOFLINES
-from harness.store.runs import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, NOTES, RECORDS
+from harness.store.stored_run import CRASHES, ENVIRONMENTS, FINGERPRINTS, INFO, NOTES, RECORDS
 
 READ = frozenset({INFO, RECORDS, FINGERPRINTS, ENVIRONMENTS, NOTES, ROOFLINES})
 STAMPS = "stamps.json"  # what the driver said of each copied file: size, time, ETag

@@ -170,9 +170,8 @@ def _default(root: YamlMapping, suites: Mapping[str, SuiteConfig]) -> tuple[str,
     names: list[str] = []
     for item in scalars(root.entries["default"].node, "default"):
         if item.text not in suites:
-            raise UsageError(
-                f'{item.where}: unknown suite "{item.text}" in default{nearest(item.text, suites, item.where.partition(":")[0])}'
-            )
+            near = nearest(item.text, suites, item.where.partition(":")[0])
+            raise UsageError(f'{item.where}: unknown suite "{item.text}" in default{near}')
         if item.text in names:
             raise UsageError(f"{item.where}: default lists {item.text} twice; name it once")
         names.append(item.text)

@@ -8,7 +8,7 @@ from harness.commands.options import PlaceFlags, ResultsFlags
 from harness.core.errors import UsageError
 from harness.store.find import all_runs, find
 from harness.store.remote import readable
-from harness.store.runs import RECORDS
+from harness.store.stored_run import RECORDS
 from tests.stores import RUNS, store_two_runs
 
 
