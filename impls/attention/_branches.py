@@ -8,8 +8,8 @@ which makes them again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
 from math import gcd
 from typing import Any
 
@@ -21,16 +21,17 @@ WINDOW_ROWS = 64  # queries that share a window's keys: each reads up to so many
 VECTOR = 16  # keys of a window are a multiple of it: the CPU's kernels are slower over 575 than over 576
 
 
-def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any) -> Any:
+def attend_compressed(w: AttentionWorkload, query: Any, first: int, means: Any, *, skip: bool = True) -> Any:
     """Query t reads the mean of block j iff j·block ≤ t: also that of its own, unfinished block.
 
-    `means` are keys and values [b, blocks, kv_heads, d]; heads that share a key head read one copy.
+    `means` are keys and values [b, blocks, kv_heads, d]; heads that share a key head read one copy. Blocks
+    that begin behind the last query are skipped, or else visited and masked.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
     span = query.shape[1]
-    blocks = -(-min(w.seq, first + span) // w.block)
+    blocks = -(-min(w.seq, first + span) // w.block) if skip else means[0].shape[1]
     shared = (w.batch * w.kv_heads, w.heads // w.kv_heads)
     k, v = (x[:, :blocks].transpose(1, 2).flatten(0, 1)[:, None].expand(*shared, -1, -1) for x in means)
     grouped = query.transpose(1, 2).unflatten(1, (w.kv_heads, -1)).flatten(0, 1)
@@ -163,6 +164,37 @@ def gated_sum(branches: tuple[Any, Any, Any], gates: Any) -> Any:
         return (a + b).add_(c).div_(3).to(branches[0].dtype)
     of_a, of_b, of_c = gates.to(wide).unsqueeze(-1).unbind(3)
     return (a * of_a).addcmul_(b, of_b).addcmul_(c, of_c).to(branches[0].dtype)
+
+
+def branch_by_branch(branches: Any, steps: Any, shares: Any, *, in_place: bool) -> Any:
+    """The gated sum [b, queries, heads, d], in f32 at least; each branch makes all steps before the next.
+
+    `in_place` adds what a branch gives to one array; else each has an array of its own until all are there.
+    """
+    import torch
+
+    first = steps[0][1]
+    wide = torch.promote_types(first.dtype, torch.float32)
+
+    def weighted(at: int) -> Iterator[Any]:
+        for i, step in enumerate(steps):
+            found = branches[at](*step)
+            with stage("gate"):
+                found = found.to(wide) * (1 / 3 if shares[i] is None else shares[i][..., at, None])
+            yield found
+
+    if torch.is_grad_enabled():
+        wholes = (torch.cat([*weighted(at)], 1) for at in range(len(branches)))
+        return reduce(torch.Tensor.add_, wholes if in_place else [*wholes])
+    tokens = sum(step[1].shape[1] for step in steps)
+    shape = first.shape[0], tokens, *first.shape[2:]
+    sums = [first.new_empty(shape, dtype=wide) for _ in (branches[:1] if in_place else branches)]
+    for at in range(len(branches)):
+        into = sums[0 if in_place else at].split(first.shape[1], 1)
+        for part, found in zip(into, weighted(at), strict=True):
+            with stage("gate"):
+                (part.add_ if in_place and at else part.copy_)(found)
+    return reduce(torch.Tensor.add_, sums)
 
 
 def table(x: Any, size: int) -> Any:

@@ -15,7 +15,7 @@ shrinks a mean by tokens that do not exist. Its last tile is scored as any other
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness import Unsupported, stage
@@ -26,6 +26,7 @@ from ._branches import (
     attend_selected,
     attend_window,
     block_means,
+    branch_by_branch,
     gated_sum,
     pad_to_multiple,
     table,
@@ -42,43 +43,46 @@ CACHED_BYTES = 32 << 20
 MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
 
 
-def attention(
-    w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool = False, pad: bool = False
-) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class Form:
+    """What sets a variant apart from `nsa_mslk`."""
+
+    sparse_compressed: bool = False  # only selected groups of block means are read
+    upstream: bool = False  # the kernel's blocks are read, and one more key per window
+    skip: bool = True  # block means behind a step's queries are not visited, instead of masked
+    share: bool = True  # blocks and groups are picked by the same scores, computed once
+    whole: str = ""  # each branch over the whole sequence: "side by side", or added "in place" in order
+
+
+def attention(w: AttentionWorkload, form: Form, *, pad: bool = False) -> Callable[..., Any]:
     """The callable of all variants. Unsupported names the field that their semantics leave out.
 
-    `upstream` reads the kernel's blocks instead of the selected ones, and one more key per window.
     `pad` takes packed sequences as a batch, as long as the longest.
     """
     _refuse(w)
-    if upstream:
+    if form.upstream:
         refuse_upstream(w)
     if not w.varlen:
-        return _alone(w, sparse_compressed=sparse_compressed, upstream=upstream)
+        return _alone(w, form)
 
     def each(q: Any, *others: Any) -> Any:
-        sequence = replace(w, varlen=False, seq=q.shape[1])
-        return _alone(sequence, sparse_compressed=sparse_compressed, upstream=upstream)(q, *others)
+        return _alone(replace(w, varlen=False, seq=q.shape[1]), form)(q, *others)
 
     def together(lengths: Any, q: Any, *others: Any) -> Any:
         batch = replace(w, varlen=False, batch=q.shape[0], seq=q.shape[1])
-        return _alone(batch, sparse_compressed=sparse_compressed, upstream=upstream, lengths=lengths)(
-            q, *others
-        )
+        return _alone(batch, form, lengths)(q, *others)
 
     return padded(together, gated=w.gated) if pad else packed(each, gated=w.gated)
 
 
-def _alone(
-    w: AttentionWorkload, *, sparse_compressed: bool, upstream: bool, lengths: Any = None
-) -> Callable[..., Any]:
+def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..., Any]:
     """One sequence of any length, or a batch of them; with `lengths` zeros stand behind each one's tokens."""
     import torch
     from torch.nn.functional import pad
 
-    group = w.compressed_block if sparse_compressed and _groups(w) > w.compressed_selected else 0
-    size = KERNEL_BLOCK if upstream else w.block
-    local = replace(w, window=w.window + 1) if upstream else w
+    group = w.compressed_block if form.sparse_compressed and _groups(w) > w.compressed_selected else 0
+    size = KERNEL_BLOCK if form.upstream else w.block
+    local = replace(w, window=w.window + 1) if form.upstream else w
     read = replace(local, block=max(w.block, size))
     back = min(local.window, w.seq) - 1
     rest = -w.seq % w.tile
@@ -107,21 +111,21 @@ def _alone(
             chosen = min(w.selected, -(-w.seq // w.block)) * w.block
             canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
 
-        def step(first, query, shares, near, picks):
-            selected, selected_groups = picks
+        def coarse(first, query, near, picks):  # noqa: ARG001 - a branch, as the other two
             with stage("compressed"):
                 if group:
-                    coarse = attend_selected(w, query, first, groups, selected_groups, stride=w.block)
-                else:
-                    coarse = attend_compressed(w, query, first, means)
+                    return attend_selected(w, query, first, groups, picks[1], stride=w.block)
+                return attend_compressed(w, query, first, means, skip=form.skip)
+
+        def fine(first, query, near, picks):  # noqa: ARG001
             with stage("selected"):
-                fine = attend_selected(
-                    w, query, first, blocks, selected, stride=1, distinct=not upstream, canvas=canvas
+                return attend_selected(
+                    w, query, first, blocks, picks[0], stride=1, distinct=not form.upstream, canvas=canvas
                 )
+
+        def recent(first, query, near, picks):  # noqa: ARG001
             with stage("window"):
-                recent = attend_window(local, query, first, near)
-            with stage("gate"):
-                return gated_sum((coarse, fine, recent), shares)
+                return attend_window(local, query, first, near)
 
         queries = whole(q).split(span, 1)
         shares = [None] * len(queries) if gates is None else whole(gates).split(span, 1)
@@ -131,15 +135,26 @@ def _alone(
                 oldest = max(0, i - -(-back // span))
                 near = keys[oldest : i + 1], values[oldest : i + 1]
                 with torch.no_grad(), stage("select"):
-                    picks = select_blocks(w, query, scoring, i * span, group, lengths)
-                    if upstream:
+                    picks = select_blocks(w, query, scoring, i * span, group, lengths, share=form.share)
+                    if form.upstream:
                         picks = kernel_blocks(w, picks[0]), picks[1]
-                yield step(i * span, query, shares[i], near, picks)
+                yield i * span, query, near, picks
 
+        branches = coarse, fine, recent
+        if form.whole:
+            summed = branch_by_branch(branches, [*steps()], shares, in_place=form.whole == "in place")
+            return summed[:, : w.seq].to(q.dtype)
+
+        def gated(i, step):
+            found = coarse(*step), fine(*step), recent(*step)
+            with stage("gate"):
+                return gated_sum(found, shares[i])
+
+        sums = (gated(i, step) for i, step in enumerate(steps()))
         if torch.is_grad_enabled():
-            return torch.cat([*steps()], 1)[:, : w.seq]
+            return torch.cat([*sums], 1)[:, : w.seq]
         result = torch.empty_like(q)
-        for part, found in zip(result.split(span, 1), steps(), strict=True):
+        for part, found in zip(result.split(span, 1), sums, strict=True):
             part.copy_(found[:, : part.shape[1]])
         return result
 

@@ -15,13 +15,37 @@ from .workload import AttentionWorkload
 
 
 def select_blocks(
-    w: AttentionWorkload, query: Any, scoring: Any, first: int, group: int, lengths: Any = None
+    w: AttentionWorkload,
+    query: Any,
+    scoring: Any,
+    first: int,
+    group: int,
+    lengths: Any = None,
+    *,
+    share: bool = True,
 ) -> tuple[Any, Any]:
     """Selected blocks [b·heads, tiles, selected] and groups of block means (None if all are read).
 
-    A pick that starts after its tile is −1. Scores are computed in f32 or better. `lengths` are those of a
-    batch's sequences, if they are not all `seq`.
+    A pick that starts after its tile is −1. Scores are computed in f32 or better, once for both where they
+    `share` them, else once for each. `lengths` are those of a batch's sequences, if they are not all `seq`.
     """
+    import torch
+
+    scores, future = _score(w, query, scoring, first, lengths)
+    picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
+    if not group:
+        return picks, None
+    if not share:
+        scores, future = _score(w, query, scoring, first, lengths)
+    fill = (0, -scores.shape[-1] % group)
+    visible = torch.nn.functional.pad(~future, fill).unflatten(-1, (-1, group)).sum(-1)
+    totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
+    means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
+    return picks, _top(means, w.compressed_selected)
+
+
+def _score(w: AttentionWorkload, query: Any, scoring: Any, first: int, lengths: Any) -> tuple[Any, Any]:
+    """Scores [b·heads, tiles, blocks] of tiles' mean queries, and which blocks begin after a tile."""
     import torch
 
     starts = torch.arange(first, first + query.shape[1], w.tile, device=query.device)
@@ -39,14 +63,7 @@ def select_blocks(
     if lengths is not None:
         beyond = torch.arange(0, blocks * w.block, w.block, device=query.device) >= ends
         future = (future | beyond[:, None]).repeat_interleave(w.heads, 0)
-    picks = _top(scores.masked_fill(future, -torch.inf), w.selected)
-    if not group:
-        return picks, None
-    fill = (0, -blocks % group)
-    visible = torch.nn.functional.pad(~future, fill).unflatten(-1, (-1, group)).sum(-1)
-    totals = torch.nn.functional.pad(scores.masked_fill(future, 0), fill).unflatten(-1, (-1, group)).sum(-1)
-    means = (totals / visible.clamp(min=1)).masked_fill(visible == 0, -torch.inf)
-    return picks, _top(means, w.compressed_selected)
+    return scores, future
 
 
 def kernel_blocks(w: AttentionWorkload, picks: Any) -> Any:

@@ -6,10 +6,10 @@ nothing is attended beside the selected blocks, and the window counts the query'
 
 from harness import implementation
 
-from ._nsa_torch import attention
+from ._nsa_torch import Form, attention
 from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk")
 def nsa_mslk(w: AttentionWorkload):
-    return attention(w, sparse_compressed=False)
+    return attention(w, Form())

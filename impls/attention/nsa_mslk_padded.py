@@ -5,7 +5,7 @@ Zeros behind a sequence are no tokens: they enter no mean, and no block of them 
 
 from harness import Unsupported, implementation
 
-from ._nsa_torch import attention
+from ._nsa_torch import Form, attention
 from .workload import AttentionWorkload
 
 
@@ -15,4 +15,4 @@ def nsa_mslk_padded(w: AttentionWorkload):
         raise Unsupported(
             "varlen=false: one sequence needs no padding; use varlen=true or attention/nsa_mslk"
         )
-    return attention(w, sparse_compressed=False, pad=True)
+    return attention(w, Form(), pad=True)

@@ -6,10 +6,10 @@ Of groups of 128 block means the 16 of highest mean score are read (`num_cmp_sel
 
 from harness import implementation
 
-from ._nsa_torch import attention
+from ._nsa_torch import Form, attention
 from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk_sparse_compressed")
 def nsa_mslk_sparse_compressed(w: AttentionWorkload):
-    return attention(w, sparse_compressed=True)
+    return attention(w, Form(sparse_compressed=True))

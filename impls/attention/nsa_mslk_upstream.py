@@ -6,10 +6,10 @@ count block 0 again for missing picks where `block` is 128 or more, and window +
 
 from harness import implementation
 
-from ._nsa_torch import attention
+from ._nsa_torch import Form, attention
 from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk_upstream")
 def nsa_mslk_upstream(w: AttentionWorkload):
-    return attention(w, sparse_compressed=False, upstream=True)
+    return attention(w, Form(upstream=True))

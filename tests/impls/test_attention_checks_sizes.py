@@ -67,8 +67,8 @@ def test_groups_of_means_that_count_twice_are_seen(monkeypatch):
 def test_a_last_group_that_nobody_reads_is_seen(monkeypatch):
     select = _nsa_torch.select_blocks
 
-    def floored(w, *arguments):
-        picks, groups = select(w, *arguments)
+    def floored(w, *arguments, **others):
+        picks, groups = select(w, *arguments, **others)
         whole = w.seq // w.block // w.compressed_block
         return picks, groups if groups is None else groups.masked_fill(groups >= whole, -1)
 

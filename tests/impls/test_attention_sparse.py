@@ -1,6 +1,7 @@
 """What the sparse forms of attention must and must not do, apart from their numbers."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from impls.attention import _nsa_torch
 from impls.attention.dense import dense
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
+from impls.attention.nsa_mslk_by_branch import nsa_mslk_by_branch
+from impls.attention.nsa_mslk_mask_mod import nsa_mslk_mask_mod
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
+from impls.attention.nsa_mslk_unshared import nsa_mslk_unshared
 from tests.impls.attention_case import drawn, rows_moved
 from tests.impls.torch_case import gradients, operators, run, run_marks, tensor
 
@@ -239,3 +243,66 @@ def test_offsets_beyond_int32_are_read():
     )
     last = torch.arange(1, 9) * count - 8.0
     assert torch.equal(read[0, :, :, 0], last.expand(256, 8).double())
+
+
+def traced(variant, w):
+    """The figures of a forward over fake tensors."""
+    import torch
+
+    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch_ import FRAMEWORK, _empty
+    from harness.worker.frameworks.torch_trace import figures
+
+    function, shapes = variant(w), FAMILY.shapes(w)
+    with torch.no_grad():
+        return figures(
+            lambda inputs, _: lambda: function(**inputs),
+            lambda: {name: _empty(shape, FRAMEWORK.device) for name, shape in shapes.items()},
+            Patience(60.0, 1 << 40),
+        )
+
+
+@pytest.mark.parametrize(
+    ("variant", "plain"),
+    [
+        (nsa_mslk_mask_mod, nsa_mslk),
+        (nsa_mslk_unshared, nsa_mslk_sparse_compressed),
+        (nsa_mslk_by_branch, nsa_mslk),
+        (partial(nsa_mslk_by_branch, in_place=False), nsa_mslk),
+    ],
+    ids=["mask_mod", "unshared", "in place", "side by side"],
+)
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_upstream_replaced_gives_the_same(variant, plain, gated, monkeypatch):
+    monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
+    w = of(seq=1000, block=8, window=70, dtype="f64", selected=5, compressed_selected=3, gated=gated)
+    inputs = drawn(w)
+    cotangent = np.random.default_rng(3).standard_normal((1, w.seq, w.heads, w.head_dim))
+    wanted, found = (gradients(each(w), inputs, cotangent) for each in (plain, variant))
+    np.testing.assert_allclose(found[0], wanted[0], atol=1e-13)
+    np.testing.assert_allclose(run(variant(w), inputs), wanted[0], atol=1e-13)
+    for name in inputs:
+        np.testing.assert_allclose(found[1][name], wanted[1][name], atol=1e-12)
+
+
+def test_skipping_halves_the_products_of_the_compressed_branch(monkeypatch):
+    """Of n steps the i-th visits i shares of the means, or all n: n (n + 1) / 2 against n²."""
+    monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
+    w = of(seq=4096, head_dim=32)
+    masked, skipped = (traced(each, w).flops for each in (nsa_mslk_mask_mod, nsa_mslk))
+    share = 4 * w.heads * w.head_dim * w.tile * (w.tile // w.block)
+    assert masked - skipped == share * (16 * 16 - 16 * 17 // 2)
+
+
+def test_shared_selection_saves_one_product_of_scores(monkeypatch):
+    monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
+    w = of(seq=1024)
+    twice, once = (traced(each, w).flops for each in (nsa_mslk_unshared, nsa_mslk_sparse_compressed))
+    scored = sum(range(1, 5)) * (w.tile // w.block)  # of a tile's queries, the blocks up to its end
+    assert twice - once == 2 * w.heads * w.head_dim * scored
+
+
+def test_branches_in_place_hold_two_results_less():
+    w = of(seq=4096)
+    beside, in_place = (traced(partial(nsa_mslk_by_branch, in_place=x), w).temp_bytes for x in (False, True))
+    assert beside - in_place == 2 * 4 * w.seq * w.heads * w.head_dim

@@ -93,8 +93,8 @@ def test_upstreams_differences_are_seen(w, gates):
 
 
 def future_means(monkeypatch):  # T11: block numbers compared with token numbers
-    def broken(w, query, first, means):
-        return _nsa_compressed(dataclasses.replace(w, block=1), query, first, padded(w, means))
+    def broken(w, query, first, means, **others):
+        return _nsa_compressed(dataclasses.replace(w, block=1), query, first, padded(w, means), **others)
 
     def padded(w, means):
         import torch
@@ -117,8 +117,8 @@ def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not e
 
 
 def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
-    def broken(w, query, scoring, first, *rest):
-        picks, groups = _select(w, query, scoring, first, *rest)
+    def broken(w, query, scoring, first, *rest, **others):
+        picks, groups = _select(w, query, scoring, first, *rest, **others)
         whole = w.seq // w.tile - first // w.tile
         picks[:, max(0, whole) :] = -1
         return picks, groups
