@@ -26,6 +26,7 @@ EXAMPLES = {
         "seqsweep static mask --target host,tpu:v5p,cuda:h200": "for this machine and two others",
         "seqsweep static mask --target tpu:v5p --max-seq": "how long a sequence fits a TPU v5p",
         "seqsweep static topk --target tpu:v5p --columns operations": "how many dots, sorts and scatters",
+        "seqsweep static attention/nsa_mslk --stages": "the work and least time of each stage",
     },
     "claims": {
         "seqsweep claims": "all families; writes docs/CLAIMS.md",

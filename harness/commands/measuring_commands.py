@@ -8,6 +8,7 @@ from harness.commands import gate_options, measuring_options, options, output
 from harness.commands import run as stages
 from harness.commands.option_groups import command
 from harness.commands.options import combine, split_words
+from harness.core.errors import UsageError
 from harness.core.version import VERSION
 
 group = typer.Typer()
@@ -64,9 +65,10 @@ def check(
 
 @command(group, "static")
 def static(
-    suites: measuring_options.Suites = None,
+    suites: measuring_options.Planned = None,
     target: measuring_options.Target = None,
     max_seq: measuring_options.MaxSeq = False,
+    stages_: measuring_options.PlannedStages = False,
     *,
     selection: options.HostSelectionFlags,
     limits: options.CompileLimitFlags,
@@ -79,11 +81,22 @@ def static(
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
-    project, columns = place.project(), tables.column_names()
-    schedule = project.plan(suites or (), combine(selection, limits, shard))
+    project, columns, overrides = place.project(), tables.column_names(), combine(selection, limits, shard)
+    if stages_ and (max_seq or columns):
+        raise UsageError("--stages: has tables of its own; call static once more for --max-seq or --columns")
+    if stages_ and not overrides.modes:
+        overrides = replace(overrides, modes=("fwd",))
+    words = suites or ()
+    ids = [word for word in words if "/" in word]
+    schedule = project.plan([word for word in words if word not in ids], overrides, ids)
     stages.leave_if_empty(schedule)
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
-    output.print_run(done, columns, json=json, notes=tables.notes)
+    if stages_:
+        from harness.commands.profile import print_planned_stages
+
+        print_planned_stages(done, targets, json=json)
+    else:
+        output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_compilation(done, strict=strict))
 
 

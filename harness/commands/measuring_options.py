@@ -29,11 +29,16 @@ TARGETS = "Targets"
 Ids = Annotated[Words, typer.Argument(help="Families, suites, implementations or checks; none: all.")]
 ProfiledIds = Annotated[list[str], typer.Argument(help="Implementations, families or suites to profile.")]
 Suites = Annotated[Words, typer.Argument(help="Suites of bench.yaml; none: its default ones.")]
+Planned = Annotated[Words, typer.Argument(help="Suites of bench.yaml, family/name; none: the default ones.")]
 Target = Annotated[
     Words, option(TARGETS, "--target", "What to compile for: host,tpu:v5p,cuda:h200,tpu:v5p:4x4x8.")
 ]
 Strict = Annotated[
     bool, option(OUTPUT, "--strict", "Exit 3 also where a case crashed, timed out or is unsupported.")
+]
+PlannedStages = Annotated[
+    bool,
+    option(TARGETS, "--stages", "FLOPs and bytes of each stage, and what targets' peaks allow it at least."),
 ]
 MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
 

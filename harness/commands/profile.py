@@ -1,4 +1,4 @@
-"""`profile`: print the stages of a profiled run, and what could not be profiled."""
+"""`profile` and `static --stages`: print the stages of a run, and what has none."""
 
 from __future__ import annotations
 
@@ -43,3 +43,27 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
         terminal.print(sentence, soft_wrap=True)
     if cold:
         print_tables(terminal, cold_table(cold))
+
+
+def print_planned_stages(
+    records: Sequence[Record], results: Path, targets: Sequence[str], *, json: bool
+) -> None:
+    """Print the stages of every traced case; standard error has a line for each that has none."""
+    from harness.catalog.accelerators import HOST
+    from harness.profile.planned_report import planned_data, print_planned
+    from harness.profile.planned_stages import planned_case
+
+    rooflines = known_rooflines(results)
+    cases = {record.case: planned_case(record, targets, rooflines) for record in records}
+    planned = sorted(
+        filter(None, cases.values()), key=lambda case: (case.record.as_case.series, case.record.seq)
+    )
+    for record in records:
+        if cases[record.case] is None:
+            host = record.static.get(HOST)
+            why = record.reason or (host and host.unavailable.get("flops")) or "no stage is marked"
+            print_note(f"{record.case}: no planned stages: {why}")
+    if json:
+        print_json({"planned": planned_data(planned), "records": [record.to_json() for record in records]})
+    else:
+        print_planned(console(), planned)

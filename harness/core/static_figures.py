@@ -57,6 +57,17 @@ class OperatorWeight:
 
 
 @dataclass(frozen=True, slots=True)
+class StageWork:
+    """What a stage of one call has to do, without the stages inside it, as a trace of the call has it."""
+
+    stage: str  # `outer/inner` for one inside another; empty for what none holds
+    entered: int  # how often the call begins it
+    operators: int  # dispatched, views apart
+    flops: int  # of matrix products and attention kernels
+    bytes: int  # read and written by its operators, by their operands' sizes
+
+
+@dataclass(frozen=True, slots=True)
 class Static:
     """What the compiler says of one target. Every figure that is None has its reason.
 
@@ -87,6 +98,7 @@ class Static:
     opcodes: Mapping[str, int] = field(default_factory=dict[str, int])  # instructions, each loop body once
     operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
     weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
+    stages: tuple[StageWork, ...] = ()  # of a traced call that marks some, in the order in which they begin
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:

@@ -26,7 +26,7 @@ FLAGS = {
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", *END],
     "new": ["--family", "--out", "--plugin", "--config", "--json"],
     "static": [
-        *("--target", "--max-seq", *CASES, "--set", "--quick", *LIMITS, *PLACE),
+        *("--target", "--max-seq", "--stages", *CASES, "--set", "--quick", *LIMITS, *PLACE),
         *("--shard", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],

@@ -36,7 +36,14 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    joined = {"collectives": [], "body_only": False, "opcodes": {}, "operator_weights": [], "weighed": [0, 0]}
+    joined = {
+        "collectives": [],
+        "body_only": False,
+        "opcodes": {},
+        "operator_weights": [],
+        "weighed": [0, 0],
+        "stages": [],
+    }
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},

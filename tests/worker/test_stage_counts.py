@@ -40,3 +40,59 @@ def test_attention_counts_the_pairs_that_a_causal_mask_leaves():
     whole, causal = (count_stages(lambda c=c: call(c))["attend"].flops for c in (False, True))
     assert whole == 2 * 2 * 2 * 64 * 64 * 16
     assert causal < 0.6 * whole
+
+
+def test_bytes_are_those_that_must_move():
+    import torch
+
+    from harness.worker.frameworks.torch_stage_counts import count_stages
+
+    table, rows = torch.ones(1000, 8), torch.tensor([3, 5])
+    wide = torch.ones(4, 1).expand(4, 1000)
+    target = torch.empty(2, 8)
+
+    def size(call):
+        return count_stages(call)[""].bytes
+
+    assert size(lambda: table.index_select(0, rows)) == 2 * (2 * 8 * 4) + 2 * 8, (
+        "what is taken, twice; and rows"
+    )
+    assert size(lambda: table.new_zeros(4)) == 4 * 4, "the table is a pattern, and not read"
+    assert size(lambda: target.copy_(table[:2])) == 2 * 64, "what is overwritten is not read"
+    assert size(lambda: torch.add(target, 1, out=target)) == 2 * 64
+    assert size(lambda: table.new_empty(4)) == 0
+    assert size(wide.sum) == 4 * 4 + 4, "a repeated row is there once"
+
+
+@pytest.mark.parametrize("mode", ["fwd", "fwd_bwd"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
+    import numpy as np
+    import torch
+
+    from harness.worker.frameworks import torch_, torch_trace
+    from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch_stage_counts import count_stages
+    from impls.attention.family import FAMILY, AttentionWorkload
+    from impls.attention.nsa_mslk import nsa_mslk
+
+    w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
+    function, names = nsa_mslk(w), ("q", "k", "v", "gates")
+    inputs = torch_.FRAMEWORK.put(FAMILY.inputs(w, np.random.default_rng(0)))
+
+    def bind(inputs, cotangent):
+        return torch_.FRAMEWORK.bind(function, names, mode, inputs, cotangent)
+
+    with torch.set_grad_enabled(mode != "fwd"):
+        counted = count_stages(bind(inputs, [torch.ones_like(inputs["q"])]))
+        shapes = FAMILY.shapes(w)
+        static = torch_trace.figures(
+            bind,
+            lambda: {name: torch_._empty(shapes[name], torch.device("cpu")) for name in names},
+            Patience(60.0, 1 << 40),
+        )
+    traced = {work.stage: (work.operators, work.flops, work.bytes) for work in static.stages}
+    assert traced == {name: tuple(counts) for name, counts in counted.items()}
+    assert {"compress", "select/score", "selected/gather", "window"} < traced.keys()
+    assert ("backward" in traced) == (mode == "fwd_bwd")
+    assert sum(flops for _, flops, _ in traced.values()) == static.flops

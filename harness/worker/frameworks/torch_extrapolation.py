@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from harness.catalog.arrays import Array, Shapes
-from harness.core.static_figures import Static
+from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
@@ -26,6 +26,7 @@ PLANS = (
 )  # (step between lengths, a multiple of the callable's own block size; first length in steps)
 LENGTHS = 5
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
+COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
 
 
 @dataclass
@@ -108,7 +109,26 @@ def _extrapolate(traces: Sequence[tuple[Static, Survey]], beyond: int) -> dict[s
         return {}
     sizes = {name: value or 0 for name, value in extrapolated.items()}
     new = sizes["output_bytes"] - sizes["alias_bytes"]
-    return {**sizes, "peak_bytes": peak, "temp_bytes": max(0, peak - sizes["argument_bytes"] - new)}
+    return {
+        **sizes,
+        "peak_bytes": peak,
+        "temp_bytes": max(0, peak - sizes["argument_bytes"] - new),
+        "stages": _stages([static.stages for static in statics], beyond),
+    }
+
+
+def _stages(traces: Sequence[Sequence[StageWork]], beyond: int) -> tuple[StageWork, ...]:
+    """The stages' work, each count extrapolated by itself; empty unless all can be."""
+    if len({tuple(work.stage for work in stages) for stages in traces}) != 1:
+        return ()
+    found: list[StageWork] = []
+    for works in zip(*traces, strict=True):
+        counts = [extrapolate([getattr(work, name) for work in works], beyond) for name in COUNTS]
+        integers = [count for count in counts if count is not None]
+        if len(integers) < len(COUNTS):
+            return ()
+        found.append(StageWork(works[0].stage, *integers))
+    return tuple(found)
 
 
 def _peak(surveys: Sequence[dict[Any, list[int]]], beyond: int) -> int | None:

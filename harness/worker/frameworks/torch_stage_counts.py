@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -15,8 +14,19 @@ from harness.worker.frameworks import torch_sdpa_flops
 from harness.worker.stage_recorder import StageRecorder
 
 
+def _packets(names: str) -> frozenset[Any]:
+    return frozenset(getattr(torch.ops.aten, name) for name in names.split())
+
+
+PROMOTION = torch.ops.aten.promote_types.default  # dispatched, and of no tensor
+ALLOCATED = _packets("empty empty_like empty_strided new_empty new_empty_strided")
+# of the first operand only the form counts, or it is overwritten
+OVERWRITTEN = _packets("copy_ fill_ full_like new_full new_ones new_zeros ones_like zero_ zeros_like")
+GATHERS = _packets("embedding gather index index_select")
+
+
 class Counts(NamedTuple):
-    """Operators so far: how many, FLOPs of matrix products and attention kernels, bytes of operands."""
+    """Operators so far: how many, FLOPs of matrix products and attention kernels, bytes read and written."""
 
     operators: int
     flops: int
@@ -39,14 +49,35 @@ class OperatorCounts(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        if not func.is_view:
-            tensors = (t for t in pytree.tree_leaves((args, kwargs, result)) if isinstance(t, torch.Tensor))
-            size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        if not func.is_view and func is not PROMOTION:
+            size = moved_bytes(func, args, kwargs or {}, result)
             self.operators += 1
             self.bytes += size
             self.note(str(func._overloadpacket), size)
             self.flop_counter._count_flops(func._overloadpacket, result, args, kwargs or {})
         return result
+
+
+def moved_bytes(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
+    """The bytes that an operator must read and write: of a gather what it takes, none of what it replaces."""
+    packet = func._overloadpacket
+    if packet in ALLOCATED:
+        return 0
+    read = [*args[packet in OVERWRITTEN :], *(value for name, value in kwargs.items() if name != "out")]
+    written = _nbytes([result])
+    beyond = max(0, _nbytes(args[:1]) - written) if packet in GATHERS else 0
+    return _nbytes(read) + written - beyond
+
+
+def _nbytes(values: Iterable[Any]) -> int:
+    """Of tensors and lists of them; what a view repeats is there once."""
+    total = 0
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            total += min(value.numel() * value.element_size(), value.untyped_storage().nbytes())
+        elif isinstance(value, (list, tuple)):
+            total += _nbytes(value)
+    return total
 
 
 def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
@@ -56,6 +87,11 @@ def count_stages(call: Callable[[], Any]) -> dict[str, Counts]:
     with mode:
         recorder.run(call)
         recorder.end()
+    return counts_by_stage(recorder)
+
+
+def counts_by_stage(recorder: StageRecorder[Counts]) -> dict[str, Counts]:
+    """The counts of every stage of the call that was recorded."""
     parts = [recorder.parts(lambda a, b, at=at: b[at] - a[at]) for at in range(len(Counts._fields))]
     return {name: Counts(*(int(part[name]) for part in parts)) for name in parts[0]}
 

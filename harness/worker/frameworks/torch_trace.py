@@ -26,13 +26,15 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from harness.core.static_figures import Static
+from harness.core.static_figures import StageWork, Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks import torch_sdpa_flops
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch_compiled import reaches_compiled
 from harness.worker.frameworks.torch_extrapolation import Survey
 from harness.worker.frameworks.torch_fake_ops import Fakes
+from harness.worker.frameworks.torch_stage_counts import Counts, counts_by_stage, moved_bytes
+from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
 COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -61,6 +63,7 @@ class TraceTotals(TorchDispatchMode):
         self.digest = sha256()
         self.names: dict[Any, str] = {}
         self.counter: FlopCounterMode | None = None
+        self.operators = self.bytes = 0
         self.fakes = fakes
         self.patience = patience
         self.deadline = time.monotonic() + patience.seconds
@@ -82,6 +85,9 @@ class TraceTotals(TorchDispatchMode):
     @property
     def flops(self) -> int:
         return self.counter.get_total_flops() if self.counter else 0
+
+    def counts(self) -> Counts:
+        return Counts(self.operators, self.flops, self.bytes)
 
     def hold(self, tree: Any) -> None:
         for key, storage in storages(tree):
@@ -116,6 +122,9 @@ class TraceTotals(TorchDispatchMode):
             self.hold(result)
             if self.counter:
                 self.counter._count_flops(func._overloadpacket, result, args, kwargs)
+                if not func.is_view:
+                    self.operators += 1
+                    self.bytes += moved_bytes(func, args, kwargs, result)
                 if self.survey:
                     self.survey.add(_place(func), self.now)
             elif self.survey:
@@ -192,7 +201,9 @@ def figures(
                 totals.hold(inputs)
                 call = bind(inputs, None)
                 before = totals.begin()
-                result = call()
+                recorder = StageRecorder(totals.counts)
+                result = recorder.run(call)
+                recorder.end()
     except Stopped as stop:
         return Static.none(str(stop))
     except NotImplementedError as error:
@@ -223,7 +234,16 @@ def figures(
         program=f"sha256:{totals.digest.hexdigest()}",
         lower_s=time.perf_counter() - start,
         unavailable=unavailable,
+        stages=() if compiled else _stage_work(recorder),
     )
+
+
+def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:
+    """What every stage does, and what none holds; empty where none is marked."""
+    counts = counts_by_stage(recorder)
+    if counts.keys() == {OUTSIDE}:
+        return ()
+    return tuple(StageWork(name, recorder.entered.get(name, 1), *each) for name, each in counts.items())
 
 
 def _untraceable(error: Exception) -> str:

@@ -1,0 +1,125 @@
+"""Planned stages on a terminal and as JSON: what binds first, then a table of stages for every length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from harness.analysis.results import label_of
+from harness.core.units import format_big, format_bytes, format_count, format_seconds
+from harness.profile.report import NO_STAGE
+from harness.report.format import ABSENT
+from harness.report.tables.cells import Cell
+from harness.report.tables.render import print_tables
+from harness.report.tables.table_data import Column, TableData
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.profile.planned_stages import StagePlan
+
+CAPTION = (
+    "bound: a lower bound by roofline, not a time: the larger of a stage's FLOPs over FLOP/s and of its "
+    "bytes over bytes/s. share: of the sum of the bounds. FLOPs, of matrix products and attention kernels, "
+    "and bytes, read and written by every operator, are those of a trace for the host. Stages inside another "
+    "stand apart (outer/inner)."
+)
+COLUMNS = (
+    Column("seq"),
+    Column("stage", right=False),
+    Column("times", rank=3),
+    Column("operators", rank=3),
+    Column("FLOPs", rank=1),
+    Column("bytes", rank=1),
+)
+
+
+def print_planned(console: Console, cases: Sequence[StagePlan]) -> None:
+    """What takes most by each target's bounds, then a table; cases are in the order of series and length."""
+    for series, found in groupby(cases, key=lambda case: case.record.as_case.series):
+        of_series = list(found)
+        sample = of_series[0].record
+        console.print(Text(f"{label_of(sample)}, planned: {series}", style="bold"), soft_wrap=True)
+        for sentence in sentences(of_series[-1]):
+            console.print(Text(sentence), soft_wrap=True)
+        print_tables(console, _table(of_series))
+    if cases:
+        console.print(Text(CAPTION, style="dim"), soft_wrap=True)
+
+
+def sentences(longest: StagePlan) -> Iterator[str]:
+    """The three stages with the largest bounds by target, or why it has none."""
+    for name, bounds in longest.bounds.items():
+        by_share = sorted(zip(longest.stages, bounds, strict=True), key=lambda pair: -pair[1].share)
+        largest = ", ".join(
+            f"{work.stage or NO_STAGE} {_percent(bound.share)} ({bound.binds})"
+            for work, bound in by_share[:3]
+        )
+        total = format_seconds(sum(bound.seconds for bound in bounds))
+        yield (
+            f"At {format_count(longest.record.seq)} on {name} ({longest.sources[name]}) the bounds add up to "
+            f"{total}: {largest}."
+        )
+    for name, reason in longest.missing.items():
+        yield f"{name}: no bounds: {reason}."
+
+
+def _table(cases: Sequence[StagePlan]) -> TableData:
+    targets = list(cases[0].bounds)
+    columns = [
+        Column(title, right=title != "binds", rank=rank)
+        for name in targets
+        for title, rank in ((f"{name} bound", 0), ("share", 0), ("binds", 2))
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    breaks: list[int] = []
+    for case in cases:
+        if rows:
+            breaks.append(len(rows))
+        for at, work in enumerate(case.stages):
+            found = [case.bounds[name][at] for name in targets]
+            rows.append(
+                (
+                    Cell("" if at else format_count(case.record.seq)),
+                    Cell(work.stage or NO_STAGE),
+                    Cell(str(work.entered) if work.stage else ""),
+                    Cell(str(work.operators)),
+                    Cell(format_big(work.flops) if work.flops else ABSENT),
+                    Cell(format_bytes(work.bytes)),
+                    *(
+                        Cell(text)
+                        for bound in found
+                        for text in (format_seconds(bound.seconds), _percent(bound.share), bound.binds)
+                    ),
+                )
+            )
+    return TableData("", (*COLUMNS, *columns), tuple(rows), (), tuple(breaks))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def planned_data(cases: Sequence[StagePlan]) -> list[dict[str, Any]]:
+    """The same as plain data: seconds, shares from 0 to 1, counts of one call."""
+    return [
+        {
+            "case": case.record.case,
+            "implementation": label_of(case.record),
+            "seq": case.record.seq,
+            "peaks": dict(case.sources),
+            "without_bounds": dict(case.missing),
+            "stages": [
+                {
+                    **asdict(work),
+                    "bounds": {name: asdict(bounds[at]) for name, bounds in case.bounds.items()},
+                }
+                for at, work in enumerate(case.stages)
+            ],
+        }
+        for case in cases
+    ]

@@ -1,0 +1,111 @@
+"""Stages of a call that is traced and not run: their work, and bounds of their time by targets' peaks.
+
+A bound is the larger of a stage's FLOPs over the target's FLOP/s and its bytes over bytes/s. It is no time:
+what keeps a machine below its peaks is not in it. Every operator moves its operands and results once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.analysis.roof_share import COMPUTE, UNMEASURED
+from harness.catalog.accelerators import HOST, target
+
+if TYPE_CHECKING:
+    from harness.analysis.roofline import Roofline
+    from harness.core.record import Record
+    from harness.core.static_figures import StageWork
+
+MEMORY = "memory"  # of an accelerator, whose data file knows one level
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The rates of a target: FLOP/s of the workload's dtype, and (bytes/s, its level) by working set."""
+
+    flops: float
+    memory: Callable[[float], tuple[float, str]]
+    source: str  # who says so
+
+
+@dataclass(frozen=True)
+class StageBound:
+    """`seconds` are the least time that a target's peaks allow, `share` is of all stages' bounds, 0 to 1."""
+
+    seconds: float
+    binds: str  # `compute`, or the level of memory
+    share: float
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """A case's stages by their work, and by target each one's bound, in the same order.
+
+    The largest by the first target's bound comes first, what no stage holds comes last.
+    """
+
+    record: Record
+    stages: tuple[StageWork, ...]
+    bounds: Mapping[str, tuple[StageBound, ...]]
+    sources: Mapping[str, str]  # by target: where its peaks come from
+    missing: Mapping[str, str] = field(default_factory=dict[str, str])  # by target: why it has no bounds
+
+
+def planned_case(
+    record: Record, targets: Iterable[str], rooflines: Mapping[str, Roofline]
+) -> StagePlan | None:
+    """The stages of a traced case; None where its trace has none."""
+    host = record.static.get(HOST)
+    if host is None or not host.stages:
+        return None
+    bounds: dict[str, tuple[StageBound, ...]] = {}
+    sources: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for name in targets:
+        peaks = _peaks(record, name, rooflines)
+        if isinstance(peaks, str):
+            missing[name] = peaks
+        else:
+            bounds[name], sources[name] = _bounds(host.stages, peaks), peaks.source
+    first = next(iter(bounds.values()), None)
+    order = sorted(
+        range(len(host.stages)),
+        key=lambda at: (not host.stages[at].stage, -first[at].seconds if first else at),
+    )
+    ordered = {name: tuple(found[at] for at in order) for name, found in bounds.items()}
+    return StagePlan(record, tuple(host.stages[at] for at in order), ordered, sources, missing)
+
+
+def _peaks(record: Record, name: str, rooflines: Mapping[str, Roofline]) -> Peaks | str:
+    """A target's peaks for a case, or why there are none: measured of the host, else its maker's."""
+    dtype = str(record.workload.get("dtype") or "")
+    accelerator = target(name).accelerator
+    if accelerator is not None:
+        if dtype not in accelerator.peak_flops:
+            known = ", ".join(accelerator.peak_flops)
+            wanted = dtype or "a workload without a dtype"
+            return f"no peak of {name} is documented for {wanted} (it has {known})"
+        bandwidth = accelerator.bandwidth_bytes_s, MEMORY
+        return Peaks(accelerator.peak_flops[dtype], lambda _: bandwidth, "datasheet")
+    roofline = rooflines.get(record.fingerprint)
+    if roofline is None:
+        return UNMEASURED
+    compute = roofline.compute_roof(dtype)
+
+    def memory(working_set: float) -> tuple[float, str]:
+        ceiling = roofline.memory_roof(working_set)
+        return ceiling.rate.value or 0.0, ceiling.name
+
+    return Peaks(compute.rate.value or 0.0, memory, f"measured ceilings, products of {compute.name}")
+
+
+def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]:
+    """A stage that is entered n times works on an nth of its bytes at a time, as in a profile."""
+    found: list[tuple[float, str]] = []
+    for work in stages:
+        rate, level = peaks.memory(work.bytes / max(1, work.entered))
+        found.append(max((work.bytes / rate, level), (work.flops / peaks.flops, COMPUTE)))
+    total = sum(seconds for seconds, _ in found)
+    return tuple(StageBound(seconds, binds, seconds / total) for seconds, binds in found)
