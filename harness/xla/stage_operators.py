@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.core.stage import BACKWARD, JOINED, SCOPE
-from harness.xla.collectives import ARRAY, size_of
+from harness.xla.collectives import size_of
 from harness.xla.hlo import Computation, Graph, Instruction
 from harness.xla.operator_weights import executed_operators
+from harness.xla.products import Key, Products, Size, product_size
 from harness.xla.trip_counts import lengths
 
 MARK = re.compile(rf"{SCOPE}([\w-]+)")
@@ -26,7 +27,6 @@ CONTAINERS = ("call", "conditional", "while")
 MOVED = ("bitcast", "broadcast", "constant", "get-tuple-element", "iota", "parameter", "tuple")
 SLICES = ("dynamic-slice", "gather", "slice")
 UPDATE = "dynamic-update-slice"
-LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
 LIBRARY = re.compile(r"gemm|matmul|conv|attention", re.IGNORECASE)  # custom calls that are products, too
 
 
@@ -50,12 +50,13 @@ class StagedProgram:
     """An optimised module with its metadata, and the module that jax has lowered it from.
 
     On the way XLA rewrites products and drops their metadata (jax 0.10.2, `batch-dot-simplification`). Such a
-    product has the stage of the lowered one of its size; of several stages those that its computation names.
+    product has the stage of the lowered one of its size that has products of the same sizes before and after
+    it, or, where there is none, of any of its size; of several stages those that its computation names.
     """
 
     def __init__(self, optimised: str, lowered: str) -> None:
         self.graph = Graph(optimised)
-        self.products = _products(Graph(lowered))
+        self.products = _stages_of_products(self.graph, Graph(lowered))
         self.stages: dict[str, str] = {}  # of every instruction, by its name
         self.containers: set[str] = set()  # instructions whose time is that of what they call
         for computation in self.graph.computations.values():
@@ -114,13 +115,13 @@ class StagedProgram:
         found = self._stages_in_scope(instruction)
         for part, each in self._inner(instruction) or [(computation, instruction)]:
             if each.opcode == "dot" and not NAME.search(each.attributes):
-                possible = self.products.get(_size(part, each), set())
+                possible = self.products.get(each.name) or self.products.get(product_size(part, each), set())
                 found |= (possible & {*beside} or possible) if len(possible) > 1 else possible
         return JOINED.join(sorted(found - {""}))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
         if instruction.opcode == "dot":
-            return 2 * math.prod(_size(computation, instruction))
+            return 2 * math.prod(product_size(computation, instruction))
         if instruction.opcode == "convolution" or LIBRARY.search(instruction.target or ""):
             return None
         if instruction.opcode != "fusion":
@@ -158,32 +159,18 @@ def _path(marks: Sequence[str]) -> str:
     return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
 
 
-def _products(graph: Graph) -> dict[tuple[int, int], set[str]]:
-    """The stages of all products of a lowered module, by their size."""
-    stages: dict[tuple[int, int], set[str]] = defaultdict(set)
-
-    def visit(name: str, outer: Sequence[str]) -> None:
-        computation = graph.computations[name]
-        for instruction in computation.instructions.values():
-            if instruction.opcode == "dot":
-                marks = [*outer, *_marks(instruction.attributes)]
-                stages[_size(computation, instruction)].add(_path(marks))
-            # The names in a called function begin at its own; those in a loop's body are whole.
-            inner = [*outer, *_marks(instruction.attributes)] if instruction.opcode == "call" else outer
-            for names in instruction.called.values():
-                for callee in names:
-                    visit(callee, inner)
-
-    visit(graph.entry, ())
+def _stages_of_products(optimised: Graph, lowered: Graph) -> dict[Size | str, set[str]]:
+    """The stages of a lowered module's products by their size, and of an optimised one's by their names."""
+    before, after = (Products(graph, _marks) for graph in (lowered, optimised))
+    comparable = {size for size, count in before.sizes.items() if after.sizes[size] == count}
+    by_key: dict[Key, set[str]] = defaultdict(set)
+    stages: dict[Size | str, set[str]] = defaultdict(set)
+    for product, key in zip(before.found, before.keys(comparable), strict=True):
+        for found in (by_key[key], stages[product.size]):
+            found.add(_path(product.marks))
+    for product, key in zip(after.found, after.keys(comparable), strict=True):
+        stages[product.name] |= by_key.get(key, set())
     return stages
-
-
-def _size(computation: Computation, product: Instruction) -> tuple[int, int]:
-    """The elements of a product's result, and the terms of the sum that each of them is."""
-    left = _sizes(computation.instructions[product.operands[0]].shape)
-    contracted = LEFT.search(product.attributes)
-    axes = [int(axis) for axis in contracted[1].split(",") if axis] if contracted else []
-    return math.prod(_sizes(product.shape)), math.prod(left[axis] for axis in axes)
 
 
 def _times(amount: int | None, runs: int | None) -> int | None:
@@ -194,11 +181,6 @@ def _times(amount: int | None, runs: int | None) -> int | None:
 def _sum(amounts: Iterable[int | None]) -> int | None:
     known = [*amounts]
     return None if None in known else sum(amount or 0 for amount in known)
-
-
-def _sizes(shape: str) -> list[int]:
-    ((_, sizes),) = ARRAY.findall(shape)
-    return [int(size) for size in sizes.split(",") if size]
 
 
 def _read(fused: Computation, parameter: int) -> int:

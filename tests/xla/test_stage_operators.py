@@ -76,3 +76,51 @@ def test_a_trace_without_operators_is_a_sentence(monkeypatch):
     monkeypatch.setattr(jax_trace, "_runs", lambda _: [])
     with pytest.raises(Unsupported, match="names no operator here"):
         jax_trace.trace_call(lambda: None, lambda _: None)
+
+
+def test_products_of_one_size_are_told_apart_by_what_they_depend_on(framework):
+    """As many queries as a key is wide: scores and values are products of one size, and lose their names."""
+    import jax
+    import jax.numpy as jnp
+
+    from harness.catalog.arrays import Array
+    from harness.worker.frameworks.base import Patience
+
+    def function(x, y):
+        with stage("scores"):
+            scores = jnp.einsum("abij,abjk->abik", x, y, precision="highest")
+        weights = jax.nn.softmax(scores)
+        with stage("values"):
+            return jnp.einsum("abij,abjk->abik", weights, y, precision="highest")
+
+    shapes = {"x": Array((1, 2, ROWS, SUM), "f32"), "y": Array((1, 2, SUM, SUM), "f32")}
+    counts = framework.prepare(function, ("x", "y"), shapes, "fwd", Patience(0, 0)).program.staged.counts()
+    flops = {name: count[1] for name, count in counts.items() if count[1]}
+    assert flops == dict.fromkeys(("scores", "values"), 2 * 2 * ROWS * SUM * SUM)
+
+
+LOWERED = """HloModule m
+
+ENTRY %e (x: f32[8,8], y: f32[8,8]) -> (f32[8,8], f32[8,8]) {
+  %x = f32[8,8] parameter(0)
+  %y = f32[8,8] parameter(1)
+  %a = f32[8,8] dot(%x, %y), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:score/dot"}
+  %b = f32[8,8] dot(%y, %x), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:gate/dot"}
+  %c = f32[8,8] dot(%b, %x), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:attend/dot"}
+  ROOT %t = (f32[8,8], f32[8,8]) tuple(%a, %c)
+}
+"""
+
+
+def test_what_no_dependence_tells_apart_is_several_stages():
+    """a depends on no product and none on it, b comes before c; where c depends on none all are alike."""
+    import re
+
+    from harness.xla.stage_operators import StagedProgram
+
+    nameless = re.sub(r", metadata=\{[^}]*\}", "", LOWERED)
+    found = StagedProgram(nameless, LOWERED).stages
+    assert [found[name] for name in "abc"] == ["score", "gate", "attend"]
+    alike = nameless.replace("dot(%b, %x)", "dot(%y, %x)")
+    twins = StagedProgram(alike, LOWERED.replace("dot(%b, %x)", "dot(%y, %x)")).stages
+    assert {twins[name] for name in "abc"} == {"attend + gate + score"}
