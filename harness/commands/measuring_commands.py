@@ -94,7 +94,7 @@ def static(
     if stages_:
         from harness.commands.profile import print_planned_stages
 
-        print_planned_stages(done, targets, json=json)
+        print_planned_stages(done.outcome.records, done.folder.path.parents[1], targets, json=json)
     else:
         output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_compilation(done, strict=strict))

@@ -96,9 +96,9 @@ def _peaks(record: Record, name: str, rooflines: Mapping[str, Roofline]) -> Peak
 
     def memory(working_set: float) -> tuple[float, str]:
         ceiling = roofline.memory_roof(working_set)
-        return ceiling.rate.value or 0.0, ceiling.name
+        return ceiling.rate, ceiling.name
 
-    return Peaks(compute.rate.value or 0.0, memory, f"measured ceilings, products of {compute.name}")
+    return Peaks(compute.rate, memory, f"measured ceilings, products of {compute.name}")
 
 
 def _bounds(stages: Iterable[StageWork], peaks: Peaks) -> tuple[StageBound, ...]:
