@@ -69,7 +69,7 @@ def print_run(
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
-    for line in next_steps(suites):
+    for line in next_steps(suites, info.get("run")):
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 
@@ -189,12 +189,12 @@ def print_history(console: Console, histories: Sequence[CaseHistory], heading: s
         _print_lines(console, left_out_lines(history))
 
 
-def next_steps(suites: Sequence[SuiteResults]) -> list[str]:
+def next_steps(suites: Sequence[SuiteResults], run: str | None) -> list[str]:
     """One line per suggestion: a remedy for what went wrong first, then where the results are."""
     records = [record for suite in suites for record in suite.records]
     if not records:
         return ["nothing was run: seqsweep run --dry-run says why"]
-    run = records[-1].run
+    run = run or records[-1].run  # a joined run's records are of its shards
     ahead = f"next: seqsweep show --run {run} --json"
     if any(record.timing is not None or record.static for record in records):
         ahead = f"next: seqsweep chart --run {run}  or  seqsweep show --run {run} --json"
