@@ -56,17 +56,10 @@ def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Over
     suites = _distinct([suite for suite, _ in built], names)
     skips = {skip.case.id: skip for _, impossible in built for skip in impossible}
     used = {variant.info.id: variant.info for grid in grids for variant in grid.variants}
-    shard = None
-    if overrides.shard is not None:
-        shard = Shard.parse(overrides.shard, _identity(suites, used, overrides.replicates))
-        part = shard.part(case.group for suite in suites for case in suite.cases)
-        suites = tuple(
-            replace(suite, cases=tuple(case for case in suite.cases if case.group in part))
-            for suite in suites
-        )
-        skips = {case: skip for case, skip in skips.items() if skip.case.group in part}
-    groups = _groups(suites, skips)
-    return Schedule(suites, groups, tuple(skips.values()), used, overrides.replicates, shard)
+    whole = Schedule(suites, _groups(suites, skips), tuple(skips.values()), used, overrides.replicates)
+    if overrides.shard is None:
+        return whole
+    return part_of(whole, Shard.parse(overrides.shard, identity(whole)))
 
 
 def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...]:
@@ -81,16 +74,32 @@ def _distinct(suites: Sequence[Suite], names: Sequence[str]) -> tuple[Suite, ...
     return tuple(kept)
 
 
-def _identity(
-    suites: Sequence[Suite], implementations: Mapping[str, ImplementationInfo], replicates: int
-) -> dict[str, Any]:
+def identity(whole: Schedule) -> dict[str, Any]:
     """What is equal for the shards of one sweep, on machines with more cores or less memory, too."""
-    settings = [replace(suite.settings, threads=1, memory_bytes=1) for suite in suites]
+    settings = [replace(suite.settings, threads=1, memory_bytes=1) for suite in whole.suites]
+    suites = [replace(suite, settings=own) for suite, own in zip(whole.suites, settings, strict=True)]
     return {
-        "suites": [asdict(replace(suite, settings=own)) for suite, own in zip(suites, settings, strict=True)],
-        "sources": {name: info.hash for name, info in implementations.items()},
-        "replicates": replicates,
+        "suites": [asdict(suite) for suite in suites],
+        "sources": {name: info.hash for name, info in whole.implementations.items()},
+        "replicates": whole.replicates,
     }
+
+
+def group_keys(whole: Schedule) -> tuple[str, ...]:
+    """The groups of a sweep in its order, those of impossible cases included: what shards are cut from."""
+    return tuple(dict.fromkeys(case.group for suite in whole.suites for case in suite.cases))
+
+
+def part_of(whole: Schedule, shard: Shard) -> Schedule:
+    """The part of a whole sweep that falls to a shard."""
+    part = shard.part(group_keys(whole))
+    suites = tuple(
+        replace(suite, cases=tuple(case for case in suite.cases if case.group in part))
+        for suite in whole.suites
+    )
+    groups = tuple(group for group in whole.groups if group.key in part)
+    skips = tuple(skip for skip in whole.skips if skip.case.group in part)
+    return replace(whole, suites=suites, groups=groups, skips=skips, shard=shard)
 
 
 def suite_info(schedule: Schedule) -> dict[str, dict[str, Any]]:

@@ -30,8 +30,7 @@ class Shard:
         index, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= index <= count:
             raise UsageError(f'--shard: "{text}" is no part of a whole; write 1/8 to 8/8')
-        data = msgspec.json.encode(sweep, order="deterministic")
-        return cls(index, count, hashlib.sha256(data).hexdigest())
+        return cls(index, count, sweep_hash(sweep))
 
     def part(self, groups: Iterable[str]) -> frozenset[str]:
         """The groups of the sweep that fall to this part: in its order, each `count`-th.
@@ -41,3 +40,8 @@ class Shard:
         two machines.
         """
         return frozenset(tuple(dict.fromkeys(groups))[self.index - 1 :: self.count])
+
+
+def sweep_hash(sweep: Mapping[str, Any]) -> str:
+    """SHA-256 of what identifies a sweep."""
+    return hashlib.sha256(msgspec.json.encode(sweep, order="deterministic")).hexdigest()
