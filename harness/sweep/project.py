@@ -43,7 +43,7 @@ class Project:
     @property
     def plugins(self) -> tuple[str, ...]:
         """The plugins of bench.yaml, then the given ones."""
-        return (*self.config.plugins, *self._given_paths)
+        return (*self.config.plugins, *self.given_paths)
 
     @property
     def catalog(self) -> Catalog:
@@ -63,27 +63,36 @@ class Project:
 
         An id that names a suite and nothing else is one of the suites.
         """
-        from harness.sweep.overrides import Overrides
         from harness.sweep.schedule import plan
 
-        changes = overrides or Overrides()
+        named = [*suites, *self.suites_among(ids)]
+        return plan(self.config, self.catalog, named, self.narrow(overrides, ids))
+
+    def suites_among(self, ids: Sequence[str]) -> list[str]:
+        """The ids that name a suite and nothing else."""
         known = known_ids(self.catalog)
-        named = [name for name in ids if name in self.config.suites and name not in known]
+        return [name for name in ids if name in self.config.suites and name not in known]
+
+    def narrow(self, overrides: Overrides | None = None, ids: Sequence[str] = ()) -> Overrides:
+        """The overrides, narrowed to the ids if any are given, with what the given plugins bring."""
+        from harness.sweep.overrides import Overrides
+
+        changes = overrides or Overrides()
+        named = self.suites_among(ids)
         families, impls = resolve_ids([name for name in ids if name not in named], self.catalog)
-        changes = replace(
+        return replace(
             changes,
             families=(*changes.families, *families),
             impls=(*changes.impls, *impls),
             plugins=self.brought,
         )
-        return plan(self.config, self.catalog, [*suites, *named], changes)
 
     def checks_in(self, ids: Sequence[str]) -> frozenset[str] | None:
         """The checks among the ids; None where there is none, which means all checks."""
         return frozenset(ids) & self.catalog.checks().keys() or None
 
     @property
-    def _given_paths(self) -> tuple[str, ...]:
+    def given_paths(self) -> tuple[str, ...]:
         return tuple(str(Path(name).absolute()) for name in self.given_plugins)
 
     @cached_property
@@ -92,7 +101,7 @@ class Project:
         from harness.catalog import discovery
 
         known = discovery.catalog(self.config.plugins)
-        return known, known.merged(discovery.catalog(self._given_paths)) if self._given_paths else known
+        return known, known.merged(discovery.catalog(self.given_paths)) if self.given_paths else known
 
 
 def known_ids(catalog: Catalog) -> frozenset[str]:
