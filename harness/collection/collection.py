@@ -54,7 +54,7 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
     for folder in [*present, *found]:
         for piece in read_pieces(folder, problems):
             pieces[piece.run] = piece.merged(pieces[piece.run]) if piece.run in pieces else piece
-    contents = {folder.id: _contents(folder.path) for folder in present if _is_joined(folder)}
+    contents = {folder.id: run_files(folder.path) for folder in present if _is_joined(folder)}
     joined = joined_runs(pieces.values())
     wanted = {run.id: run.files() for run in joined}
     copies = _new_runs([folder for folder in found if not _is_shard(folder)], target, problems)
@@ -64,7 +64,7 @@ def collect(sources: Sequence[Path], results: Path, *, dry_run: bool = False) ->
         problems += [line for folder in found if _is_joined(folder) for line in _stale_source(folder)]
     elif stale or copies:
         for name, files in {**wanted, **copies}.items():
-            _write(target / name, files)
+            write_run(target / name, files)
         for name in contents.keys() - wanted.keys():  # its pieces stand in another one now
             _delete(target / name)
     return Collection(tuple(joined), tuple(copies), tuple(problems), stale)
@@ -131,8 +131,8 @@ def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) ->
     for folder in wholes:
         ours = target / folder.id
         try:
-            theirs = _contents(folder.path)
-            known = new.get(folder.id) or (_contents(ours) if is_run(ours) else {})
+            theirs = run_files(folder.path)
+            known = new.get(folder.id) or (run_files(ours) if is_run(ours) else {})
         except OSError as error:
             problems.append(f"{folder.path}: cannot be read ({error.strerror}); it is left out")
             continue
@@ -146,15 +146,15 @@ def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) ->
     return new
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
+def run_files(folder: Path) -> dict[str, bytes]:
     """A run's files by their path in its folder. OSError where one is no regular file."""
     names = [name for name in (FINGERPRINTS, ENVIRONMENTS, RECORDS, INFO) if (folder / name).exists()]
     crashes = [f"{CRASHES}/{path.name}" for path in sorted((folder / CRASHES).glob("*.txt"))]
     return {name: read_regular(folder / name) for name in [*crashes, *names]}
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Each file whole or not at all, in their order."""
+def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a run's files, each whole or not at all, in their order. MachineError where they cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

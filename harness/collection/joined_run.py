@@ -58,7 +58,7 @@ class JoinedRun:
         ends = [end for piece in self.pieces if (end := piece.info.get("finished"))]
         whole = len(ends) == self.count and not self.problems
         return {
-            **{key: value for key, value in first.items() if key not in ("shard", "largest")},
+            **{key: value for key, value in first.items() if key not in ("shard", "largest", "node")},
             "run": self.id,
             "command": without_shard(first["command"]),
             "started": min(piece.info["started"] for piece in self.pieces),

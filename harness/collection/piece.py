@@ -45,9 +45,9 @@ class Piece:
     def sweep(self) -> tuple[Any, ...]:
         """Equal for the pieces that may be joined: one sweep by one version, on one kind of machine."""
         facts = next((self.fingerprints.get(record.fingerprint, {}) for record in self.records), {})
-        machine = json.dumps({key: facts[key] for key in sorted(facts) if key != "threads"})
         targets = tuple(self.info.get("targets") or ())
-        return (self.info["shard"]["sweep"], self.info["depth"], self.info["version"], targets, machine)
+        shard, kind = self.info["shard"], kind_of_machine(facts)
+        return (shard["sweep"], self.info["depth"], self.info["version"], targets, kind)
 
     @property
     def records(self) -> Iterator[Record]:
@@ -70,6 +70,17 @@ class Piece:
             {**self.environments, **other.environments},
             {**self.crashes, **other.crashes},
         )
+
+
+def kind_of_machine(facts: Mapping[str, Any]) -> str:
+    """Equal for machines whose figures may stand in one run: a fingerprint without the threads, which suites
+    set, and without the number of the one GPU that was visible, where it was one.
+    """
+    flags = dict(facts.get("flags") or {})
+    if flags.get("CUDA_VISIBLE_DEVICES", "").isdigit():
+        del flags["CUDA_VISIBLE_DEVICES"]
+    kind = {**facts, **({"flags": flags} if "flags" in facts else {})}
+    return json.dumps({key: kind[key] for key in sorted(kind) if key != "threads"})
 
 
 def pieces_of(folder: RunFolder, problems: list[str]) -> list[Piece]:
