@@ -15,6 +15,7 @@ from harness.core.paths import PACKAGE
 from harness.core.units import parse_count
 from harness.core.workload import DEVICES, MODES
 from harness.sweep import settings as known_settings
+from harness.sweep.machine_pool import MachinePool, pools_of
 from harness.sweep.margins import GateMargins, margins_of
 from harness.sweep.settings import Settings
 from harness.sweep.yaml.nodes import (
@@ -31,7 +32,7 @@ from harness.sweep.yaml.nodes import (
 )
 from harness.sweep.yaml.reader import read
 
-TOP_KEYS = ("default", "defaults", "plugins", "suites")
+TOP_KEYS = ("default", "defaults", "machines", "plugins", "suites")
 GATE_KEYS = ("delta", "accept")
 SUITE_KEYS = ("family", "baseline", "impls", "mode", "device", "layers", *GATE_KEYS, *known_settings.NAMES)
 
@@ -66,6 +67,7 @@ class Config:
     """bench.yaml. `home` is the folder of results/ and charts/. `plugins` are module names or absolute paths.
 
     `given` names the settings written under `defaults`: a command must not put defaults of its own there.
+    `machines` are those that `--on` names.
     """
 
     path: Path
@@ -75,6 +77,7 @@ class Config:
     plugins: tuple[str, ...]
     suites: Mapping[str, SuiteConfig]
     given: frozenset[str] = frozenset()
+    machines: Mapping[str, MachinePool] = field(default_factory=dict[str, MachinePool])
 
 
 def load(path: Path, home: Path | None = None) -> Config:
@@ -91,6 +94,7 @@ def load(path: Path, home: Path | None = None) -> Config:
         plugins=_plugins(root, path),
         suites=suites,
         given=frozenset(defaults),
+        machines=pools_of(root.entries.get("machines")),
     )
 
 

@@ -1,0 +1,57 @@
+"""`machines:` of bench.yaml: clusters by name, and which of their nodes to measure on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.core.errors import UsageError
+from harness.core.units import parse_share
+from harness.sweep.yaml.nodes import Entry, YamlMapping, at, scalar, table
+
+KEYS = ("address", "accelerator", "labels", "exclusive", "noise")
+ACCELERATOR = "ray.io/accelerator-type"  # Ray's own label of what it found on a node
+
+
+@dataclass(frozen=True)
+class MachinePool:
+    """The nodes of the Ray cluster at `address` that carry all of these `labels`.
+
+    `exclusive`: one measurement at a time on a node; otherwise one on each of its accelerators. `noise` is
+    how far a node's probe may be from its quietest one, as a share of that; None is any distance (`off`).
+    """
+
+    name: str
+    address: str = "auto"
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    exclusive: bool = True
+    noise: float | None = 0.10
+
+
+def pools_of(entry: Entry | None) -> dict[str, MachinePool]:
+    """The pools under `machines`, by name. UsageError, with its place, for what describes none."""
+    if entry is None:
+        return {}
+    pools = table(entry.node, "machines").entries
+    return {name: _pool(name, table(pool.node, f"machines {name}")) for name, pool in pools.items()}
+
+
+def _pool(name: str, keys: YamlMapping) -> MachinePool:
+    keys.refuse_unknown(KEYS, f"of machines {name}")
+    texts = {key: scalar(entry.node, key) for key, entry in keys.entries.items() if key != "labels"}
+    labels: dict[str, str] = {}
+    if "labels" in keys.entries:
+        wanted = table(keys.entries["labels"].node, "labels").entries
+        labels = {label: scalar(value.node, label).text for label, value in wanted.items()}
+    if "accelerator" in texts:
+        labels[ACCELERATOR] = texts["accelerator"].text
+    exclusive, noise = texts.get("exclusive"), MachinePool.noise
+    is_off = "noise" in texts and texts["noise"].value is False
+    if exclusive and not isinstance(exclusive.value, bool):
+        raise UsageError(f'{exclusive.where}: exclusive "{exclusive.text}": write true or false')
+    if "noise" in texts and not is_off:
+        with at(texts["noise"].where):
+            noise = parse_share(texts["noise"].text)
+    address = texts["address"].text if "address" in texts else MachinePool.address
+    one_each = exclusive is None or exclusive.value is True
+    return MachinePool(name, address, labels, one_each, None if is_off else noise)
