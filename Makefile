@@ -12,7 +12,7 @@ EXTRAS ?= dev
 KEPT := runs/20261123T002328Z-0028999
 DRAWN ?= docs/charts
 
-.PHONY: help sweep chart gallery findings browser test test-all test-long drill drill-cheats lint gate claims types format wheel clean
+.PHONY: help sweep chart gallery findings browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1	/p' Makefile
@@ -43,7 +43,7 @@ browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, wher
 	@$(BIN)/python tests/findings/browser.py
 
 # Tests start hundreds of interpreters: without kept bytecode each compiles the harness anew.
-test test-all test-long claims gate: export PYTHONDONTWRITEBYTECODE =
+test test-all test-long test-cluster claims gate: export PYTHONDONTWRITEBYTECODE =
 
 test: $(READY)  ## run the tests but for the long ones, on all cores: minutes
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m "not full and not long" $(ARGS)
@@ -53,6 +53,9 @@ test-all: $(READY)  ## run every test but the few of test-long
 
 test-long: $(READY)  ## gates by the clock, kills in the middle, the longest traces: a quarter of an hour, not in CI
 	@$(BIN)/pytest -n logical --maxprocesses 8 -m long $(ARGS)
+
+test-cluster: $(READY)  ## a sweep on three Ray nodes of this machine, killed in the middle: minutes, with EXTRAS=dev,ray
+	@$(BIN)/pytest -n 0 -m long tests/machines $(ARGS)
 
 drill: $(READY)  ## plant thirty faults, one after the other, and say which test finds each: hours
 	@$(BIN)/python tests/drill/mutations.py try --all $(ARGS)

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = {"torch", "jax", "jaxlib"}
-HEAVY = FRAMEWORKS | {"pandas", "pyarrow", "matplotlib", "scipy", "numpy", "pydantic"}
+HEAVY = FRAMEWORKS | {"ray", "pandas", "pyarrow", "matplotlib", "scipy", "numpy", "pydantic"}
 
 
 def files(*folders: str) -> list[Path]:
@@ -114,11 +114,12 @@ STARTS = {
     "import harness.worker.fork_server, harness.worker.case_worker": {"pandas", "harness.store"},
     "import harness.commands.stored, harness.report.run_report": {"pandas", "harness.frames"},
     "import harness.commands.gate": {"pandas", "harness.frames"},
+    "import harness.commands.run, harness.run.session": {"ray", "harness.machines"},
 }
 
 
 @pytest.mark.parametrize(("code", "absent"), STARTS.items(), ids=list(STARTS))
-def test_who_wants_no_dataframe_loads_none(code: str, absent: set[str]) -> None:
+def test_who_wants_one_thing_does_not_load_another(code: str, absent: set[str]) -> None:
     places = os.pathsep.join([str(ROOT), str(ROOT / "harness/entry")])
     loaded = subprocess.check_output(
         [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"],

@@ -93,3 +93,13 @@ def doctor(
         from harness.run.doctor import examine
 
         output.print_findings(examine(place.project().results), json=json)
+
+
+@command(group, "machines")
+def machines(
+    name: catalog_options.PoolName = None, *, place: options.PlaceFlags, json: options.Json = False
+) -> None:
+    """Other machines, as bench.yaml names them: what each is, its noise now, or why it is refused."""
+    from harness.commands.machines import list_machines
+
+    raise typer.Exit(list_machines(place.project(), name, json=json))

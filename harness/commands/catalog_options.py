@@ -27,6 +27,7 @@ SelfCheck = Annotated[
 MeasuredRoofline = Annotated[
     bool, option("Noise", "--roofline", "Measure the most FLOP/s and bytes/s that torch reaches here.")
 ]
+PoolName = Annotated[Text, typer.Argument(help="A name under machines in bench.yaml; none: all.")]
 NewFamily = Annotated[Text, typer.Argument(help="The family to implement.")]
 NewName = Annotated[Text, typer.Argument(help="Name of the implementation, and of the file.")]
 OwnFamily = Annotated[Text, option(PLACES, "--family", "Write a family of this name instead.")]

@@ -44,6 +44,10 @@ EXAMPLES = {
         "seqsweep doctor --noise": "which slowdown a gate can hold; takes minutes",
         "seqsweep doctor --roofline": "FLOP/s and bytes/s at most here; takes a minute",
     },
+    "machines": {
+        "seqsweep machines": "what is there, and what is refused",
+        "seqsweep run mask --on pool": "measure there",
+    },
     "profile": {
         "seqsweep profile mla/naive --seq 256,1Ki": "its stages, and how each grows",
         "seqsweep profile mla --mode fwd_bwd": "the backward is one stage",

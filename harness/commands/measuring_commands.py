@@ -1,6 +1,7 @@
 """The commands that measure: sweeps, contracts, compiled figures, profiles and the gate."""
 
 from dataclasses import replace
+from functools import partial
 
 import typer
 
@@ -30,7 +31,19 @@ def run(
 ) -> None:
     """Contract, static figures and time of every case; tables at the end."""
     project, columns = place.project(), tables.column_names()
-    schedule = project.plan(suites or (), combine(selection, limits, sampling, shard))
+    overrides = combine(selection, limits, sampling, shard)
+    if shard.on and not sampling.dry_run:
+        from harness.commands.machines import ShownRun, run_on
+
+        code = run_on(
+            *(project, shard.on, suites or (), overrides),
+            resume=sampling.resume,
+            shown=ShownRun(
+                stages.typed_command(), partial(stages.end_run, strict=strict), columns, tables.notes, json
+            ),
+        )
+        raise typer.Exit(code)
+    schedule = project.plan(suites or (), overrides)
     stages.leave_if_empty(schedule)
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
@@ -54,7 +67,18 @@ def check(
 ) -> None:
     """Contracts and checks: every case is held to its reference, and to its family's checks; no clock."""
     project, names = place.project(), split_words(ids)
-    schedule = project.plan((), combine(selection, limits, shard), names)
+    overrides = combine(selection, limits, shard)
+    if shard.on:
+        from harness.commands.machines import ShownRun, run_on
+
+        code = run_on(
+            *(project, shard.on, project.suites_among(names), project.narrow(overrides, names)),
+            depth="check",
+            checks=project.checks_in(names),
+            shown=ShownRun(stages.typed_command(), partial(stages.end_run, strict=strict), (), True, json),
+        )
+        raise typer.Exit(code)
+    schedule = project.plan((), overrides, names)
     stages.leave_if_empty(schedule)
     done = stages.run_schedule(
         project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
@@ -81,14 +105,33 @@ def static(
 ) -> None:
     """Compile only, run nothing: memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
-    project, columns, overrides = place.project(), tables.column_names(), combine(selection, limits, shard)
-    if stages_ and (max_seq or columns):
-        raise UsageError("--stages: has tables of its own; call static once more for --max-seq or --columns")
+    project, columns = place.project(), tables.column_names()
+    overrides = combine(selection, limits, shard)
+    if stages_ and (max_seq or columns or shard.on):
+        raise UsageError("--stages: has tables of its own; goes without --max-seq, --columns and --on")
     if stages_ and not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
-    words = suites or ()
-    ids = [word for word in words if "/" in word]
-    schedule = project.plan([word for word in words if word not in ids], overrides, ids)
+    ids = [word for word in suites or () if "/" in word]
+    named = [word for word in suites or () if word not in ids]
+    if shard.on:
+        from harness.commands.machines import ShownRun, run_on
+
+        if max_seq:
+            raise UsageError("--max-seq: a search over lengths is not divided; leave out --on")
+        code = run_on(
+            *(project, shard.on, named, project.narrow(overrides, ids)),
+            depth="static",
+            targets=targets,
+            shown=ShownRun(
+                stages.typed_command(),
+                partial(stages.end_compilation, strict=strict),
+                columns,
+                tables.notes,
+                json,
+            ),
+        )
+        raise typer.Exit(code)
+    schedule = project.plan(named, overrides, ids)
     stages.leave_if_empty(schedule)
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
     if stages_:

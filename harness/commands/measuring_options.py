@@ -103,11 +103,16 @@ class RunFlags:
 
 @option_group
 class ShardFlags:
-    """Which part of a sweep this machine takes."""
+    """Which part of a sweep this machine takes, or which machines take it instead."""
 
     shard: Annotated[
         Text, option(SELECTION, "--shard", "This machine's part of the sweep, 3/8; collect joins the parts.")
     ] = None
+    on: Annotated[
+        Text, option(SELECTION, "--on", "Machines of bench.yaml that measure it instead of this one.")
+    ] = None
 
     def apply(self, overrides: "Overrides") -> "Overrides":
+        if self.on and self.shard:
+            raise UsageError("--shard: --on gives each machine its part itself; leave one of the two out")
         return replace(overrides, shard=self.shard)

@@ -64,6 +64,7 @@ SECTIONS = {
     "claims": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "list": ["Arguments", "Places", "Output", "Options", "Examples"],
     "doctor": ["Noise", "Places", "Output", "Options", "Examples"],
+    "machines": ["Arguments", "Places", "Output", "Options", "Examples"],
     "profile": ["Arguments", "Selection", "Limits", "Output", "Run", "Places", "Options", "Examples"],
     "show": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],
     "chart": ["Arguments", "Selection", "Places", "Output", "Options", "Examples"],

@@ -21,17 +21,18 @@ FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
-        *("--strict", "--json", "--columns", "--notes", "--shard"),
+        *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
-    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", *END],
+    "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", "--on", *END],
     "new": ["--family", "--out", "--plugin", "--config", "--json"],
     "static": [
         *("--target", "--max-seq", "--stages", *CASES, "--set", "--quick", *LIMITS, *PLACE),
-        *("--shard", "--columns", "--notes", *END),
+        *("--shard", "--on", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],
     "list": ["--plugin", "--config", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
+    "machines": [*PLACE, "--json"],
     "profile": [
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
         *("--ops", "--trace", "--cold", "--budget", "--resume"),

@@ -1,0 +1,134 @@
+"""Commands on other machines: `machines` lists them, `--on` measures there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.collection.joined_lines import joined_data, joined_lines
+from harness.commands.exit_codes import NOTHING, STOPPED
+from harness.commands.output import print_json, print_note, print_run
+from harness.commands.streams import print_line
+from harness.core.errors import UsageError, nearest
+from harness.core.record import TIMED
+from harness.machines.node import SweepOrder
+from harness.machines.ray_cluster import RayCluster
+from harness.machines.survey import MachineSurvey
+from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
+from harness.run.runner import RunOutcome
+from harness.run.session import Done
+from harness.store.runs import RunFolder
+from harness.sweep.schedule import identity
+from harness.sweep.shard import sweep_hash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.sweep.machine_pool import MachinePool
+    from harness.sweep.overrides import Overrides
+    from harness.sweep.project import Project
+
+SHOWN = 5  # open groups that are named
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """How a command shows what came of it: `end` gives a run's exit code, `command` is what was typed."""
+
+    command: Sequence[str]
+    end: Callable[[Done], int]
+    columns: Sequence[str]
+    notes: bool
+    json: bool
+
+
+def list_machines(project: Project, name: str | None, *, json: bool) -> int:
+    """Print what is there in each pool of bench.yaml, or in one, and what is refused; the exit code."""
+    pools = [pool_of(project, name)] if name else list(project.config.machines.values())
+    if not pools:
+        raise UsageError(
+            f"{project.config.path.name} names no machines; add to it: machines: {{pool: {{address: auto}}}}"
+        )
+    listed: dict[str, dict[str, Any]] = {}
+    for pool in pools:
+        with closing(RayCluster(pool)) as cluster:
+            found = admit(cluster, project.plugins, list(project.catalog.implementations))
+        listed[pool.name] = {node: _data(answer) for node, answer in found.items()}
+        for node, answer in found.items():
+            said = describe(answer) if isinstance(answer, MachineSurvey) else f"refused: {answer}"
+            if not json:
+                print_line(f"{pool.name}: {node}: {said}")
+    if json:
+        print_json({"machines": listed})
+    admitted = any("refused" not in node for nodes in listed.values() for node in nodes.values())
+    return 0 if admitted else NOTHING
+
+
+def _data(answer: MachineSurvey | Exception) -> dict[str, Any]:
+    if not isinstance(answer, MachineSurvey):
+        return {"refused": str(answer)}
+    return {"fingerprint": answer.facts, "digest": answer.digest, "noise": vars(answer.noise)}
+
+
+def pool_of(project: Project, name: str) -> MachinePool:
+    """A pool of bench.yaml by its name. UsageError, with the nearest one, for another name."""
+    pools = project.config.machines
+    if name not in pools:
+        where = project.config.path.name
+        raise UsageError(f'--on: "{name}" is none of the machines in {where}{nearest(name, pools)}')
+    return pools[name]
+
+
+def run_on(
+    project: Project,
+    name: str,
+    suites: Sequence[str],
+    overrides: Overrides,
+    *,
+    depth: str = "run",
+    checks: Collection[str] | None = (),
+    targets: Sequence[str] = (),
+    resume: bool = False,
+    shown: ShownRun,
+) -> int:
+    """Measure suites on the machines of a pool, and print what came of it; the exit code."""
+    pool = pool_of(project, name)
+    schedule = project.plan(suites, overrides)
+    order = SweepOrder(
+        *("", sweep_hash(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
+        *(project.narrow(overrides), tuple(shown.command), depth, checks, tuple(targets), pool.noise),
+    )
+    with closing(RayCluster(pool)) as cluster:
+        outcome = measure_on(cluster, order, schedule, project.results, print_note, resume=resume)
+    done = [_done(project.results, run.id) for run in outcome.joined]
+    if shown.json:
+        print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})
+    else:
+        for run, folder in zip(outcome.joined, done, strict=True):
+            print_run(folder, shown.columns, json=False, notes=shown.notes)
+            for line in joined_lines(run):
+                print_line(line)
+    return _end(outcome, [shown.end(run) for run in done], depth)
+
+
+def _done(results: Path, run: str) -> Done:
+    folder = RunFolder(results / "runs" / run)
+    return Done(folder, RunOutcome(folder.read().records, interrupted=False, overhead={}))
+
+
+def _end(outcome: SweepOutcome, codes: Sequence[int], depth: str) -> int:
+    """Say what is open, and how to go on; the exit code."""
+    for problem in outcome.problems:
+        print_note(problem)
+    if outcome.open:
+        for key, why in list(outcome.open.items())[:SHOWN]:
+            print_note(f"open: {key}: {why}")
+        if len(outcome.open) > SHOWN:
+            print_note(f"open: {len(outcome.open) - SHOWN} more groups")
+        again = "with --resume" if depth in TIMED else "again"
+        print_note(f"go on with the same command {again}; what was sent lies in {outcome.inbox}")
+    if outcome.interrupted:
+        return STOPPED
+    return max(codes, default=NOTHING) or (NOTHING if outcome.open else 0)

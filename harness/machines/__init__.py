@@ -1,0 +1,1 @@
+"""Machines of a cluster, each of which measures whole comparison groups of one sweep."""

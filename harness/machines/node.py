@@ -1,0 +1,171 @@
+"""A node: it plans the driver's sweep again, and measures single units of it as an ordinary shard's run.
+
+A unit is a shard of its own: the n-th of as many as there are units. What is measured lies on this node's
+disk before it is sent, and is sent from there where it is asked for again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psutil
+
+from harness.catalog import discovery
+from harness.collection.collection import run_files
+from harness.core.errors import MachineError
+from harness.core.record import TIMED
+from harness.core.version import VERSION
+from harness.machines.cluster import MeasuredUnit
+from harness.machines.survey import MachineSurvey, survey_machine
+from harness.run.compile.static_run import static_run
+from harness.run.group.events import Listener
+from harness.run.group.run_context import Checks
+from harness.run.machine.noise_probe import CoreNoise, probe_noise
+from harness.run.session import Done, Request, conduct
+from harness.store.find import all_runs
+from harness.store.runs import RunFolder
+from harness.sweep.config import Config
+from harness.sweep.overrides import Overrides
+from harness.sweep.schedule import Schedule, part_of, plan
+from harness.sweep.settings import Settings
+from harness.sweep.shard import Shard
+
+
+@dataclass(frozen=True)
+class SweepOrder:
+    """A sweep as every node gets it: what to plan, how deep to measure it, and in how many units.
+
+    `sweep` is the hash of the driver's plan, `session` names this attempt at it. `plugins` are the files that
+    the command named; `noise` as in MachinePool.
+    """
+
+    session: str
+    sweep: str
+    units: int
+    config: Config
+    plugins: tuple[str, ...]
+    suites: tuple[str, ...]
+    overrides: Overrides
+    command: tuple[str, ...]
+    depth: str
+    checks: Checks = ()
+    targets: tuple[str, ...] = ()
+    noise: float | None = None
+
+
+@dataclass
+class MeasuringNode:
+    """Lives in a process of its engine on the node. `apart`: beside other nodes of the same machine."""
+
+    name: str
+    apart: bool = False
+    quietest_s: float = field(default=float("inf"), init=False)
+
+    def __post_init__(self) -> None:
+        # Ray gives its processes one thread and a low priority, and measuring ones would inherit both.
+        parent = psutil.Process().parent()
+        if "RAY_RAYLET_PID" in os.environ and parent and "OMP_NUM_THREADS" not in parent.environ():
+            os.environ.pop("OMP_NUM_THREADS", None)
+        if os.nice(0) > 0:
+            with suppress(PermissionError):  # the survey says so
+                os.setpriority(os.PRIO_PROCESS, 0, 0)
+        if self.apart:  # locks and temporary files are those of one accelerator
+            folder = Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-{self.name.rpartition('/')[2]}"
+            folder.mkdir(exist_ok=True)
+            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+    @property
+    def results(self) -> Path:
+        return Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-node"
+
+    def survey(self, plugins: Sequence[str]) -> MachineSurvey:
+        return survey_machine(plugins)
+
+    def prepare(self, order: SweepOrder) -> list[int]:
+        """Plan the sweep here; the units of this session that are finished on this disk."""
+        own, given = Settings(), order.config.given
+        follows = {"threads": "threads", "memory": "memory_bytes"}
+        settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
+        config = replace(order.config, settings=replace(order.config.settings, **settings))
+        self.order = order
+        self.catalog = discovery.catalog((*config.plugins, *order.plugins))
+        self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides)
+        self.finished: dict[int, RunFolder] = {}
+        for folder in all_runs(self.results):
+            info = folder.info
+            node = info.get("node") or {}
+            if node.get("session") == order.session and not node["doubt"]:
+                self.finished[info["shard"]["index"]] = folder
+        return list(self.finished)
+
+    def measure(self, unit: int) -> MeasuredUnit:
+        """Measure a unit, unless it is finished here. MachineError where this node cannot go on."""
+        if unit not in self.finished:
+            timed = self.order.depth in TIMED
+            before = probe_noise() if timed else None
+            listener = _Messages()
+            done = self._run(unit, listener)
+            if done.outcome.interrupted:
+                raise MachineError("it was stopped there")
+            after = probe_noise() if timed else None
+            doubt = self._doubt(before, after)
+            probes = {"before": before and vars(before), "after": after and vars(after)}
+            facts = {"name": self.name, "session": self.order.session, "doubt": doubt, "noise": probes}
+            done.folder.update_info(node=facts)
+            if doubt:
+                return _unit_in(done.folder, unit, doubt, listener.texts)
+            self.finished[unit] = done.folder
+            return _unit_in(done.folder, unit, None, listener.texts)
+        return _unit_in(self.finished[unit], unit, None, [])
+
+    def _run(self, unit: int, listener: Listener) -> Done:
+        order = self.order
+        schedule = part_of(self.whole, Shard(unit, order.units, order.sweep))
+        command = (*order.command, "--shard", f"{unit}/{order.units}")
+        request = Request(
+            *(schedule, self.catalog, self.results, command, order.depth, VERSION),
+            checks=order.checks,
+            wait=True,
+        )
+        if order.depth == "static":
+            return static_run(request, order.targets, listener)
+        return conduct(request, listener)
+
+    def _doubt(self, before: CoreNoise | None, after: CoreNoise | None) -> str | None:
+        """Why the times between these probes are doubtful, if they are."""
+        if before is None or after is None:
+            return None
+        slowest = max(before.mean_s, after.mean_s)
+        self.quietest_s = min(self.quietest_s, before.mean_s, after.mean_s)
+        moved = slowest / self.quietest_s - 1
+        if self.order.noise is None or moved <= self.order.noise:
+            return None
+        return f"its noise probe moved by {moved:.0%}, and {self.order.noise:.0%} is the bound"
+
+
+def _unit_in(folder: RunFolder, unit: int, doubt: str | None, messages: Sequence[str]) -> MeasuredUnit:
+    """The unit that a run's folder holds, as it is sent."""
+    counts = Counter(record.status for record in folder.read().records)
+    became = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return MeasuredUnit(unit, folder.id, run_files(folder.path), became, doubt, tuple(messages))
+
+
+class _Messages:
+    """A listener that keeps what a run says, and shows nothing: who asked for the unit is elsewhere."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def message(self, text: str) -> None:
+        self.texts.append(text)
+
+    def ignore(self, *_: object, **__: object) -> None:
+        """Do nothing."""
+
+    group_started = case_state = pause = resume = group_finished = close = ignore

@@ -1,0 +1,92 @@
+"""What a machine is, and whether it may measure for a driver: the same code and frameworks on both."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from harness.catalog import discovery
+from harness.collection.piece import kind_of_machine
+from harness.core.difference import differences
+from harness.core.machine import usable_cores
+from harness.core.paths import PACKAGE
+from harness.core.version import VERSION
+from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.noise_probe import CoreNoise, probe_noise
+from harness.store import json_file
+
+EQUAL = ("torch", "jax", "jaxlib")
+SHOWN = 3  # differences in a refusal
+
+
+@dataclass(frozen=True)
+class MachineSurvey:
+    """`versions` and `sources` (implementation → hash) must be equal on driver and node.
+
+    `facts` is the machine's fingerprint with its GPU; `niceness` is how much this process yields to others.
+    """
+
+    versions: Mapping[str, str | None]
+    sources: Mapping[str, str]
+    facts: Mapping[str, Any]
+    noise: CoreNoise
+    niceness: int
+
+    @property
+    def kind(self) -> str:
+        """Equal for machines that may measure each other's groups."""
+        return kind_of_machine(self.facts)
+
+    @property
+    def digest(self) -> str:
+        """The beginning of the fingerprint's hash, to be seen beside others."""
+        return json_file.digest(self.kind).removeprefix("sha256:")[:7]
+
+    @property
+    def accelerator(self) -> str | None:
+        return self.facts["gpu"].get("name")
+
+    def refusal(self, node: MachineSurvey, implementations: Collection[str]) -> str | None:
+        """Why a node may not measure these for this driver; None where it may."""
+        ours, theirs = (
+            {**side.versions, **{f"source of {name}": side.sources.get(name) for name in implementations}}
+            for side in (self, node)
+        )
+        found = [
+            f"{name} differs" if name.startswith("source") else f"{name} is {here} here and {there} there"
+            for name, here, there in differences(ours, theirs)
+        ]
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        if found:
+            return f"{', '.join(found[:SHOWN])}{more}; install the same there"
+        if node.niceness > 0:
+            return f"its processes have niceness {node.niceness}; start Ray there with RAY_worker_niceness=0"
+        return None
+
+
+def survey_machine(plugins: Sequence[str]) -> MachineSurvey:
+    """This machine, with everything registered here and in these plugins. UsageError where one is missing."""
+    found = FingerprintProbe("cpu", usable_cores()).wait()
+    catalog = discovery.catalog(tuple(plugins))
+    versions = {"seqsweep": f"{VERSION} ({_own_hash()})", "python": platform.python_version()}
+    return MachineSurvey(
+        versions={**versions, **{name: found["installed"].get(name) for name in EQUAL}},
+        sources={name: info.hash for name, info in catalog.implementations.items()},
+        facts={**found["fingerprint"], "gpu": found["gpu"]},
+        noise=probe_noise(),
+        niceness=os.nice(0),
+    )
+
+
+@cache
+def _own_hash() -> str:
+    """The beginning of a hash of this program: two checkouts of one version may differ."""
+    whole = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        whole.update(f"{path.relative_to(PACKAGE)}\0".encode() + path.read_bytes() + b"\0")
+    return whole.hexdigest()[:7]

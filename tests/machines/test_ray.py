@@ -1,0 +1,166 @@
+"""A sweep on three nodes of Ray on this machine: the same cases, whoever is killed in the middle."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.store.find import all_runs, runs_in
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = """\
+machines:
+  pool: {{address: "{address}", labels: {{role: measures}}, noise: off}}
+suites:
+  topk: {{family: topk, seq: [256, 512, 1Ki, 2Ki, 4Ki, 8Ki], rows: 2, topk: 32, budget: 20ms,
+    baseline: partition, impls: [partition, radix]}}
+"""
+CLASSES = ("1", "1", "2")  # of the nodes' fingerprints, by a flag that stands in it
+
+pytestmark = pytest.mark.long
+
+
+def wait_for(condition, seconds=120.0):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.05)
+    return found
+
+
+class Sweep:
+    """The command line beside a cluster, in a folder of its own."""
+
+    def __init__(self, cluster, folder):
+        self.cluster, self.folder = cluster, folder
+        (folder / "bench.yaml").write_text(BENCH.format(address=cluster.address))
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "cli.py"), *words],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, *words):
+        child = self.start(*words)
+        out, said = child.communicate(timeout=500)
+        return child.returncode, out, said
+
+    def joined(self):
+        """(case, replicate) → status of every record that was joined, each asserted to be there once."""
+        keys = [
+            (record.case, record.replicate, record.status)
+            for folder in all_runs(self.folder / "results")
+            for record in folder.read().records
+        ]
+        assert len(keys) == len({key[:2] for key in keys})
+        return sorted(keys)
+
+    def here(self):
+        """The same of a run without `--on`, whose folder is another one."""
+        code, _, said = self.call("run", "--results", "here")
+        assert code == 0, said
+        (folder,) = all_runs(self.folder / "here")
+        return sorted((record.case, record.replicate, record.status) for record in folder.read().records)
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    try:
+        utils = import_module("ray.cluster_utils")
+    except ImportError:
+        pytest.skip("needs Ray: pip install 'seqsweep[ray]'")
+    cluster = utils.Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "include_dashboard": False,
+            "_system_config": {"health_check_period_ms": 500, "health_check_failure_threshold": 4},
+        },
+    )
+    sweep = Sweep(cluster, tmp_path)
+    sweep.nodes = []
+    for number, kind in enumerate(CLASSES):
+        folder = tmp_path / f"node{number}"
+        folder.mkdir()
+        environment = {"TMPDIR": str(folder), "MALLOC_ARENA_MAX": kind, "RAY_worker_niceness": "0"}
+        sweep.nodes.append(cluster.add_node(num_cpus=1, labels={"role": "measures"}, env_vars=environment))
+    yield sweep
+    cluster.shutdown()
+
+
+def kill_all_of(node):
+    """SIGKILL a node's daemon and all that it or its children have started."""
+    processes = [
+        process
+        for info in node.all_processes.values()
+        for started in info
+        for process in [
+            psutil.Process(started.process.pid),
+            *psutil.Process(started.process.pid).children(recursive=True),
+        ]
+    ]
+    for process in processes:
+        process.kill()
+
+
+def test_three_nodes_measure_what_one_machine_does(sweep):
+    code, out, said = sweep.call("machines", "--json")
+    nodes = json.loads(out)["machines"]["pool"]
+    assert code == 0, said
+    assert len(nodes) == 3
+    assert len({node["digest"] for node in nodes.values()}) == 2
+    assert all(node["noise"]["mean_s"] > 0 for node in nodes.values())
+    code, out, said = sweep.call("run", "--on", "pool")
+    assert code == 0, said
+    assert all(said.count(node) > 1 for node in nodes)
+    assert sweep.joined() == sweep.here()
+    probes = [
+        piece["node"]["noise"]
+        for folder in all_runs(sweep.folder / "results")
+        for piece in folder.info["shards"].values()
+    ]
+    assert all(probe["before"] and probe["after"] for probe in probes)
+
+
+def test_a_killed_nodes_group_is_measured_by_another_of_its_class(sweep):
+    expected = sweep.here()
+    driver = sweep.start("run", "--on", "pool")
+    inbox = sweep.folder / "results/machines"
+    wait_for(lambda: any(inbox.glob("*/runs/*")))
+    kill_all_of(sweep.nodes[0])
+    _, said = driver.communicate(timeout=500)
+    assert driver.returncode == 0, said
+    assert sweep.joined() == expected
+    assert "was lost" in said
+
+
+def test_a_killed_driver_resumes_with_what_the_nodes_have(sweep):
+    expected = sweep.here()
+    driver = sweep.start("run", "--on", "pool")
+    inbox = sweep.folder / "results/machines"
+    wait_for(lambda: len(list(inbox.glob("*/runs/*"))) >= 2)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    before = {path.name for path in inbox.glob("*/runs/*")}
+    code, _, said = sweep.call("run", "--on", "pool", "--resume")
+    assert code == 0, said
+    assert sweep.joined() == expected
+    (session,) = inbox.iterdir()
+    assert before <= {folder.id for folder in runs_in(session / "runs")}
+    assert sweep.call("run", "--on", "pool", "--resume")[0] == 0
+    assert sweep.joined() == expected

@@ -1,0 +1,296 @@
+"""A sweep on nodes that live in this process: what is joined, resumed, refused and doubted."""
+
+import sys
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from harness.catalog import discovery
+from harness.commands.run import end_run
+from harness.core.errors import MachineError, UsageError
+from harness.machines import node as node_module
+from harness.machines import sweep as sweep_module
+from harness.machines.cluster import NodeAnswer
+from harness.machines.node import MeasuringNode, SweepOrder
+from harness.machines.ray_cluster import RayCluster, seats
+from harness.machines.survey import MachineSurvey
+from harness.machines.sweep import measure_on
+from harness.run.machine.noise_probe import CoreNoise
+from harness.run.runner import RunOutcome
+from harness.run.session import Done, new_folder
+from harness.store.find import all_runs
+from harness.sweep.machine_pool import ACCELERATOR, MachinePool
+from harness.sweep.overrides import Overrides
+from harness.sweep.project import Project
+from harness.sweep.schedule import group_keys, identity
+from harness.sweep.shard import sweep_hash
+from tests.records import PASSED, record_of, timing_of
+
+QUIET = CoreNoise(1e-3, 0.9e-3, 1.1e-3, 0.0, 1000)
+BENCH = """\
+suites:
+  topk: {family: topk, seq: [256, 512, 1Ki, 2Ki], rows: 2, topk: 32, impls: [partition, radix],
+    baseline: partition}
+"""
+
+
+registered = cache(discovery.catalog)
+
+
+class Node(MeasuringNode):
+    """A node whose disk is a folder of the test; it stores chosen times instead of measuring."""
+
+    cpu = "Known Processor"
+
+    def __init__(self, name, home):
+        super().__init__(name)
+        self.home, self.asked = home, []
+
+    @property
+    def results(self):
+        return self.home
+
+    def survey(self, plugins):
+        return survey_of(cpu=self.cpu)
+
+    def _run(self, unit, listener):
+        self.asked.append(unit)
+        schedule = node_module.part_of(
+            self.whole, node_module.Shard(unit, self.order.units, self.order.sweep)
+        )
+        command = (*self.order.command, "--shard", f"{unit}/{self.order.units}")
+        request = node_module.Request(schedule, self.catalog, self.results, command, "run", "1")
+        folder = new_folder(request)
+        keys = {
+            "fingerprint": folder.write_fingerprint({"cpu": self.cpu, "threads": 1}),
+            "environment": folder.write_environment({"host": self.name}),
+        }
+        records = [
+            replace(
+                record_of(
+                    case.implementation.split("/")[1],
+                    case.seq,
+                    timing=timing_of([1.0] * 6),
+                    correctness=PASSED,
+                    baseline=case.implementation == "topk/partition",
+                ),
+                case=case.id,
+                run=folder.id,
+                **keys,
+            )
+            for group in schedule.groups
+            for case in group.cases
+        ]
+        folder.append(records)
+        folder.update_info(finished="2026-11-20T12:00:00+00:00")
+        return Done(folder, RunOutcome(tuple(records), interrupted=False, overhead={}))
+
+
+class Here:
+    """A cluster of nodes in this process, of which one at a time answers."""
+
+    def __init__(self, *nodes, dies=(), stops_after=None):
+        self.nodes = {node.name: node for node in nodes}
+        self.dies, self.stops_after = dies, stops_after
+        self.running = []
+
+    def ask(self, method, *arguments, nodes=None):
+        return {name: getattr(self.nodes[name], method)(*arguments) for name in nodes or self.nodes}
+
+    def submit(self, unit, node):
+        self.running.append((unit, node))
+
+    def poll(self):
+        if self.stops_after is not None:
+            self.stops_after -= 1
+            if self.stops_after < 0:
+                raise KeyboardInterrupt
+        unit, node = self.running.pop(0)
+        if node in self.dies:
+            return [NodeAnswer(node, None, "it is gone")]
+        return [NodeAnswer(node, self.nodes[node].measure(unit))]
+
+    def close(self):
+        pass
+
+
+def survey_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
+    facts = {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}
+    versions = {"seqsweep": "0.1.0 (abc)", "torch": "2.13.0", **(versions or {})}
+    return MachineSurvey(versions, sources or {}, facts, QUIET, niceness)
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    (tmp_path / "bench.yaml").write_text(BENCH)
+    monkeypatch.setattr(sweep_module, "survey_machine", lambda _: survey_of())
+    monkeypatch.setattr(node_module, "probe_noise", lambda: QUIET)
+    monkeypatch.setattr(discovery, "catalog", registered)
+    project = Project(tmp_path / "bench.yaml")
+    schedule = project.plan()
+    order = SweepOrder(
+        *("", sweep_hash(identity(schedule)), 0, project.config, (), (), Overrides()),
+        *(("seqsweep", "run", "--on", "pool"), "run"),
+    )
+    said = []
+
+    def measure(cluster, *, resume=False, **changed):
+        return measure_on(
+            cluster, replace(order, **changed), schedule, project.results, said.append, resume=resume
+        )
+
+    measure.said, measure.schedule, measure.results = said, schedule, project.results
+    return measure
+
+
+def cases_in(results):
+    return sorted(record.case for folder in all_runs(results) for record in folder.read().records)
+
+
+def all_cases(schedule):
+    return sorted(case.id for group in schedule.groups for case in group.cases)
+
+
+def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
+    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    outcome = bench(Here(*nodes))
+    (joined,) = outcome.joined
+    assert (outcome.open, joined.absent) == ({}, ())
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+    assert sorted(nodes[0].asked + nodes[1].asked) == [1, 2, 3, 4]
+    assert all(len(node.asked) == 2 for node in nodes)
+    (folder,) = all_runs(bench.results)
+    assert "node" not in folder.info
+    assert {piece["node"]["name"] for piece in folder.info["shards"].values()} == {"a", "b"}
+    assert end_run(Done(folder, RunOutcome(folder.read().records, False, {})), strict=True) == 0
+
+
+def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
+    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    nodes[1].cpu = "Other Processor"
+    outcome = bench(Here(*nodes))
+    assert outcome.open == {}
+    assert len(outcome.joined) == 2
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_a_stopped_driver_resumes_where_it_was(bench, tmp_path):
+    def nodes():
+        return [Node(name, tmp_path / name) for name in "ab"]
+
+    outcome = bench(Here(*nodes(), stops_after=2))
+    assert outcome.interrupted
+    assert len(outcome.open) == 2
+    again = nodes()
+    outcome = bench(Here(*again), resume=True)
+    assert (outcome.interrupted, outcome.open) == (False, {})
+    assert len(again[0].asked + again[1].asked) == 2
+    assert len(outcome.joined) == 1
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_what_a_node_had_finished_is_sent_and_not_measured_again(bench, tmp_path):
+    first = Node("a", tmp_path / "a")
+    bench(Here(first, stops_after=1))
+    (session,) = (bench.results / "machines").iterdir()
+    for path in (session / "runs").iterdir():  # it was on its way when the driver died
+        path.rename(tmp_path / "lost")
+    second = Node("a", tmp_path / "a")
+    outcome = bench(Here(second), resume=True)
+    assert (outcome.open, sorted(second.asked)) == ({}, [2, 3, 4])
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_resuming_another_sweep_is_refused(bench, tmp_path):
+    node = Node("a", tmp_path / "a")
+    bench(Here(node))
+    with pytest.raises(UsageError, match="have changed"):
+        bench(Here(node), resume=True, sweep="another")
+
+
+def test_a_moved_probe_lets_another_node_measure_and_its_own_run_lies_apart(bench, tmp_path, monkeypatch):
+    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    loud = replace(QUIET, mean_s=1.2e-3)
+    probes = iter([QUIET, loud])
+    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    outcome = bench(Here(*nodes), noise=0.10)
+    assert outcome.open == {}
+    assert any("a: its noise probe moved by 20%, and 10% is the bound" in line for line in bench.said)
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+    (doubtful,) = all_runs(outcome.inbox / "doubtful")
+    index = doubtful.info["shard"]["index"]
+    assert doubtful.info["node"]["noise"]["after"]["mean_s"] == 1.2e-3
+    assert index in nodes[1].asked
+    assert doubtful.id not in {piece.run for run in outcome.joined for piece in run.pieces}
+
+
+def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(bench, tmp_path, monkeypatch):
+    probes = iter([QUIET, replace(QUIET, mean_s=1.2e-3)])
+    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    outcome = bench(Here(Node("a", tmp_path / "a")), noise=0.10)
+    assert list(outcome.open) == [group_keys(bench.schedule)[0]]
+    assert "20%" in next(iter(outcome.open.values()))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "says"),
+    [
+        ({"versions": {"torch": "2.12.1"}}, "torch is 2.13.0 here and 2.12.1 there; install the same there"),
+        ({"versions": {"seqsweep": "0.1.0 (def)"}}, "seqsweep is 0.1.0 (abc) here and 0.1.0 (def) there"),
+        ({"sources": {"a/x": "closure:2"}}, "source of a/x differs"),
+        ({"sources": {"a/x": "closure:1"}, "niceness": 15}, "niceness 15"),
+        ({"sources": {"a/x": "closure:1", "a/y": "closure:9"}}, None),
+    ],
+)
+def test_a_node_with_other_code_is_refused_with_the_difference(theirs, says):
+    ours = survey_of(sources={"a/x": "closure:1"})
+    why = ours.refusal(survey_of(**{"sources": {"a/x": "closure:1"}, **theirs}), ["a/x"])
+    assert why is None if says is None else says in why
+
+
+def test_no_node_that_may_measure_is_an_error(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep_module, "survey_machine", lambda _: survey_of(versions={"torch": "1"}))
+    with pytest.raises(MachineError, match="no machine may measure"):
+        bench(Here(Node("a", tmp_path / "a")))
+    assert "a: refused: torch is 1 here and 2.13.0 there" in bench.said[0]
+
+
+def ray_node(name, cpus=8, gpus=0, **labels):
+    resources = {"CPU": cpus, "memory": 1.0} | ({"GPU": gpus} if gpus else {})
+    return {
+        "NodeID": f"{name}0123456",
+        "NodeManagerHostname": name,
+        "Alive": True,
+        "Resources": resources,
+        "Labels": {"ray.io/node-id": name, **labels},
+    }
+
+
+def test_an_actor_takes_a_whole_node_or_its_part_of_it():
+    nodes = [ray_node("head", cpus=0), ray_node("a", gpus=4, **{ACCELERATOR: "H200"}), ray_node("b")]
+    assert [(name, taken) for name, _, taken, _ in seats(nodes, MachinePool("pool"))] == [
+        ("a", {"num_cpus": 8, "num_gpus": 4}),
+        ("b", {"num_cpus": 8}),
+    ]
+    gpus = MachinePool("h200", labels={ACCELERATOR: "H200"}, exclusive=False)
+    assert [(name, taken, apart) for name, _, taken, apart in seats(nodes, gpus)] == [
+        (f"a/{number}", {"num_cpus": 2, "num_gpus": 1}, True) for number in range(4)
+    ]
+    with pytest.raises(MachineError, match=f"no node of 2 has rack=b; there are {ACCELERATOR}=H200"):
+        seats(nodes, MachinePool("other", labels={"rack": "b"}))
+
+
+def test_nodes_of_one_host_name_are_told_apart():
+    twins = [{**ray_node("a"), "NodeID": number * 8} for number in "12"]
+    assert [name for name, *_ in seats(twins, MachinePool("pool"))] == ["a-111111", "a-222222"]
+
+
+def test_without_ray_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with (
+        pytest.raises(MachineError, match=r"pip install 'seqsweep\[ray\]'"),
+        closing(RayCluster(MachinePool("p"))),
+    ):
+        pass
