@@ -12,8 +12,8 @@ ATTEMPTS = 3  # of a unit; one that takes node after node with it must not end t
 
 
 @dataclass
-class _Retry:
-    """A unit that was begun, on nodes of one kind, and is not done."""
+class _Task:
+    """A unit that is not done, with the nodes that have had it and what went wrong on the last."""
 
     unit: int
     why: str
@@ -34,8 +34,8 @@ class Dispatch:
             for unit in self.own[node]:
                 del todo[unit]
         self.fresh = deque(todo)
-        self.again: defaultdict[str, deque[_Retry]] = defaultdict(deque)  # by kind
-        self.running: dict[str, _Retry] = {}  # by node
+        self.again: defaultdict[str, deque[_Task]] = defaultdict(deque)  # by kind
+        self.running: dict[str, _Task] = {}  # by node
         self.open: dict[int, str] = {}
 
     def run(
@@ -80,26 +80,26 @@ class Dispatch:
                 self._retry(task, kind)
                 tell(f"{task.why}; {self._next_step(task)}")
 
-    def _task_for(self, node: str) -> _Retry | None:
+    def _task_for(self, node: str) -> _Task | None:
         retries = self.again[self.kinds[node]]
         for task in retries:
             if node not in task.nodes:
                 retries.remove(task)
                 return task
         queue = self.own.get(node) or self.fresh
-        return _Retry(queue.popleft(), "") if queue else None
+        return _Task(queue.popleft(), "") if queue else None
 
-    def _retry(self, task: _Retry, kind: str) -> None:
+    def _retry(self, task: _Task, kind: str) -> None:
         if len(task.nodes) < ATTEMPTS and self._others(task, kind):
             self.again[kind].append(task)
         else:
             self.open[task.unit] = task.why
 
-    def _others(self, task: _Retry, kind: str) -> bool:
+    def _others(self, task: _Task, kind: str) -> bool:
         """Whether a node of this kind is there that has not had the unit."""
         return any(theirs == kind and node not in task.nodes for node, theirs in self.kinds.items())
 
-    def _next_step(self, task: _Retry) -> str:
+    def _next_step(self, task: _Task) -> str:
         if task.unit in self.open:
             return "its group stays open, for no other machine of its kind is left"
         return "its group goes to another machine of its kind"

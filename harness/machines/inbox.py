@@ -14,12 +14,13 @@ from harness.collection.piece import read_pieces
 from harness.core.errors import MachineError, UsageError
 from harness.machines.cluster import MeasuredUnit
 from harness.store import json_file
-from harness.store.atomic import write_files
+from harness.store.atomic import refused, write_files
 from harness.store.find import runs_in
 from harness.store.run_id import is_run_id, new_run_id
 from harness.store.run_lock import run_lock
 
 FILE = "sweep.json"
+ARRIVING = "arriving"  # what is being written
 DOUBTFUL = "doubtful"  # measured while a node's noise moved: kept beside, joined with nothing
 
 
@@ -67,7 +68,16 @@ class Inbox:
         if not is_run_id(measured.run):
             raise MachineError(f'a node sent a run of the name "{measured.run}", which is no run\'s id')
         home = self.path / DOUBTFUL if measured.doubt else self.path
-        write_run(home / "runs" / measured.run, measured.files)
+        place = home / "runs" / measured.run
+        if place.exists():
+            return
+        arriving = self.path / ARRIVING / measured.run
+        write_run(arriving, measured.files)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            arriving.rename(place)  # whole or not at all, also when Ctrl-C comes now
+        except OSError as error:
+            raise refused(place, error) from None
 
     def runs(self) -> dict[str, int]:
         """The runs that are whole, with the unit of each."""

@@ -49,6 +49,7 @@ class Sweep:
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
+                "TMPDIR": str(self.folder),
             },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -147,6 +148,17 @@ def test_a_killed_nodes_group_is_measured_by_another_of_its_class(sweep):
     assert driver.returncode == 0, said
     assert sweep.joined() == expected
     assert "was lost" in said
+
+
+def test_an_interrupted_driver_keeps_what_came_and_says_how_to_go_on(sweep):
+    driver = sweep.start("run", "--on", "pool")
+    inbox = sweep.folder / "results/machines"
+    wait_for(lambda: any(inbox.glob("*/runs/*")))
+    driver.send_signal(signal.SIGINT)
+    _, said = driver.communicate(timeout=500)
+    assert driver.returncode == 130, said
+    assert "go on with the same command with --resume" in said
+    assert 0 < len(sweep.joined()) < 12
 
 
 def test_a_killed_driver_resumes_with_what_the_nodes_have(sweep):

@@ -8,8 +8,10 @@ from functools import cache
 import pytest
 
 from harness.catalog import discovery
+from harness.collection.collection import write_run
 from harness.commands.run import end_run
 from harness.core.errors import MachineError, UsageError
+from harness.machines import inbox as inbox_module
 from harness.machines import node as node_module
 from harness.machines import sweep as sweep_module
 from harness.machines.cluster import NodeAnswer
@@ -200,6 +202,21 @@ def test_what_a_node_had_finished_is_sent_and_not_measured_again(bench, tmp_path
     second = Node("a", tmp_path / "a")
     outcome = bench(Here(second), resume=True)
     assert (outcome.open, sorted(second.asked)) == ({}, [2, 3, 4])
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_a_unit_that_was_half_written_when_the_driver_died_comes_again(bench, tmp_path, monkeypatch):
+    def write_half(folder, files):
+        write_run(folder, dict(list(files.items())[:-1]))
+        raise KeyboardInterrupt
+
+    node = Node("a", tmp_path / "a")
+    with monkeypatch.context() as patch:
+        patch.setattr(inbox_module, "write_run", write_half)
+        assert bench(Here(node)).interrupted
+    assert not all_runs(bench.results)
+    outcome = bench(Here(node), resume=True)
+    assert (outcome.open, sorted(node.asked)) == ({}, [1, 2, 3, 4])
     assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
