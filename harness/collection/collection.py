@@ -88,7 +88,7 @@ def _stale_source(folder: RunFolder) -> Iterator[str]:
     """Whether a joined run of a source is what the shards in it give: another's may be torn."""
     runs = joined_runs(read_pieces(folder, []))
     try:
-        known = {folder.id: _contents(folder.path)}
+        known = {folder.id: run_files(folder.path)}
     except OSError as error:
         return iter([f"{folder.path}: cannot be read ({error.strerror})"])
     return _stale(known, {run.id: run.files() for run in runs}, folder.path.parent)

@@ -16,7 +16,7 @@ from harness.core.difference import differences
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
 from harness.core.version import VERSION
-from harness.run.machine.fingerprint_probe import FingerprintProbe
+from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.noise_probe import CoreNoise, probe_noise
 from harness.store import json_file
 
@@ -71,7 +71,7 @@ class MachineSurvey:
 
 def survey_machine(plugins: Sequence[str]) -> MachineSurvey:
     """This machine, with everything registered here and in these plugins. UsageError where one is missing."""
-    found = FingerprintProbe("cpu", usable_cores()).wait()
+    found = probe_fingerprint("cpu", usable_cores())
     catalog = discovery.catalog(tuple(plugins))
     versions = {"seqsweep": f"{VERSION} ({_own_hash()})", "python": platform.python_version()}
     return MachineSurvey(
