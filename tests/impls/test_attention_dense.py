@@ -68,10 +68,11 @@ def test_chunks_store_no_square():
 COMPILES = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on its first compile
 
 
+@pytest.mark.full
 @COMPILES
-@pytest.mark.parametrize("w", [of(seq=256), of(varlen=True, causal=False)])
-def test_flex_matches_the_reference(w):
-    judgement = judged(FAMILY, dense_flex, w)
+def test_flex_matches_the_reference_where_every_query_sees_its_whole_sequence():
+    """Causal ones, packed and not, are held to their contract by the conformance suite."""
+    judgement = judged(FAMILY, dense_flex, of(varlen=True, causal=False))
     assert judgement.passed, judgement.reason
 
 

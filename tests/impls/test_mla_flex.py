@@ -18,6 +18,7 @@ def narrow(monkeypatch):
     monkeypatch.setitem(mla.CONFIGS, "small", config)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's compiler, of torch
 def test_blocks_that_are_skipped_hold_nothing_visible():
     """300 = 2 · 128 + 44: whole blocks, blocks in part, skipped ones, and a last one that is short."""

@@ -1,11 +1,13 @@
 """Attention that walks packed segments by lengths and offsets, whole and by stripes; unlike rows."""
 
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
+from impls.offsets._thd_jax import attend_segments, join
 from impls.offsets.bincount import bincount
 from impls.offsets.compact_bincount import compact_bincount
 from impls.offsets.family import FAMILY, OffsetsWorkload
@@ -50,6 +52,22 @@ def attended(variant, w, seed=0, **options):
     if variant.framework == "torch":
         return verdict(w, inputs, run(variant(w), inputs))
     return verdict(w, inputs, jax_case.call(variant, w, inputs, **options))
+
+
+@pytest.fixture
+def ring(monkeypatch):
+    """Verdicts of thd_ring, whose n² pairs of stripes take turns in a program of one pair, not of all."""
+    home = "impls.offsets.thd_ring"
+    attend = cache(lambda w: jax_case.jit(partial(attend_segments, w)))
+    monkeypatch.setattr(f"{home}.segment_min", lambda w: jax_case.jit(segment_min(w)))
+    monkeypatch.setattr(f"{home}.attend_segments", lambda w, *arrays: attend(w)(*arrays))
+    monkeypatch.setattr(f"{home}.join", lambda parts, dtype: jax_case.jit(partial(join, dtype=dtype))(parts))
+
+    def judge(w, **options):
+        inputs = drawn(w)
+        return verdict(w, inputs, jax_case.run(thd_ring(w, **options), inputs, x64=w.dtype == "f64"))
+
+    return judge
 
 
 def by_hand(w, inputs):
@@ -117,19 +135,24 @@ def test_segments_one_by_one_give_the_same(layout, kind):
 
 @pytest.mark.jax
 @pytest.mark.parametrize("dtype", ["f64", "bf16", "f16"])
-def test_other_dtypes_keep_their_bounds(dtype):
+def test_other_dtypes_keep_their_bounds(dtype, ring):
     w = replace(W, dtype=dtype)
-    for variant in (thd_masked, thd_segments, thd_ring):
-        judgement = attended(variant, w)
-        assert judgement.passed, (variant.name, judgement.reason)
+    for judgement in (attended(thd_masked, w), attended(thd_segments, w), ring(w)):
+        assert judgement.passed, judgement.reason
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("devices", [1, 3, 8])
 @pytest.mark.parametrize("kind", ["causal", "padding"])
-def test_a_ring_gives_the_attention_of_the_row(kind, devices):
+def test_a_ring_gives_the_attention_of_the_row(kind, devices, ring):
     """Of eight stripes many hold no token of a segment at all."""
-    judgement = attended(thd_ring, replace(W, kind=kind), devices=devices)
+    judgement = ring(replace(W, kind=kind), devices=devices)
+    assert judgement.passed, judgement.reason
+
+
+@pytest.mark.jax
+def test_a_ring_is_one_program():
+    judgement = attended(thd_ring, W, devices=2)
     assert judgement.passed, judgement.reason
 
 
@@ -151,15 +174,11 @@ def test_counting_ids_is_enough_unless_the_first_query_of_a_stripe_meets_nothing
 @pytest.mark.parametrize("part", range(4))
 def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
     """One length or start of one segment, off by one."""
-    inputs, right = drawn(W), mask_quadratic(W)
-
-    def off_by_one(*packed):
-        found = [np.array(numbers) for numbers in right(*packed)]
-        found[part][0, 1] += 1 if part > 1 else -1
-        return tuple(found)
-
-    monkeypatch.setitem(OF, "mask_quadratic", lambda _: off_by_one)
-    assert not verdict(W, inputs, np.asarray(thd_masked(W)(**inputs))).passed
+    inputs = drawn(W)
+    found = [np.array(numbers) for numbers in jax_case.call(mask_quadratic, W, inputs)]
+    found[part][0, 1] += 1 if part > 1 else -1
+    monkeypatch.setitem(OF, "mask_quadratic", lambda _: lambda *_: tuple(found))
+    assert not verdict(W, inputs, jax_case.run(jax_case.jit(thd_masked(W)), inputs)).passed
 
 
 @pytest.mark.jax
