@@ -10,26 +10,27 @@ pytestmark = pytest.mark.jax
 
 SLEPT_S = 0.05
 SLEEPS = """\
-from impls.mla.workload import MlaWorkload
-from impls.mla._torch import keys_values, probabilities, queries, future
+from impls.attention.workload import AttentionWorkload
 from seqsweep import implementation, stage
 
 
 @implementation(framework="torch", semantics="dense")
-def sleeps(w: MlaWorkload):
+def sleeps(w: AttentionWorkload):
+    import math
     import time
 
     import torch
 
-    def attend(x, weights, freqs):
-        q = torch.cat(queries(w, x, weights, freqs), -1)
-        k, v = keys_values(w, x, weights, freqs)
-        with stage("scores"):
-            scores = torch.einsum("bshd,bthd->bsht", q, k)
+    def attend(q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        with stage("score"):
+            scores = q @ k.mT / math.sqrt(w.head_dim)
             time.sleep(0.05)
-        (shares,) = probabilities(w, [scores], future(w, x)[:, None])
+        with stage("mask"):
+            future = torch.ones(w.seq, w.seq, dtype=torch.bool).triu(1)
+            scores = scores.masked_fill(future, -math.inf)
         with stage("{name}"):
-            return torch.einsum("bsht,bthd->bshd", shares, v).flatten(2) @ weights["wo"].T
+            return (scores.softmax(-1) @ v).transpose(1, 2)
 
     return attend
 """
@@ -37,6 +38,7 @@ BENCH = """\
 default: [mla]
 defaults: {budget: 100ms, timeout: 60s, memory: 4GiB}
 suites:
+  attention: {family: attention, seq: [16, 32], heads: 2, kv_heads: 2, head_dim: 16, impls: [dense]}
   mla: {family: mla, seq: [16, 32], config: small, mode: [fwd, fwd_bwd], baseline: naive, impls: [naive]}
 """
 
@@ -45,8 +47,8 @@ suites:
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("profile")
     (made / "bench.yaml").write_text(BENCH)
-    (made / "sleeps.py").write_text(SLEEPS.replace("{name}", "values"))
-    (made / "misnames.py").write_text(SLEEPS.replace("{name}", "valeus").replace("sleeps", "misnames"))
+    (made / "sleeps.py").write_text(SLEEPS.replace("{name}", "attend"))
+    (made / "misnames.py").write_text(SLEEPS.replace("{name}", "atend").replace("sleeps", "misnames"))
     return made
 
 
@@ -54,17 +56,24 @@ def profile(folder, *words):
     return call(folder, "profile", *words, "--json")
 
 
-def test_the_time_of_a_stage_is_that_of_its_own_code(folder):
-    said = profile(folder, "mla/sleeps", "--plugin", "sleeps.py", "--seq", "16")
+@pytest.fixture(scope="module")
+def slept(folder):
+    """Two lengths of one that sleeps in a stage; no mode is asked for."""
+    said = profile(folder, "attention/sleeps", "--plugin", "sleeps.py", "--seq", "16,32")
     assert said.code == 0, said.err
-    (case,) = said.json["profiles"]
-    shares = {stage["stage"]: stage["share"]["value"] for stage in case["stages"]}
-    assert {"project", "rotate", "expand", "scores", "softmax", "values"} <= shares.keys()
-    assert sum(shares.values()) == pytest.approx(1, abs=0.05), "shares are medians of their own"
-    scores = next(stage for stage in case["stages"] if stage["stage"] == "scores")
-    assert scores["time"]["value_s"] >= SLEPT_S, "no sleep is shorter, however busy the machine"
-    assert scores["operators"] >= 1
-    assert scores["flops"] > 0
+    return said.json
+
+
+def test_the_time_of_a_stage_is_that_of_its_own_code(slept):
+    assert len(slept["profiles"]) == 2
+    for case in slept["profiles"]:
+        shares = {stage["stage"]: stage["share"]["value"] for stage in case["stages"]}
+        assert {"score", "mask", "attend"} <= shares.keys()
+        assert sum(shares.values()) == pytest.approx(1, abs=0.25), "shares are medians of their own"
+        score = next(stage for stage in case["stages"] if stage["stage"] == "score")
+        assert score["time"]["value_s"] >= SLEPT_S, "no sleep is shorter, however busy the machine"
+        assert score["operators"] >= 1
+        assert score["flops"] > 0
 
 
 def test_a_compiled_program_is_timed_by_its_operators(folder):
@@ -94,20 +103,16 @@ def test_operators_have_their_stage_in_the_table_and_in_the_trace(folder, name, 
     assert any(marked in name for name in names)
 
 
-@pytest.fixture(scope="module")
-def naive(folder):
-    return profile(folder, "mla/naive", "--seq", "16,32").json
+def test_without_a_mode_the_forward_is_profiled(slept):
+    assert {case["case"].split(":")[-2] for case in slept["profiles"]} == {"fwd"}
+    assert [growth["stage"] for growth in slept["growth"]]
 
 
-def test_without_a_mode_the_forward_is_profiled(naive):
-    assert {case["case"].split(":")[-2] for case in naive["profiles"]} == {"fwd"}
-    assert [growth["stage"] for growth in naive["growth"]]
-
-
-def test_a_stored_profile_is_read_again(in_process, folder, naive):
-    shown = in_process("show", "--json", folder=folder).json
-    assert shown["profiles"] == naive["profiles"]
-    assert shown["growth"] == naive["growth"]
+def test_a_stored_profile_is_read_again(in_process, folder, slept):
+    (run,) = {record["run"] for record in slept["records"]}
+    shown = in_process("show", "--run", run, "--json", folder=folder).json
+    assert shown["profiles"] == slept["profiles"]
+    assert shown["growth"] == slept["growth"]
     assert len(shown["records"]) == 2
 
 
@@ -119,15 +124,15 @@ def test_a_backward_is_a_stage(folder):
 
 @pytest.mark.full
 def test_a_stage_that_the_family_does_not_have_is_a_sentence(folder):
-    said = profile(folder, "mla/misnames", "--plugin", "misnames.py", "--seq", "16")
+    said = profile(folder, "attention/misnames", "--plugin", "misnames.py", "--seq", "16")
     assert said.code == 3
-    assert '"valeus" is no stage of family mla' in said.err
-    assert 'nearest: "values"' in said.err
+    assert '"atend" is no stage of family attention' in said.err
+    assert 'nearest: "attend"' in said.err
 
 
 @pytest.mark.full
-def test_a_run_goes_on_beside_a_stored_profile(folder, naive):
-    assert call(folder, "run", "mla", "--impl", "naive", "--seq", "16", "--mode", "fwd").code == 0
+def test_a_run_goes_on_beside_a_stored_profile(folder, slept):
+    assert call(folder, "run", "attention", "--seq", "16", "--mode", "fwd").code == 0
 
 
 @pytest.mark.parametrize(

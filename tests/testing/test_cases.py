@@ -72,7 +72,7 @@ def test_what_was_not_judged_does_not_pass(kernels):
 
 
 def test_measure_gives_the_record(empty):
-    record = measure("mask/torch_scatter", budget="50ms", results=empty / "kept", **SMALL)
+    record = measure("topk/partition", budget="50ms", results=empty / "kept", **SMALL)
     assert record.timing.median_s > 0
     assert record.seq == 512
     assert [path.name for path in (empty / "kept/runs").iterdir()] == [record.run]

@@ -29,9 +29,10 @@ def test_every_status_has_its_words_and_its_reason(status):
     baseline = [record("broadcast", seq * K, 1e-3) for seq in (64, 4)]
     drawn = suite(*baseline, record("scatter", 4 * K, status=status), record("threshold", 64 * K, 1e-3))
     words = status_words(status)
+    svgs = draw_suite(drawn, INFO)
     for name, chart in charts_of(drawn).items():
         assert ("scatter", words, 4 * K) in outcomes_of(chart), name
-        texts = texts_of(draw_suite(drawn, INFO)[name])
+        texts = texts_of(svgs[name])
         assert words in texts
         assert any(f"{words}: {status} because of scatter" in text for text in texts)
 

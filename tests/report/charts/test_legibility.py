@@ -29,7 +29,7 @@ GROUNDS = ("#ffffff", "#0d1117")
 
 
 @pytest.fixture(
-    scope="module", params=[*(pytest.param(run, marks=pytest.mark.full) for run in RUNS[:-2]), *RUNS[-2:]]
+    scope="module", params=[*(pytest.param(run, marks=pytest.mark.full) for run in RUNS[:-1]), RUNS[-1]]
 )
 def run(request):
     folder = find(ROOT / "results", str(ROOT / "results/reference" / request.param))
