@@ -1,6 +1,7 @@
 import json
 import re
 import resource
+from contextlib import contextmanager
 
 import ml_dtypes
 import numpy as np
@@ -94,18 +95,19 @@ def test_arrays_are_accepted():
     array_files.expect_arrays({"a": (np.ones(1), [np.ones(2)])}, (np.ndarray,), "arrays")
 
 
-@pytest.fixture
+@contextmanager
 def little_space():
-    """Files of this process hold 4 KiB at most."""
+    """Files of this process hold 4 KiB at most; not while pytest reports, which may write to one."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.usefixtures("little_space")
 def test_what_does_not_fit_says_how_much_it_is_and_leaves_nothing(tmp_path):
-    with pytest.raises(ScratchFull) as caught:
+    with little_space(), pytest.raises(ScratchFull) as caught:
         array_files.write(tmp_path / "set0", {"scores": np.ones(256), "bias": np.ones(1000)})
     assert re.fullmatch(
         rf"{tmp_path} \(below TMPDIR\) cannot take 9.81 KiB of arrays "
