@@ -131,13 +131,15 @@ def explain(state: TestState) -> str:
     if state.unconfirmed:
         return f"not confirmed: {state.unconfirmed}"
     count = len(state.effects)
-    return f"{count} pairs leave it open: raise --max-pairs, or measure on a quieter machine"
+    leave = "1 pair leaves" if count == 1 else f"{count} pairs leave"
+    return f"{leave} it open: raise --max-pairs, or measure on a quieter machine"
 
 
 def _open_reason(state: TestState, options: GateOptions, missing: int, pair_s: float) -> str:
     """Why a case got no verdict: what its next analysis needs, which the budget had no room for."""
     count = len(state.effects)
-    kind = "fresh pairs to confirm a suspicion" if state.suspicion else "pairs"
+    noun = "pair" if count == 1 else "pairs"
+    kind = f"fresh {noun} to confirm a suspicion" if state.suspicion else noun
     each = f" of about {format_seconds(pair_s, 2)} each" if pair_s else ""
     return (
         f"open after {count} {kind}: the {missing} more{each} that the next analysis needs do not fit the "
