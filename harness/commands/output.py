@@ -175,7 +175,7 @@ def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
         data = [{**one.to_json(), "sentence": sentence(one)} for one in found]
         print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
     else:
-        from harness.report.tables.machines import print_reproductions
+        from harness.report.tables.reproductions_table import print_reproductions
 
         print_reproductions(console(), found)
 
