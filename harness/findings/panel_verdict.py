@@ -102,6 +102,8 @@ class PanelVerdict:
         at = f", {near(crossing.interpolated)} by interpolation" if crossing.interpolated else ""
         if crossing.first_grid is not None and self.before is not None:
             between = f"between {format_count(self.before.seq)} and {format_count(crossing.first_grid)}"
+            if not at:
+                return f"Crossover of {name}: none that intervals show; medians alone change sides {between}."
             return f"Crossover of {name}: {between}{at}."
         if crossing.last_grid is not None:
             return f"Crossover of {name}: it wins until {format_count(crossing.last_grid)}{at}."

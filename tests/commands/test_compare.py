@@ -23,7 +23,9 @@ def machines(tmp_path):
 
 
 def across(machines, *words):
-    result = CliRunner().invoke(app, ["compare", "--across", "--results", str(machines), *words])
+    result = CliRunner().invoke(
+        app, ["compare", "--across", "--results", str(machines), *words], env={"COLUMNS": "120"}
+    )
     return result.exit_code, result.output
 
 

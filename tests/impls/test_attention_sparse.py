@@ -250,14 +250,15 @@ def traced(variant, w):
     import torch
 
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch_ import FRAMEWORK, _empty
+    from harness.worker.frameworks.torch_ import FRAMEWORK
+    from harness.worker.frameworks.torch_arrays import empty
     from harness.worker.frameworks.torch_trace import figures
 
     function, shapes = variant(w), FAMILY.shapes(w)
     with torch.no_grad():
         return figures(
             lambda inputs, _: lambda: function(**inputs),
-            lambda: {name: _empty(shape, FRAMEWORK.device) for name, shape in shapes.items()},
+            lambda: {name: empty(shape, FRAMEWORK.device) for name, shape in shapes.items()},
             Patience(60.0, 1 << 40),
         )
 

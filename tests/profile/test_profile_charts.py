@@ -17,7 +17,7 @@ from tests.report.charts.suites import FINGERPRINT, INFO, texts_of
 from tests.rooflines import machine
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = "results/reference/20261123T003502Z-896481f"
+KEPT = "results/reference/20261123T081322Z-9fe3cdb"
 RECORDS = [
     replace(
         profiled(n * K, {"linear": 4.0 * n, "square": 1.0 * n * n, "": 1.0}),

@@ -70,7 +70,7 @@ def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     import numpy as np
     import torch
 
-    from harness.worker.frameworks import torch_, torch_trace
+    from harness.worker.frameworks import torch_, torch_arrays, torch_binding, torch_trace
     from harness.worker.frameworks.base import Patience
     from harness.worker.frameworks.torch_stage_counts import count_stages
     from impls.attention.family import FAMILY, AttentionWorkload
@@ -81,14 +81,14 @@ def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     inputs = torch_.FRAMEWORK.put(FAMILY.inputs(w, np.random.default_rng(0)))
 
     def bind(inputs, cotangent):
-        return torch_.FRAMEWORK.bind(function, names, mode, inputs, cotangent)
+        return torch_binding.bind(function, names, mode, inputs, cotangent)
 
     with torch.set_grad_enabled(mode != "fwd"):
         counted = count_stages(bind(inputs, [torch.ones_like(inputs["q"])]))
         shapes = FAMILY.shapes(w)
         static = torch_trace.figures(
             bind,
-            lambda: {name: torch_._empty(shapes[name], torch.device("cpu")) for name in names},
+            lambda: {name: torch_arrays.empty(shapes[name], torch.device("cpu")) for name in names},
             Patience(60.0, 1 << 40),
         )
     traced = {work.stage: (work.operators, work.flops, work.bytes) for work in static.stages}
