@@ -9,7 +9,7 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 # Of the gallery: its run, as seen from build/gallery, and where the charts go.
-KEPT := runs/20261123T002328Z-0028999
+KEPT := runs/20261123T080454Z-4668fe1
 DRAWN ?= docs/charts
 
 .PHONY: help sweep chart gallery findings browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean
@@ -32,7 +32,7 @@ findings: $(READY)  ## docs/FINDINGS.md and its charts, from the runs in results
 gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	@mkdir -p build/gallery && ln -sfn ../../results/reference build/gallery/runs
 	@cd build/gallery && seqsweep() { $(abspath $(BIN)/python) ../../cli.py "$$@" >/dev/null; } && \
-	seqsweep chart attention --run runs/20261123T003502Z-896481f --out . && \
+	seqsweep chart attention --run runs/20261123T081322Z-9fe3cdb --out . && \
 	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
