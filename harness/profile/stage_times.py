@@ -18,6 +18,7 @@ from harness.profile.alone import AloneTime, alone_times
 
 RESIDUAL = ""  # the stage of what no stage holds
 LARGE_SHARE = 0.02  # of the longest call: how a smaller stage grows is of no consequence there
+FARTHEST = 10.0  # doublings of the longest length: an extrapolation over more says nothing
 
 
 @dataclass(frozen=True)
@@ -157,11 +158,12 @@ def _overtakes(
     times: Mapping[str, Mapping[int, float]],
     fits: Mapping[str, tuple[float, float | None, float | None]],
 ) -> float | None:
-    """From the longest length on both go on as their fits do."""
+    """From the longest length on both go on as their fits do; None where that is farther than FARTHEST."""
     faster = fits[stage][0] - fits[largest][0]
     if stage == largest or faster <= 0 or seq not in times[stage]:
         return None
-    return seq * (times[largest][seq] / times[stage][seq]) ** (1 / faster)
+    doublings = math.log2(times[largest][seq] / times[stage][seq]) / faster
+    return seq * 2.0**doublings if doublings <= FARTHEST else None
 
 
 def _stage_time(profile: Profile, stage: StageFigures, marked: Sequence[float]) -> StageTime:

@@ -59,6 +59,9 @@ def test_the_steepest_stage_is_named_with_the_length_at_which_it_would_be_the_la
     assert "square grows fastest, with N^2.00 [2.00, 2.00], and would be the largest from ≈ 32Ki on." in (
         sentences(cases)
     )
+    almost = {"first": 8.0, "second": 0.5}, {"first": 16.0, "second": 1.0000001}
+    alike = [profiled_case(profiled(n * K, times)) for n, times in zip((1, 2), almost, strict=True)]
+    assert [growth.overtakes for growth in growths(alike)] == [None, None], "more doublings than say anything"
     assert sentences(cases)[0].startswith("At 8Ki (80 s a call): linear 79.9 % [79.9, 79.9], square 20.0 %")
 
 

@@ -54,7 +54,16 @@ def draw_scatter(
             axes.set_ylabel(chart.y_label, size=BODY)
         if lowest:
             axes.set_xlabel(chart.x_label, size=BODY)
-    return lines * (ROW * (len(chart.rows) + 1) if chart.rows else height)
+    return lines * (_row_height(chart) * (len(chart.rows) + 1) if chart.rows else height)
+
+
+def _row_names(chart: ScatterChart) -> list[str]:
+    return [wrap(short_label(label), NAME, BODY) for label in chart.rows]
+
+
+def _row_height(chart: ScatterChart) -> float:
+    """Inches of a row, with room for the name that was broken into most lines."""
+    return ROW * max((1 + name.count("\n") for name in _row_names(chart)), default=1)
 
 
 def _draw_panel(axes: Axes, chart: ScatterChart, panel: ScatterPanel, looks: Mapping[str, Look]) -> None:
@@ -91,7 +100,7 @@ def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[flo
 def _ticks_up(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[float, str]]:
     """The same of the vertical axis, or the names of the rows from the top."""
     if chart.rows:
-        names = [wrap(short_label(label), NAME, BODY) for label in chart.rows]
+        names = _row_names(chart)
         return (len(names) - 0.5, -0.5), {float(row): name for row, name in enumerate(names)}
     return _linear_ticks([*_values([m.up for panel in chart.panels for m in panel.marks]), *chart.levels])
 
