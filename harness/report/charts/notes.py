@@ -103,11 +103,16 @@ def failure_notes(grid: CaseGrid) -> list[str]:
 
 def semantics_notes(grid: CaseGrid) -> list[str]:
     """Which answer each means, where these differ. Beside a baseline the comparisons say it."""
-    meant = {cell.label: cell.record.semantics for cell in grid.cells}
-    if len(set(meant.values())) < 2:
+    labels: dict[str, dict[str, None]] = {}
+    for cell in grid.cells:
+        labels.setdefault(cell.record.semantics, {})[short_label(cell.label)] = None
+    if len(labels) < 2:
         return []
-    listed = ", ".join(f"{short_label(label)} {semantics}" for label, semantics in meant.items())
-    return [f"other semantics, other answers: {listed}"]
+    groups = (
+        ", ".join(names) + ("" if list(names) == [semantics] else f" ({semantics})")
+        for semantics, names in labels.items()
+    )
+    return [f"not one mathematics: {'; '.join(groups)}"]
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:

@@ -137,7 +137,7 @@ def test_other_semantics_are_a_footnote_in_every_chart():
 def test_other_semantics_are_a_footnote_without_a_baseline():
     other = suite(record("dense", K, 1e-3), record("nsa", K, 1e-3, semantics="nsa_mslk"), baseline="")
     words = texts_of(draw_suite(other, INFO)["latency"])
-    assert "• other semantics, other answers: dense exact, nsa nsa_mslk" in words
+    assert "• not one mathematics: dense (exact); nsa (nsa_mslk)" in words
 
 
 def test_an_expected_failure_is_said_to_be_expected():
