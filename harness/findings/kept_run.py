@@ -21,8 +21,8 @@ class KeptRun:
     """A run, or some of its suites.
 
     `name` is what commands call it, `planned` are the ids of all cases of its suites, `notes` is its
-    notes.md, `hashes` are those of its records' lines, `environment` is the machine's state at its start,
-    `crash_logs` are by the name that records have.
+    notes.md, `hashes` are those of its records' lines, `environments` the machine's states by the hash that
+    records have, the first the one at its start, `crash_logs` are by the name that records have.
     """
 
     name: str
@@ -32,7 +32,7 @@ class KeptRun:
     problems: tuple[str, ...]
     notes: str
     hashes: Mapping[RecordKey, str]
-    environment: Mapping[str, Any]
+    environments: Mapping[str, Any]
     crash_logs: Mapping[str, str]
 
     @cached_property
@@ -42,6 +42,11 @@ class KeptRun:
     @property
     def panels(self) -> Iterable[SuiteResults]:
         return (panel for suite in self.suites for panel in suite.panels.values())
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """The machine's state when the run began."""
+        return next(iter(self.environments.values()), {})
 
     @property
     def depth(self) -> str:
@@ -62,8 +67,8 @@ def read_kept(folder: RunFolder, name: str, suites: Sequence[str] = ()) -> KeptR
     with without_collector():
         info, records = Selection(wanted).of(described, folder.records(problems, hashes))
     planned = [case for suite in wanted or known for case in known[suite].get("cases", ())]
-    environment = next(iter(folder.environments().values()), {})
     return KeptRun(
         name, info, tuple(records), tuple(dict.fromkeys(planned)), tuple(problems), folder.notes(), hashes,
-        environment, {r.crash_file: folder.crash_log(r.crash_file) for r in records if r.crash_file},
+        folder.environments(),
+        {r.crash_file: folder.crash_log(r.crash_file) for r in records if r.crash_file},
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """A run of known outcome, kept: sparse loses to dense at 4Ki, wins at 8Ki, and alone fits 16Ki."""
 
+from dataclasses import replace
+
 from harness.findings.kept_run import read_kept
 from harness.store.runs import RunFolder
 from harness.store.stored_run import NOTES
@@ -35,10 +37,10 @@ def store_kept_run(folder, records, notes="", **info):
     described = {"schema": 1, "run": "one", "depth": "run", "started": "2026-11-23", "finished": "2026-11-23"}
     described |= {"command": ["seqsweep", "run"], "suites": {"mask": {**suite, "cases": cases}}, **info}
     run = RunFolder.create(folder, "one", described)
-    run.append(records)
+    state = run.write_environment({"git": {"commit": "c0ffee", "dirty": True}, "load": [0.5]})
+    run.append([replace(record, environment=state) for record in records])
     for facts in MACHINE.values():
         run.write_fingerprint(facts)
-    run.write_environment({"git": {"commit": "c0ffee", "dirty": True}, "load": [0.5]})
     if notes:
         (run.path / NOTES).write_text(notes)
     return read_kept(run, "results/reference/one")

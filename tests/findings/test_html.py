@@ -80,6 +80,7 @@ def test_a_row_leads_to_its_readings_and_its_ratios(tmp_path):
     assert "contract exact: passed, mismatches 0, whole" in seen.text
     assert "oom: plans 32 GiB" in seen.text
     assert "fingerprint: sha256:aa" in seen.text
+    assert "git: commit c0ffee, dirty True" in seen.text
     assert seen.values("data-with") == ["mask/sparse", "mask/dense"] * 2
     assert seen.values("data-order")[:2] == ["4096", "0.001"]
 

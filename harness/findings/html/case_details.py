@@ -94,8 +94,9 @@ def _static(record: Record) -> Markup:
 
 
 def _origin(run: KeptRun, record: Record) -> Markup:
-    """Where and of which code, with the facts of the machine that the run keeps."""
-    known = (run.info.get("fingerprints") or {}).get(record.fingerprint) or {}
+    """Where and of which code, with the facts of the machine and of its state that the run keeps."""
+    machine = (run.info.get("fingerprints") or {}).get(record.fingerprint) or {}
+    known = {**machine, **run.environments.get(record.environment or "", {})}
     lines = (
         f"run {record.run}, started {record.started}, {record.wall_s:.1f} s in all",
         *(
