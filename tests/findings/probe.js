@@ -26,9 +26,24 @@ answers.sortable = (await until(() => table.classList.contains("dataTable"))) ||
 
 const time = [...table.tHead.rows[0].cells][titles().indexOf("time")];
 const button = time.querySelector("[role=button]") ?? time;
-answers.keyboard = button.tabIndex === 0 || "a heading cannot be reached by Tab";
-button.dispatchEvent(new KeyboardEvent("keypress", { key: "Enter", keyCode: 13, which: 13, bubbles: true }));
-button.click();
+const controls = { heading: button, filter: document.querySelector(".dt-search input"),
+  choice: document.querySelector(".choice select"), link: rows()[0].querySelector("a[href^='#case-']"),
+  details: document.querySelector("summary") };
+const unreachable = Object.entries(controls).filter(([, control]) => {
+  control?.focus({ focusVisible: true });
+  return control?.tabIndex !== 0 || document.activeElement !== control;
+});
+const unseen = Object.entries(controls).filter(([, control]) => {
+  control.focus({ focusVisible: true });
+  const style = getComputedStyle(control);
+  return style.outlineStyle === "none" && style.boxShadow === "none";
+});
+answers.keyboard = !unreachable.length || `not reached by Tab: ${unreachable.map(([name]) => name)}`;
+answers.focus = !unseen.length || `focus is not seen on: ${unseen.map(([name]) => name)}`;
+button.focus();
+for (const kind of ["keydown", "keypress", "keyup"]) {
+  button.dispatchEvent(new KeyboardEvent(kind, { key: "Enter", keyCode: 13, which: 13, bubbles: true }));
+}
 await settled();
 const times = column("time").map((cell) => cell.dataset.order).filter((order) => order !== "").map(Number);
 const rising = times.every((value, place) => !place || times[place - 1] <= value);
@@ -52,7 +67,8 @@ const told = column("it is").map((cell) => cell.textContent).filter(Boolean);
 const words = ["faster", "slower", "about the same", "undecided", "no interval"];
 answers.compared = (told.length > 1 && told.every((word) => words.includes(word))) || `compared: ${told}`;
 
-const link = rows()[0].querySelector("a[href^='#case-']");
+const timed = rows().find((row) => row.cells[titles().indexOf("time")].dataset.order !== "");
+const link = timed.querySelector("a[href^='#case-']");
 link.click();
 await settled();
 const opened = document.getElementById(link.hash.slice(1));
