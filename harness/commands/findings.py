@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,22 +109,29 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
 
 
 def write_receipt(project: Project, runs: Sequence[KeptRun]) -> str:
-    """The receipt of one run, with the verdict of the newest gate that is stored."""
+    """The receipt of one run, with the verdict of the newest stored gate of the same code."""
     from harness.findings.receipt import receipt_of
     from harness.findings.receipt_text import to_text
 
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
-    return to_text(receipt_of(runs[0], _gate_sentence(project)))
+    return to_text(receipt_of(runs[0], gate_sentence(project.results, runs[0].info.get("sources") or {})))
 
 
-def _gate_sentence(project: Project) -> str:
-    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`; empty where no finished gate is stored."""
+def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
+    """`unchanged against main at 1a2b3c4 (gate 20261123T…)`, of the newest finished gate of these sources.
+
+    It shares an implementation with them, and all that it shares have the same source. Empty without one.
+    """
     from harness.gate.outcome import GateOutcome
     from harness.gate.store import gates
 
-    for gate in reversed(gates(project.results)):
-        if known := gate.header.get("outcome"):
+    for gate in reversed(gates(results)):
+        header = gate.header
+        judged = header.get("sources") or {}
+        shared = judged.keys() & sources.keys()
+        same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
+        if same_code and (known := header.get("outcome")):
             outcome = GateOutcome.from_json(known)
             return f"{outcome.verdict.replace('_', ' ')} against {outcome.base} (gate {gate.path.name})"
     return ""

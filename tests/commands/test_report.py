@@ -7,7 +7,9 @@ import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
-from harness.commands.findings import LOCK
+from harness.commands.findings import LOCK, gate_sentence
+from harness.gate.outcome import TIME, UNCHANGED, CaseVerdict, GateOutcome
+from harness.gate.store import GateFolder
 from harness.store.runs import RunFolder
 from tests.findings.kept import store_kept_run, sweep
 
@@ -112,3 +114,22 @@ def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch: py
     monkeypatch.chdir(ROOT)
     runs = [word for run in sorted(Path("results/reference").iterdir()) for word in ("--run", str(run))]
     assert call_app(app, ["report", *runs, "--into", "docs/FINDINGS.md", "--check"]) == 0
+
+
+def test_a_receipt_has_the_gate_of_its_own_code_and_no_newer_one(tmp_path: Path) -> None:
+    outcome = GateOutcome(TIME, "main at 1a2b3c4", (CaseVerdict("case", UNCHANGED, "within Δ"),)).to_json()
+    own, others = {"mask/sparse": "closure:1"}, {"mask/sparse": "closure:2"}
+    headers = (
+        {"sources": own, "outcome": outcome},
+        {"sources": others, "outcome": outcome},
+        {"sources": {**own, "topk/exact": "closure:3"}, "outcome": None},
+        {"outcome": outcome},
+        {"sources": {"topk/exact": "closure:3"}, "outcome": outcome},
+    )
+    for number, header in enumerate(headers):
+        GateFolder.create(tmp_path, f"2026112{number}T000000Z-aaaaaaa", header)
+    known = {**own, "mask/dense": "closure:4"}
+    assert (
+        gate_sentence(tmp_path, known) == "unchanged against main at 1a2b3c4 (gate 20261120T000000Z-aaaaaaa)"
+    )
+    assert gate_sentence(tmp_path, {"mask/sparse": "closure:9"}) == ""

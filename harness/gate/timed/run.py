@@ -60,7 +60,7 @@ def run_timed(
         for device in sorted({case.device for case in plan.opponents}):
             tell = progress.message if options.wait else None
             stack.enter_context(device_lock(device, wait=tell))
-        folder = newest(project.results, request) if options.resume else _new(project.results, request)
+        folder = newest(project.results, request) if options.resume else _new(project.results, request, plan)
         progress.kept = folder.path
         writer = RoundsWriter(folder, folder.pairs())
         with_counterpart = {case: theirs for case, theirs in plan.opponents.items() if theirs is not None}
@@ -141,7 +141,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
     return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
-def _new(results: Path, request: str) -> GateFolder:
+def _new(results: Path, request: str, plan: GatePlan) -> GateFolder:
     now = datetime.now(UTC)
     command = typed_command()
     header = {
@@ -149,6 +149,7 @@ def _new(results: Path, request: str) -> GateFolder:
         "command": command,
         "started": now.isoformat(timespec="seconds"),
         "request": request,
+        "sources": {name: info.hash for name, info in plan.schedule.implementations.items()},
         "outcome": None,
     }
     present = [path.name for path in (results / "gates").glob("*")]
