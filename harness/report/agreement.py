@@ -54,7 +54,7 @@ def agreement(found: Reproduction) -> str:
     """How many machines agree, on what, and what sets each of the others apart."""
     machines, agreeing = found.machines, found.agreeing
     if len(machines) == 1:
-        return f"on one machine only, {name_of(machines[0])}: {_said(machines[0])}"
+        return f"on one machine only, {name_of(machines[0])}: {_state_ratio(machines[0])}"
     count = kinds(machines)
     sort = "independent machines" if count == len(machines) else f"fingerprints of {_kinds(count)}"
     if len(agreeing) > 1:
@@ -66,7 +66,7 @@ def agreement(found: Reproduction) -> str:
         whose = "only one has a verdict" if agreeing else "no majority agrees"
         head = f"of {len(machines)} {sort} {whose}"
     others = machines if len(agreeing) < 2 else [m for m in machines if m not in agreeing]
-    return "; ".join([head, *(f"{name_of(m)}{_unlike(found, m)}: {_said(m)}" for m in others)])
+    return "; ".join([head, *(f"{name_of(m)}{_unlike(found, m)}: {_state_ratio(m)}" for m in others)])
 
 
 def _kinds(count: int) -> str:
@@ -89,7 +89,7 @@ def _unlike(found: Reproduction, machine: MachineRatio) -> str:
     return f", which differs in {', '.join(names[:MOST_FACTS])}{more}"
 
 
-def _said(machine: MachineRatio) -> str:
+def _state_ratio(machine: MachineRatio) -> str:
     """`1.4× [1.3, 1.5], slower`; why there is no number, or no interval."""
     value, low, high, *_ = machine.speedup
     if value is None:
