@@ -61,6 +61,16 @@ def _clean(figure: Figure) -> Figure:
 
 
 def _shorten(svg: bytes) -> bytes:
-    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen."""
+    """Without indentation, and with two decimals of a coordinate: a hundredth of a point is not seen.
+
+    matplotlib names shapes by hashes of coordinates in full, whose last bit differs between processors
+    (numpy's logarithms use what vector units there are); here they are numbered as they appear.
+    """
     flat = re.sub(rb"\n\s+", b"\n", svg)
-    return re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)
+    short = re.sub(rb' (?:d|x|y|transform)="[^"]*"', lambda m: re.sub(rb"(\.\d\d)\d+", rb"\1", m[0]), flat)
+    numbers: dict[bytes, bytes] = {}
+    return re.sub(
+        rb'(?:(?<=id=")|(?<=#))[A-Za-z]+[0-9a-f]{10}\b',
+        lambda m: numbers.setdefault(m[0], b"shape%d" % (len(numbers) + 1)),
+        short,
+    )

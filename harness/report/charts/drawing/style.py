@@ -22,7 +22,6 @@ _STYLE: dict[Any, Any] = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "svg.fonttype": "none",
-    "svg.hashsalt": "seqsweep",
     "text.parse_math": False,
     "text.color": INK,
     "axes.facecolor": "none",
