@@ -19,6 +19,7 @@ from harness.xla.hlo import Computation, Graph, Instruction
 
 LEFT = re.compile(r"\blhs_contracting_dims=\{([\d,]*)\}")
 ELEMENT = re.compile(r"\bindex=(\d+)")
+BARRIER = "opt-barrier"  # keeps XLA from moving what is around it, and is nothing afterwards
 CALLED = {"call": "to_apply", "fusion": "calls", "while": "body"}
 
 Size = tuple[int, int]  # the elements of a result, and the terms of the sum that each of them is
@@ -90,6 +91,8 @@ class Products:
         if each.opcode == "get-tuple-element" and isinstance(operands[0], tuple):
             index = ELEMENT.search(each.attributes)
             return operands[0][int(index[1])] if index else _union(operands)
+        if each.opcode == BARRIER:
+            return operands[0]
         marks = tuple(self.marks(each.attributes))
         if each.opcode in CALLED:
             (callee,) = each.called[CALLED[each.opcode]]

@@ -117,7 +117,7 @@ class StagedProgram:
             if each.opcode == "dot" and not NAME.search(each.attributes):
                 possible = self.products.get(each.name) or self.products.get(product_size(part, each), set())
                 found |= (possible & {*beside} or possible) if len(possible) > 1 else possible
-        return JOINED.join(sorted(found - {""}))
+        return JOINED.join(sorted(_marked(found)))
 
     def _flops(self, computation: Computation, instruction: Instruction) -> int | None:
         if instruction.opcode == "dot":
@@ -146,6 +146,12 @@ class StagedProgram:
 def stage_in(attributes: str) -> str:
     """The stage in an instruction's metadata, as `selected/mask`; a backward's is inside `backward`."""
     return _path(_marks(attributes))
+
+
+def _marked(stages: Collection[str]) -> set[str]:
+    """Without unmarked code, where a stage is beside it: in a backward that is `backward` alone."""
+    in_backward = any(stage.startswith(f"{BACKWARD}/") for stage in stages)
+    return {*stages} - {""} - ({BACKWARD} if in_backward else set())
 
 
 def _marks(attributes: str) -> list[str]:

@@ -124,3 +124,55 @@ def test_what_no_dependence_tells_apart_is_several_stages():
     alike = nameless.replace("dot(%b, %x)", "dot(%y, %x)")
     twins = StagedProgram(alike, LOWERED.replace("dot(%b, %x)", "dot(%y, %x)")).stages
     assert {twins[name] for name in "abc"} == {"attend + gate + score"}
+
+
+BARRED = """HloModule m
+
+ENTRY %e (x: f32[8,8], y: f32[8,8]) -> f32[8,8] {
+  %x = f32[8,8] parameter(0)
+  %y = f32[8,8] parameter(1)
+  %a = f32[8,8] dot(%x, %y), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:score/dot"}
+  %t = (f32[8,8], f32[8,8]) tuple(%x, %a)
+  %o = (f32[8,8], f32[8,8]) opt-barrier(%t)
+  %z = f32[8,8] get-tuple-element(%o), index=0
+  %b = f32[8,8] dot(%z, %y), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:gate/dot"}
+  ROOT %c = f32[8,8] dot(%b, %z), lhs_contracting_dims={1}, metadata={op_name="jit(f)/stage:attend/dot"}
+}
+"""
+
+
+def test_a_barrier_makes_nothing_depend_on_what_passes_it_beside():
+    """What a backward computes again stands behind a barrier, which XLA takes away."""
+    from harness.xla.hlo import Graph
+    from harness.xla.products import Products
+
+    assert [sorted(each.before) for each in Products(Graph(BARRED), lambda _: ()).found] == [[], [], [1]]
+
+
+@pytest.mark.parametrize(
+    ("names", "stage"),
+    [
+        (("transpose(jvp())/sub", "transpose(jvp())/stage:window/mul"), "backward/window"),
+        (("transpose(jvp())/sub", "stage:window/mul"), "backward + window"),
+        (("sub", "stage:window/mul"), "window"),
+        (("transpose(jvp())/sub", "mul"), "backward"),
+    ],
+)
+def test_unmarked_code_in_a_fusion_counts_for_the_stage_that_is_fused_with_it(names, stage):
+    from harness.xla.stage_operators import StagedProgram
+
+    one, other = names
+    text = f"""HloModule m
+
+%fused (x: f32[8]) -> f32[8] {{
+  %x = f32[8] parameter(0)
+  %s = f32[8] subtract(%x, %x), metadata={{op_name="jit(f)/{one}"}}
+  ROOT %m = f32[8] multiply(%s, %x), metadata={{op_name="jit(f)/{other}"}}
+}}
+
+ENTRY %e (y: f32[8]) -> f32[8] {{
+  %y = f32[8] parameter(0)
+  ROOT %f = f32[8] fusion(%y), kind=kLoop, calls=%fused
+}}
+"""
+    assert StagedProgram(text, text).stages["f"] == stage
