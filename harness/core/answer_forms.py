@@ -106,17 +106,18 @@ class ProfileAnswer:
     """Of `profile`: one call without marks, and one with them."""
 
     plain_s: float = 0.0  # seconds of the call without marks
-    stages: Mapping[str, tuple[float, int | None]] = field(
-        default_factory=dict[str, tuple[float, int | None]]
+    stages: Mapping[str, tuple[float, int | None, float]] = field(  # seconds, times entered, seconds beside
+        default_factory=dict[str, tuple[float, int | None, float]]
     )
     refused: str = ""  # why there are no stages: its framework cannot be profiled
 
     def __post_init__(self) -> None:
         if not self.refused and not (0 < self.plain_s < LONGEST_SECONDS and self.stages):
             raise ValueError("it has no reading")
-        for name, (seconds, _) in self.stages.items():
-            if not 0 <= seconds < LONGEST_SECONDS:
-                raise ValueError(f'{seconds} s in stage "{name}" is no time')
+        for name, (own, _, beside) in self.stages.items():
+            for seconds in (own, beside):
+                if not 0 <= seconds < LONGEST_SECONDS:
+                    raise ValueError(f'{seconds} s in stage "{name}" is no time')
 
 
 @dataclass(frozen=True)

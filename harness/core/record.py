@@ -96,12 +96,13 @@ class Timing:
 class StageFigures:
     """A stage of a profiled case, or what no stage holds."""
 
-    stage: str  # the family's name, `outer/inner`, or `a + b` of work for several; empty for none
+    stage: str  # the family's name, `outer/inner`, or `a + b` of operators of several; empty for none
     samples_s: tuple[float, ...]  # seconds of one call in each round, without the stages inside it
     entered: int | None  # how often a call begins it; None where that is not known
     operators: int | None = None  # dispatched in one call, views apart; None where nobody counts them
     flops: int | None = None  # of matrix products and attention kernels
     bytes: int | None = None  # read and written by its operators, by their operands' sizes
+    beside_s: tuple[float, ...] = ()  # seconds more in which it ran, beside stages that have that time
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ CAPTION = (
     "time: of a stage's own code in one call with marks, stages inside it apart (outer/inner); median and "
     "95 % interval over rounds of one process. FLOPs: matrix products and attention kernels. "
     "bytes: operands and results of its operators, caches or not. operators: dispatched, views apart. "
-    "a + b: time in which both run, in one fused operator or side by side."
+    "a + b: operators that are fused of both. Where several cores run operators at once, each has an equal "
+    "part of the time; GFLOP/s are of the time in which a stage ran."
 )
 
 
@@ -95,8 +96,10 @@ def sentences(cases: Sequence[ProfiledCase]) -> list[str]:
 
 
 def _joined(case: ProfiledCase) -> str:
-    """What is several stages' at once, and what the marks take."""
-    several = f", {_share(case.joined)} of it several at once" if case.joined.value else ""
+    """What operators of several stages take, how much ran side by side, and what the marks take."""
+    several = f", {_share(case.joined)} of it operators of several" if case.joined.value else ""
+    if round(case.overlap.value or 1, 2) > 1:
+        several += f"; side by side on several cores they ran {fmt.speedup(*bounds(case.overlap))} as long"
     return f"{several}; marks make it {fmt.speedup(*bounds(case.cost))} as long"
 
 
@@ -146,7 +149,7 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
             rows.append(
                 (
                     Cell(""),
-                    Cell(f"{len(specks)} more of several at once, each ≤ {100 * largest:.1f} %"),
+                    Cell(f"{len(specks)} more of several stages, each ≤ {100 * largest:.1f} %"),
                     *[Cell("")] * 10,
                 )
             )
@@ -161,7 +164,7 @@ def _without(table: TableData, column: Column) -> TableData:
 
 
 def _is_speck(entry: StageTime) -> bool:
-    """Whether a row is of several stages at once for next to no time; JSON has them all."""
+    """Whether a row is of operators of several stages for next to no time; JSON has them all."""
     return len(entry.parts) > 1 and (entry.share.value or 0) < SPECK_SHARE
 
 
@@ -214,6 +217,8 @@ def _case_data(case: ProfiledCase) -> dict[str, Any]:
         "whole": estimate_data(case.whole, "s"),
         "stages_sum": estimate_data(case.sum, "s"),
         "covered": estimate_data(case.covered),
+        "joined": estimate_data(case.joined),
+        "overlap": estimate_data(case.overlap),
         "marks_cost": estimate_data(case.cost),
         "stages": list(_stages_data(case.stages)),
         "operators": operator_data(case),
@@ -230,6 +235,7 @@ def _stages_data(stages: Iterable[StageTime]) -> Iterable[dict[str, Any]]:
         yield {
             "stage": entry.stage,
             "time": estimate_data(entry.time, "s"),
+            "busy": estimate_data(entry.busy, "s"),
             "share": estimate_data(entry.share),
             "entered": figures.entered,
             "operators": figures.operators,

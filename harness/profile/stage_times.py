@@ -25,7 +25,7 @@ FARTHEST = 10.0  # doublings of the longest length: an extrapolation over more s
 class StageTime:
     """One stage at one length. `time` is in seconds a call, `share` is of the whole marked call, 0 to 1.
 
-    `busy` is the time in seconds in which its operators ran, alone or beside those of other stages.
+    `busy` is the time in seconds in which its operators ran, that beside other stages' not shared with them.
     """
 
     stage: str  # RESIDUAL for what no stage holds
@@ -36,7 +36,7 @@ class StageTime:
 
     @property
     def parts(self) -> list[str]:
-        """The stages of a row that is several ones' at once; of any other the one."""
+        """The stages of a row of operators that are several ones'; of any other the one."""
         return self.stage.split(JOINED)
 
     @property
@@ -51,8 +51,9 @@ class ProfiledCase:
 
     `whole` is a call without marks in seconds, `sum` all stages but the residual, in seconds, and `covered`
     that sum over the marked call, `cost` the marked call over the plain one: what the marks take. `joined`
-    is the share of the stages that ran in one operator or at the same time. `alone` are stages
-    as programs of their own, by name.
+    is the share of operators that are several stages' each. `overlap` is the sum of the times in which each
+    stage ran over that of their rows: more than 1 where several cores worked at different stages. `alone` are
+    stages as programs of their own, by name.
     """
 
     record: Record
@@ -61,6 +62,7 @@ class ProfiledCase:
     covered: Estimate
     cost: Estimate
     joined: Estimate
+    overlap: Estimate
     stages: tuple[StageTime, ...]
     alone: Mapping[str, AloneTime]
 
@@ -101,7 +103,8 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
     inside = [stage for stage in profile.stages if stage.stage != RESIDUAL]
     sums = _sums(profile, inside)
     joined = _sums(profile, [stage for stage in inside if JOINED in stage.stage])
-    stages = [_stage_time(profile, stage, marked) for stage in profile.stages]
+    busy = [math.fsum(each) for each in zip(*map(_busy, inside), strict=True)] or sums
+    stages = [_stage_time(stage, marked) for stage in profile.stages]
     stages.sort(key=lambda entry: (entry.stage == RESIDUAL, -(entry.time.value or 0)))
     return ProfiledCase(
         record,
@@ -110,6 +113,7 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
         covered=_estimate([part / whole for part, whole in zip(sums, marked, strict=True)]),
         cost=_estimate([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
         joined=_estimate([part / whole for part, whole in zip(joined, marked, strict=True)]),
+        overlap=_estimate([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
         stages=tuple(stages),
         alone=alone_times(record, others),
     )
@@ -166,16 +170,17 @@ def _overtakes(
     return seq * 2.0**doublings if doublings <= FARTHEST else None
 
 
-def _stage_time(profile: Profile, stage: StageFigures, marked: Sequence[float]) -> StageTime:
+def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
     shares = [part / whole for part, whole in zip(stage.samples_s, marked, strict=True)]
-    # A row of several that counts no operator is time in which theirs ran side by side.
-    beside = [
-        other
-        for other in profile.stages
-        if other.operators is None and JOINED in other.stage and stage.stage in other.stage.split(JOINED)
-    ]
-    busy = _estimate(_sums(profile, [stage, *beside]))
-    return StageTime(stage.stage, _estimate(stage.samples_s), _estimate(shares), busy, stage)
+    return StageTime(
+        stage.stage, _estimate(stage.samples_s), _estimate(shares), _estimate(_busy(stage)), stage
+    )
+
+
+def _busy(stage: StageFigures) -> list[float]:
+    """Seconds in which a stage ran, by round."""
+    beside = stage.beside_s or (0.0,) * len(stage.samples_s)
+    return [own + more for own, more in zip(stage.samples_s, beside, strict=True)]
 
 
 def _sums(profile: Profile, stages: Sequence[StageFigures]) -> list[float]:

@@ -198,8 +198,8 @@ class CaseWorker:
     def do_profile(self) -> dict[str, Any]:
         """One call with its stages timed, after an untimed one, and one on the next set without any mark.
 
-        `stages` has (seconds, times entered) by name, nested ones apart; "" is what none holds. `refused` is
-        why there are none.
+        `stages` has (seconds, times entered, seconds beside others) by name, nested ones apart; "" is what
+        none holds. `refused` is why there are none.
         """
         gc.collect()
         self.framework.sync(self._next_call(None)())

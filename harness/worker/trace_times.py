@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from harness.core.stage import JOINED
-
 
 class OperatorRun(NamedTuple):
-    """One run of an operator, in nanoseconds of the trace's clock."""
+    """One run of an operator, in nanoseconds of the trace's clock. A thread runs one at a time."""
 
     start_ns: float
     end_ns: float
     operator: str
 
 
+class SharedTime(NamedTuple):
+    """Seconds of a stage, and those more in which its operators ran beside others' that have that time."""
+
+    seconds: float
+    beside: float
+
+
 def times_by_stage(
     runs: Iterable[OperatorRun], stages: Mapping[str, str], containers: Collection[str]
-) -> dict[str, float]:
-    """Seconds by stage: every instant is one stage's, or several joined ones' that run at once.
+) -> dict[str, SharedTime]:
+    """The time of every stage, which add up to that in which anything ran.
 
-    An instant belongs to the operators that run then; to the innermost container, such as a loop, where
-    only containers do. An operator of no stage leaves the instant to those that have one.
+    An instant in which several operators run has as many cores at work, and each operator an equal part of
+    it; it is the innermost container's, such as a loop's, where only containers run. An operator of no
+    stage leaves the instant to those that have one.
     """
     ends = [
         (time, begins, run) for run in runs for time, begins in ((run.start_ns, True), (run.end_ns, False))
     ]
     ends.sort(key=lambda end: end[:2])
-    seconds: dict[str, float] = {}
+    seconds: dict[str, float] = defaultdict(float)
+    beside: dict[str, float] = defaultdict(float)
     open_: list[OperatorRun] = []
     before = 0.0
     for time, begins, run in ends:
         if open_ and time > before:
             working = [each for each in open_ if each.operator not in containers]
             innermost = max(open_, key=lambda each: each.start_ns)
-            names = {stages.get(each.operator, "") for each in working or [innermost]} - {""}
-            stage = JOINED.join(sorted({part for name in names for part in name.split(JOINED)}))
-            seconds[stage] = seconds.get(stage, 0.0) + (time - before) / 1e9
+            named = [stages.get(each.operator, "") for each in working or [innermost]]
+            named = [stage for stage in named if stage] or [""]
+            passed = (time - before) / 1e9
+            for stage in set(named):
+                part = passed * named.count(stage) / len(named)
+                seconds[stage] += part
+                beside[stage] += passed - part
         before = time
         open_.append(run) if begins else open_.remove(run)
-    return seconds
+    return {stage: SharedTime(took, beside[stage]) for stage, took in seconds.items()}
 
 
 def busy_s(runs: Iterable[OperatorRun]) -> float:

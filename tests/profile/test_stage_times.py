@@ -86,9 +86,9 @@ def test_json_has_every_number_with_its_unit():
     data = profile_data(profiled_series([profiled(K, {"": 1.0, "a": 3.0})]))
     (case,) = data["profiles"]
     assert case["whole"]["value_s"] == 4.0
-    assert case["stages"][0] | {"time": None, "share": None} == {
-        "stage": "a", "time": None, "share": None, "entered": 1, "operators": 3, "flops": 600, "bytes": 64,
-        "flops_per_s": 200.0,
+    assert case["stages"][0] | {"time": None, "busy": None, "share": None} == {
+        "stage": "a", "time": None, "busy": None, "share": None, "entered": 1, "operators": 3, "flops": 600,
+        "bytes": 64, "flops_per_s": 200.0,
     }  # fmt: skip
     assert case["stages"][0]["share"]["value"] == 0.75
 
@@ -98,15 +98,27 @@ def test_a_profile_without_a_timing_is_no_record():
         replace(profiled(K, {"": 1.0}), timing=None)
 
 
-def test_time_that_is_several_stages_is_shared_out_to_none():
-    record = profiled(K, {"a": 4.0, "a + b": 1.0, "b": 2.0, "": 1.0})
-    a, b, both, rest = record.profile.stages[0], *record.profile.stages[2:0:-1], record.profile.stages[3]
-    uncounted = replace(both, operators=None, flops=None, bytes=None)
-    case = profiled_case(replace(record, profile=replace(record.profile, stages=(a, uncounted, b, rest))))
+def test_an_operator_of_several_stages_is_shared_out_to_none():
+    case = profiled_case(profiled(K, {"a": 4.0, "a + b": 1.0, "b": 2.0, "": 1.0}))
     assert [(s.stage, s.time.value) for s in case.stages[:3]] == [("a", 4.0), ("b", 2.0), ("a + b", 1.0)]
-    assert case.joined.value == 0.125
-    assert (case.of("a").busy.value, case.of("a").flops_per_s) == (5.0, 120.0)
-    assert sentences([case])[1].startswith("The stages are 87.5 % [87.5, 87.5] of the call, 12.5 % ")
+    assert (case.joined.value, case.overlap.value, case.of("a").busy.value) == (0.125, 1.0, 4.0)
+    assert sentences([case])[1] == (
+        "The stages are 87.5 % [87.5, 87.5] of the call, 12.5 % [12.5, 12.5] of it operators of several; "
+        "marks make it 1.000× [1.000, 1.000] as long."
+    )
+
+
+def test_stages_that_ran_side_by_side_are_as_fast_as_the_time_in_which_they_ran():
+    record = profiled(K, {"a": 3.0, "b": 1.0, "": 1.0})
+    a, b, rest = record.profile.stages
+    stages = replace(a, beside_s=b.samples_s), b, rest
+    case = profiled_case(replace(record, profile=replace(record.profile, stages=stages)))
+    assert (case.of("a").time.value, case.of("a").busy.value, case.of("a").flops_per_s) == (3.0, 4.0, 150.0)
+    assert case.overlap.value == 1.25
+    assert (
+        "; side by side on several cores they ran 1.250× [1.250, 1.250] as long; marks"
+        in sentences([case])[1]
+    )
 
 
 def test_a_stage_measured_alone_stands_beside_it_as_another_program():

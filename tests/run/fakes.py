@@ -154,7 +154,7 @@ class FakeWorker:
     def profile(self) -> dict[str, Any]:
         call_s = self.call()
         self.spend(3 * call_s)
-        return {"plain_s": call_s, "stages": {"": (0.25 * call_s, 1), "work": (0.75 * call_s, 2)}}
+        return {"plain_s": call_s, "stages": {"": (0.25 * call_s, 1, 0.0), "work": (0.75 * call_s, 2, 0.0)}}
 
     def count_stages(self) -> dict[str, Any]:
         return {"counts": {"": (1, 0, 8), "work": (2, 100, 64)}}

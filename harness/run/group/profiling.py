@@ -78,19 +78,21 @@ def _is_enough(context: GroupContext, rounds: int, spent_s: float) -> bool:
 def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:
     """The rounds as one profile; a stage that a round did not enter took no time there."""
     names = list(dict.fromkeys(name for answer in rounds for name in answer["stages"]))
-    nothing = (0.0, None)
+    nothing = (0.0, None, 0.0)
     stages: list[StageFigures] = []
     for name in names:
         readings = [answer["stages"].get(name, nothing) for answer in rounds]
         operators, flops, moved = counts.get(name) or (None, None, None)
+        beside = tuple(seconds for _, _, seconds in readings)
         stages.append(
             StageFigures(
                 stage=name,
-                samples_s=tuple(seconds for seconds, _ in readings),
-                entered=max((times for _, times in readings if times is not None), default=None),
+                samples_s=tuple(seconds for seconds, _, _ in readings),
+                entered=max((times for _, times, _ in readings if times is not None), default=None),
                 operators=operators,
                 flops=flops,
                 bytes=moved,
+                beside_s=beside if any(beside) else (),
             )
         )
     return Profile(tuple(answer["plain_s"] for answer in rounds), tuple(stages))

@@ -46,6 +46,7 @@ class StageSpan(NamedTuple):
 
     seconds: float
     entered: int | None  # how often the call begins it; None where that is not known
+    beside: float = 0.0  # seconds more in which it ran on some cores, beside stages that have that time
 
 
 class Framework(Protocol):

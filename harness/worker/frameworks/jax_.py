@@ -174,12 +174,16 @@ class Jax(Framework):
         return "wall", "rotated", timers.wall(self.sync)
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
-        """By a trace of the program's operators; what passes while none runs is in no stage."""
+        """By a trace of the program's operators; what passes while none runs is in no stage.
+
+        Of what several cores run at once each operator has an equal part.
+        """
         program = prepared.program.staged
         seconds, runs = trace_call(call, self.sync)
-        stages = times_by_stage(runs, program.stages, program.containers)
-        stages[OUTSIDE] = seconds - sum(took for stage, took in stages.items() if stage != OUTSIDE)
-        return {stage: StageSpan(took, None) for stage, took in stages.items()}
+        times = times_by_stage(runs, program.stages, program.containers)
+        stages = {stage: StageSpan(took, None, beside) for stage, (took, beside) in times.items()}
+        inside = sum(span.seconds for stage, span in stages.items() if stage != OUTSIDE)
+        return {**stages, OUTSIDE: StageSpan(seconds - inside, None)}
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
         """From the compiled program, without a call."""

@@ -47,14 +47,17 @@ def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path: 
 
 
 def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path: Path) -> None:
-    answers = iter([{"": (1e-3, 1), "rare": (2e-3, 1)}, *[{"": (1e-3, 1)}] * MOST_ROUNDS])
+    nothing = {"": (1e-3, 1, 0.0)}
+    answers = iter([{**nothing, "rare": (2e-3, 1, 3e-3)}, *[nothing] * MOST_ROUNDS])
     act = Act(verbs={"profile": lambda _: {"stages": next(answers)}})
     profile = profiled(tmp_path, scatter=act)[0]["scatter"].profile
     assert profile is not None
     rare = next(stage for stage in profile.stages if stage.stage == "rare")
     assert rare.samples_s[0] == 2e-3
     assert set(rare.samples_s[1:]) == {0.0}
+    assert (rare.beside_s[0], {*rare.beside_s[1:]}) == (3e-3, {0.0})
     assert rare.operators is None, "it was not counted"
+    assert [stage.beside_s for stage in profile.stages if not stage.stage] == [()], "it ran beside no other"
 
 
 def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path: Path) -> None:
