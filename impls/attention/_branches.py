@@ -8,7 +8,7 @@ which makes them again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from math import gcd
 from typing import Any
@@ -154,7 +154,7 @@ def attend_window(w: AttentionWorkload, query: Any, first: int, near: Any) -> An
     return result.permute(0, 1, 3, 2, 4, 5).flatten(3, 4).flatten(1, 2)
 
 
-def gated_sum(branches: tuple[Any, Any, Any], gates: Any) -> Any:
+def gated_sum(branches: Sequence[Any], gates: Any) -> Any:
     """The branches times their gates [b, span, heads, 3], or a third of each, added in one array."""
     import torch
 
@@ -174,20 +174,16 @@ def branch_by_branch(branches: Any, steps: Any, shares: Any, *, in_place: bool) 
     import torch
 
     first = steps[0][1]
-    wide = torch.promote_types(first.dtype, torch.float32)
 
     def weighted(at: int) -> Iterator[Any]:
-        for i, step in enumerate(steps):
-            found = branches[at](*step)
-            with stage("gate"):
-                found = found.to(wide) * (1 / 3 if shares[i] is None else shares[i][..., at, None])
-            yield found
+        return weighted_steps(branches[at], at, steps, shares)
 
     if torch.is_grad_enabled():
         wholes = (torch.cat([*weighted(at)], 1) for at in range(len(branches)))
         return reduce(torch.Tensor.add_, wholes if in_place else [*wholes])
     tokens = sum(step[1].shape[1] for step in steps)
     shape = first.shape[0], tokens, *first.shape[2:]
+    wide = torch.promote_types(first.dtype, torch.float32)
     sums = [first.new_empty(shape, dtype=wide) for _ in (branches[:1] if in_place else branches)]
     for at in range(len(branches)):
         into = sums[0 if in_place else at].split(first.shape[1], 1)
@@ -195,6 +191,18 @@ def branch_by_branch(branches: Any, steps: Any, shares: Any, *, in_place: bool) 
             with stage("gate"):
                 (part.add_ if in_place and at else part.copy_)(found)
     return reduce(torch.Tensor.add_, sums)
+
+
+def weighted_steps(branch: Any, at: int, steps: Iterable[Any], shares: Any) -> Iterator[Any]:
+    """What a branch, the `at`-th, gives in each step times its gates, or a third of it, in f32 at least."""
+    import torch
+
+    for step, share in zip(steps, shares, strict=True):
+        found = branch(*step)
+        with stage("gate"):
+            wide = torch.promote_types(found.dtype, torch.float32)
+            found = found.to(wide) * (1 / 3 if share is None else share[..., at, None])
+        yield found
 
 
 def table(x: Any, size: int) -> Any:

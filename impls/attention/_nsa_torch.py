@@ -14,7 +14,7 @@ shrinks a mean by tokens that do not exist. Its last tile is scored as any other
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,8 +30,10 @@ from ._branches import (
     gated_sum,
     pad_to_multiple,
     table,
+    weighted_steps,
 )
 from ._packed import packed, padded
+from ._recompute import recompute_by_branch
 from ._selection import kernel_blocks, select_blocks
 from ._stage import in_stage
 from .reference_upstream import KERNEL_BLOCK, refuse_upstream
@@ -40,6 +42,8 @@ from .workload import AttentionWorkload
 STEP_BYTES = 512 << 20
 STEP_TILES = 8
 CACHED_BYTES = 32 << 20
+COARSE, FINE = 0, 1  # the branches over block means and over selected blocks; the window's comes last
+SIDE_BY_SIDE, IN_PLACE, RECOMPUTED = "side by side", "in place", "recomputed"
 MOST_STEPS = 256  # a program longer than that takes long to trace, and gains nothing
 
 
@@ -51,7 +55,9 @@ class Form:
     upstream: bool = False  # the kernel's blocks are read, and one more key per window
     skip: bool = True  # block means behind a step's queries are not visited, instead of masked
     share: bool = True  # blocks and groups are picked by the same scores, computed once
-    whole: str = ""  # each branch over the whole sequence: "side by side", or added "in place" in order
+    whole: str = (
+        ""  # each branch over the whole sequence: SIDE_BY_SIDE, IN_PLACE, or RECOMPUTED by a backward
+    )
 
 
 def attention(w: AttentionWorkload, form: Form, *, pad: bool = False) -> Callable[..., Any]:
@@ -90,26 +96,33 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
     def whole(x):
         return pad(x, (0, 0, 0, 0, 0, rest)) if rest else x  # padding by nothing would copy
 
-    def nsa(q, k, v, gates=None):
-        cached = q.device.type == "cpu" and not torch.is_grad_enabled()
+    def tiles_per_step(q):
         tiles = _tiles_per_step(read, group, STEP_BYTES)
-        if cached:
+        if q.device.type == "cpu" and not torch.is_grad_enabled():
             few = _tiles_per_step(read, group, CACHED_BYTES)
             tiles = min(tiles, max(few, _tiles_at_least(w)))
+        return tiles
+
+    def prepare(q, k, v, gates, given=None, only=None):
+        """(the branches, their steps, each step's gates); of one branch `only` with all picks `given`."""
+        tiles = tiles_per_step(q)
         span = w.tile * tiles
         wide = torch.promote_types(q.dtype, torch.float32)
-        with stage("compress"):
-            scoring = block_means(k.detach(), w.block, wide, lengths)
-            means = [block_means(x, w.block, lengths=lengths) for x in (k, v)]
-            groups = [table(pad_to_multiple(x, group), group) for x in means if group]
-        with stage("selected"):
-            blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
+        scoring = means = groups = blocks = canvas = None
+        if only in {None, COARSE}:
+            with stage("compress"):
+                if given is None:
+                    scoring = block_means(k.detach(), w.block, wide, lengths)
+                means = [block_means(x, w.block, lengths=lengths) for x in (k, v)]
+                groups = [table(pad_to_multiple(x, group), group) for x in means if group]
+        if only in {None, FINE}:
+            with stage("selected"):
+                blocks = [table(pad_to_multiple(x, max(w.block, size)), size) for x in (k, v)]
         keys, values = (whole(x).split(span, 1) for x in (k, v))
-        canvas = None
-        if w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
+        if only in {None, FINE} and w.seq > span and (q.device.type == "cpu" or not torch.is_grad_enabled()):
             # one mask for all steps: a backward draws it again for each, and reads it before the next
             chosen = min(w.selected, -(-w.seq // w.block)) * w.block
-            canvas = q.new_zeros(w.batch * w.heads, span // w.tile, w.tile, chosen)
+            canvas = q.new_zeros(w.batch * w.heads, tiles, w.tile, chosen)
 
         def coarse(first, query, near, picks):  # noqa: ARG001 - a branch, as the other two
             with stage("compressed"):
@@ -130,35 +143,72 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
         queries = whole(q).split(span, 1)
         shares = [None] * len(queries) if gates is None else whole(gates).split(span, 1)
 
+        def pick(i):
+            if given is not None:
+                return [None if x is None else x[:, i * tiles : (i + 1) * tiles] for x in given]
+            with torch.no_grad(), stage("select"):
+                picks = select_blocks(w, queries[i], scoring, i * span, group, lengths, share=form.share)
+                return (kernel_blocks(w, picks[0]), picks[1]) if form.upstream else picks
+
         def steps():
             for i, query in enumerate(queries):
                 oldest = max(0, i - -(-back // span))
-                near = keys[oldest : i + 1], values[oldest : i + 1]
-                with torch.no_grad(), stage("select"):
-                    picks = select_blocks(w, query, scoring, i * span, group, lengths, share=form.share)
-                    if form.upstream:
-                        picks = kernel_blocks(w, picks[0]), picks[1]
-                yield i * span, query, near, picks
+                yield i * span, query, (keys[oldest : i + 1], values[oldest : i + 1]), pick(i)
 
-        branches = coarse, fine, recent
-        if form.whole:
-            summed = branch_by_branch(branches, [*steps()], shares, in_place=form.whole == "in place")
-            return summed[:, : w.seq].to(q.dtype)
+        return (coarse, fine, recent), steps(), shares
 
-        def gated(i, step):
-            found = coarse(*step), fine(*step), recent(*step)
+    def add_up(branches, steps, shares):
+        def added(step, share):
+            found = [branch(*step) for branch in branches]
             with stage("gate"):
-                return gated_sum(found, shares[i])
+                return gated_sum(found, share)
 
-        sums = (gated(i, step) for i, step in enumerate(steps()))
-        if torch.is_grad_enabled():
-            return torch.cat([*sums], 1)[:, : w.seq]
+        return (added(*each) for each in zip(steps, shares, strict=True))
+
+    def nsa(q, k, v, gates=None):
+        if form.whole == RECOMPUTED and torch.is_grad_enabled():
+            return recompute_by_branch(select_and_attend, attend_one, (q, k, v, gates))
+        branches, steps, shares = prepare(q, k, v, gates)
+        if form.whole in {SIDE_BY_SIDE, IN_PLACE}:
+            summed = branch_by_branch(branches, [*steps], shares, in_place=form.whole == IN_PLACE)
+            return summed[:, : w.seq].to(q.dtype)
+        sums = add_up(branches, steps, shares)
+        return torch.cat([*sums], 1)[:, : w.seq] if torch.is_grad_enabled() else fill(q, sums)
+
+    def fill(q, sums):
         result = torch.empty_like(q)
-        for part, found in zip(result.split(span, 1), sums, strict=True):
+        for part, found in zip(result.split(w.tile * tiles_per_step(q), 1), sums, strict=True):
             part.copy_(found[:, : part.shape[1]])
         return result
 
+    def select_and_attend(q, k, v, gates):
+        """(the result, all picks)."""
+        picked = []
+
+        def noted(steps):
+            for step in steps:
+                picked.append(step[-1])
+                yield step
+
+        branches, steps, shares = prepare(q, k, v, gates)
+        result = fill(q, add_up(branches, noted(steps), shares))
+        return result, [None if x[0] is None else _joined(x) for x in zip(*picked, strict=True)]
+
+    def attend_one(at, q, k, v, gates, picks):
+        """One branch times its gates, over the whole sequence."""
+        branches, steps, shares = prepare(q, k, v, gates, picks, at)
+        return torch.cat([*weighted_steps(branches[at], at, steps, shares)], 1)[:, : w.seq]
+
     return nsa
+
+
+def _joined(picks: Sequence[Any]) -> Any:
+    """The picks of all steps, [b·heads, tiles, count]; early ones pick fewer, and −1 stands for the rest."""
+    import torch
+    from torch.nn.functional import pad
+
+    most = max(x.shape[-1] for x in picks)
+    return torch.cat([pad(x, (0, most - x.shape[-1]), value=-1) for x in picks], 1)
 
 
 def _refuse(w: AttentionWorkload) -> None:

@@ -6,10 +6,10 @@ are added, two results more at the peak (MSLK #296's sequential branches). What 
 
 from harness import implementation
 
-from ._nsa_torch import Form, attention
+from ._nsa_torch import IN_PLACE, SIDE_BY_SIDE, Form, attention
 from .workload import AttentionWorkload
 
 
 @implementation(framework="torch", semantics="nsa_mslk")
 def nsa_mslk_by_branch(w: AttentionWorkload, *, in_place: bool = True):
-    return attention(w, Form(whole="in place" if in_place else "side by side"))
+    return attention(w, Form(whole=IN_PLACE if in_place else SIDE_BY_SIDE))

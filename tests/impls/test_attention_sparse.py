@@ -12,6 +12,7 @@ from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk import nsa_mslk
 from impls.attention.nsa_mslk_by_branch import nsa_mslk_by_branch
 from impls.attention.nsa_mslk_mask_mod import nsa_mslk_mask_mod
+from impls.attention.nsa_mslk_recompute import nsa_mslk_recompute
 from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
 from impls.attention.nsa_mslk_unshared import nsa_mslk_unshared
 from tests.impls.attention_case import drawn, rows_moved
@@ -270,8 +271,9 @@ def traced(variant, w):
         (nsa_mslk_unshared, nsa_mslk_sparse_compressed),
         (nsa_mslk_by_branch, nsa_mslk),
         (partial(nsa_mslk_by_branch, in_place=False), nsa_mslk),
+        (nsa_mslk_recompute, nsa_mslk),
     ],
-    ids=["mask_mod", "unshared", "in place", "side by side"],
+    ids=["mask_mod", "unshared", "in place", "side by side", "recompute"],
 )
 @pytest.mark.parametrize("gated", [True, False])
 def test_what_upstream_replaced_gives_the_same(variant, plain, gated, monkeypatch):
@@ -307,3 +309,37 @@ def test_branches_in_place_hold_two_results_less():
     w = of(seq=4096)
     beside, in_place = (traced(partial(nsa_mslk_by_branch, in_place=x), w).temp_bytes for x in (False, True))
     assert beside - in_place == 2 * 4 * w.seq * w.heads * w.head_dim
+
+
+def residuals(variant, w):
+    """Bytes of the storages that a forward leaves to its backward, over fake tensors; the result is none."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.autograd.graph import saved_tensors_hooks
+
+    sizes = {}
+
+    def note(saved):
+        storage = saved.untyped_storage()
+        sizes[storage._cdata] = storage.nbytes()
+        return saved
+
+    kinds = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16}
+    shapes = FAMILY.shapes(w).items()
+    with FakeTensorMode(), torch.enable_grad():
+        fake = {name: torch.empty(x.shape, dtype=kinds[x.dtype], requires_grad=True) for name, x in shapes}
+        with saved_tensors_hooks(note, lambda saved: saved):
+            result = variant(w)(**fake)
+    sizes.pop(result.untyped_storage()._cdata, None)
+    return sum(sizes.values())
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"dtype": "bf16", "seq": 1008, "batch": 2}, {"gated": False, "seq": 16}]
+)
+def test_a_recomputing_backward_finds_saved_what_its_fact_says(fields):
+    w = of(**fields)
+    saved = residuals(nsa_mslk_recompute, w)
+    assert nsa_mslk_recompute.facts(w, None, {}) == {"bytes_saved_for_backward": saved}
+    results = 3 * w.batch * w.seq * w.heads * w.head_dim * (2 if w.dtype == "bf16" else 4)
+    assert residuals(nsa_mslk, w) >= saved + results
