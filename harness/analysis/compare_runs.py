@@ -15,8 +15,8 @@ from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
-from harness.core.difference import differences
 from harness.core.errors import UsageError, nearest
+from harness.core.fingerprint import fingerprint_differences
 from harness.core.record import Record, state_bound
 from harness.store.run_summary import RunSummary
 
@@ -124,7 +124,7 @@ def _match(of: Mapping[Any, Replicates], to: Mapping[Any, Replicates], compare: 
 
 def differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The differences of two fingerprints: `versions.jax (0.10.1, 0.10.2)`."""
-    entries = sorted(differences(left, right), key=lambda entry: entry[0])
+    entries = sorted(fingerprint_differences(left, right), key=lambda entry: entry[0])
     return [f"{name} ({mine}, {theirs})" for name, mine, theirs in entries]
 
 

@@ -25,7 +25,7 @@ from harness.analysis.compare_runs import (
 )
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
-from harness.core.difference import differences
+from harness.core.fingerprint import CACHES, cache_texts, fingerprint_differences
 from harness.core.record import Record
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups
@@ -51,7 +51,10 @@ class Replication:
 
 @dataclass(frozen=True)
 class MachineRatio:
-    """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine."""
+    """What the runs on one fingerprint say of a comparison, oldest first: replications on one machine.
+
+    Of fingerprints with one hash, those are two machines that tell caches of other sizes.
+    """
 
     fingerprint: str
     facts: Mapping[str, Any]
@@ -83,6 +86,11 @@ class MachineRatio:
         if any(r.compared.same_program for r in self.replications):
             return SAME
         return read_interval(Estimate(1 / value, 1 / high, 1 / low))
+
+    @property
+    def caches(self) -> str:
+        """Equal for machines whose caches are; empty where their sizes are not known."""
+        return _caches(self.facts)
 
     @property
     def decided(self) -> bool:
@@ -139,7 +147,9 @@ class Reproduction:
     def sets_apart(self, machine: MachineRatio) -> tuple[str, ...]:
         """The facts in which a machine differs from all that agree; where none do, from all others."""
         others = [other for other in self.agreeing or self.machines if other is not machine]
-        unlike = [{name for name, _, _ in differences(other.facts, machine.facts)} for other in others]
+        unlike = [
+            {name for name, _, _ in fingerprint_differences(other.facts, machine.facts)} for other in others
+        ]
         return tuple(sorted(set[str].intersection(*unlike))) if unlike else ()
 
     def to_json(self) -> dict[str, Any]:
@@ -156,13 +166,17 @@ class Reproduction:
         ]
         agrees = machine in self.agreeing
         unlike = () if agrees else self.sets_apart(machine)
+        named = {"fingerprint": machine.fingerprint, CACHES: machine.facts.get(CACHES)}
         said = {"verdict": machine.verdict, "agrees": agrees, "differs_in": unlike, "runs": runs}
-        return {"fingerprint": machine.fingerprint, **machine.speedup._asdict(), **said}
+        return {**named, **machine.speedup._asdict(), **said}
 
 
 def kinds(machines: Iterable[MachineRatio]) -> int:
-    """How many kinds of hardware there are among the machines."""
-    return len({machine.hardware for machine in machines})
+    """How many kinds of hardware there are among the machines; caches of unknown size make no other kind."""
+    sizes: dict[str, set[str]] = {}
+    for machine in machines:
+        sizes.setdefault(machine.hardware, set()).add(machine.caches)
+    return sum(max(1, len(told - {""})) for told in sizes.values())
 
 
 def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
@@ -171,17 +185,38 @@ def reproductions(suites: Iterable[SuiteRecords]) -> list[Reproduction]:
     A record that two of the runs hold, as a joined run and its shard do, counts once: by the run that it was
     measured in. Where the code differs, that of the newest run is the one that counts.
     """
-    points: dict[tuple[str, str, str | None], dict[str, dict[str, Replication]]] = {}
-    facts: dict[str, Mapping[str, Any]] = {}
-    for suite in suites:
-        facts.update(suite.fingerprints)
+    points: dict[tuple[str, str, str | None], dict[tuple[str, str], dict[str, Replication]]] = {}
+    swept = list(suites)
+    known = _facts_by_caches(swept)
+    for suite in swept:
         for fingerprint, part in _by_fingerprint(suite):
             for replication in _replications(part):
                 compared = replication.compared
                 point = points.setdefault((suite.name, compared.case, compared.baseline), {})
-                point.setdefault(fingerprint, {})[replication.run] = replication
-    found = [_reproduction(suite, runs, facts) for (suite, _, _), runs in points.items()]
+                caches = _caches(suite.fingerprints.get(fingerprint) or {})
+                told = [one for one in known[fingerprint] if one]
+                machine = fingerprint, told[0] if not caches and len(told) == 1 else caches
+                point.setdefault(machine, {})[replication.run] = replication
+    found = [_reproduction(suite, runs, known) for (suite, _, _), runs in points.items()]
     return sorted(found, key=lambda r: (r.suite, r.panel, r.seq))
+
+
+def _facts_by_caches(suites: Iterable[SuiteRecords]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Fingerprint → its facts by the caches that they tell: of several, those are several machines.
+
+    Facts that are silent are of the one machine that tells; where several do, nobody knows of which.
+    """
+    known: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for suite in suites:
+        for fingerprint in {record.fingerprint for record in suite.records}:
+            facts = suite.fingerprints.get(fingerprint) or {}
+            known.setdefault(fingerprint, {})[_caches(facts)] = facts
+    return known
+
+
+def _caches(facts: Mapping[str, Any]) -> str:
+    texts = cache_texts(facts)
+    return json.dumps(texts, sort_keys=True) if texts else ""
 
 
 def _by_fingerprint(suite: SuiteRecords) -> Iterator[tuple[str, SuiteRecords]]:
@@ -207,19 +242,21 @@ def _is_distrusted(record: Record) -> bool:
 
 
 def _reproduction(
-    suite: str, by_machine: Mapping[str, Mapping[str, Replication]], facts: Mapping[str, Mapping[str, Any]]
+    suite: str,
+    by_machine: Mapping[tuple[str, str], Mapping[str, Replication]],
+    known: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Reproduction:
     newest = max((r for runs in by_machine.values() for r in runs.values()), key=lambda r: r.run)
     machines = [
         MachineRatio(
             fingerprint,
-            facts.get(fingerprint) or {},
+            known[fingerprint][caches],
             tuple(
                 r if r.source == newest.source else replace(r, reason=OTHER_CODE)
                 for _, r in sorted(runs.items())
             ),
         )
-        for fingerprint, runs in by_machine.items()
+        for (fingerprint, caches), runs in by_machine.items()
     ]
     one = newest.compared
     return Reproduction(

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from harness.core.errors import SeqsweepError, UsageError
+from harness.core.fingerprint import cache_texts, hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store.jsonl import Line
@@ -73,13 +74,14 @@ class Piece:
 
 
 def kind_of_machine(facts: Mapping[str, Any]) -> str:
-    """Equal for machines whose figures may stand in one run: a fingerprint without the threads, which suites
-    set, and without the number of the one GPU that was visible, where it was one.
+    """Equal for machines whose figures may stand in one run: a fingerprint, and the sizes of caches, without
+    the threads, which suites set, and without the number of the one GPU that was visible, where it was one.
     """
     flags = dict(facts.get("flags") or {})
     if flags.get("CUDA_VISIBLE_DEVICES", "").isdigit():
         del flags["CUDA_VISIBLE_DEVICES"]
-    kind = {**facts, **({"flags": flags} if "flags" in facts else {})}
+    kind = {**hashed_facts(facts), **({"flags": flags} if "flags" in facts else {})}
+    kind |= cache_texts(facts)
     return json.dumps({key: kind[key] for key in sorted(kind) if key != "threads"})
 
 

@@ -12,7 +12,8 @@ from harness.commands.output import console, print_json, print_note
 from harness.report.tables.ceilings_table import print_roofline
 from harness.run.machine.ceilings_probe import measure_ceilings
 from harness.run.machine.fingerprint_probe import probe_fingerprint
-from harness.store import json_file, rooflines
+from harness.store import rooflines
+from harness.store.stored_run import fingerprint_id
 
 if TYPE_CHECKING:
     from harness.sweep.project import Project
@@ -46,7 +47,7 @@ def _measure(project: Project, facts: Facts) -> tuple[Facts, Roofline]:
 def _data(facts: Facts, roofline: Roofline) -> dict[str, Any]:
     """Rates per second: FLOPs in `compute` by dtype, bytes in `memory` by level, in `curve` by size."""
     return {
-        "fingerprint": json_file.digest(facts),
+        "fingerprint": fingerprint_id(facts),
         "device": facts["device"],
         "threads": facts["threads"],
         "measured": roofline.measured,

@@ -168,10 +168,12 @@ def print_comparison(sides: SideBySide, out: Path | None = None, *, json: bool, 
 
 def print_reproductions(found: Sequence[Reproduction], *, json: bool) -> None:
     """Print which machines agree on every comparison, and the facts of each machine as data."""
+    from harness.core.fingerprint import hashed_facts
     from harness.report.agreement import RULE, sentence
 
     if json:
-        facts = {machine.fingerprint: machine.facts for one in found for machine in one.machines}
+        machines = {machine.fingerprint: machine for one in found for machine in one.machines}
+        facts = {fingerprint: hashed_facts(machine.facts) for fingerprint, machine in machines.items()}
         data = [{**one.to_json(), "sentence": sentence(one)} for one in found]
         print_json({"rule": RULE, "reproductions": data, "fingerprints": facts})
     else:

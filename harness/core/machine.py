@@ -9,6 +9,8 @@ from pathlib import Path
 from harness.core.errors import MachineError
 from harness.core.units import parse_bytes
 
+CPUS = Path("/sys/devices/system/cpu")
+
 
 @dataclass(frozen=True, slots=True)
 class Processor:
@@ -42,16 +44,42 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def caches(cores: Iterable[int], system: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class DataCache:
+    """A cache that holds data. `shared_by` are the kernel's numbers of the cores that it belongs to."""
+
+    level: int
+    size_bytes: int
+    is_unified: bool
+    shared_by: frozenset[int]
+
+
+def data_caches(core: int, system: Path = CPUS) -> list[DataCache]:
+    """A core's caches of data by level, as the kernel describes them; empty where it does not."""
+    found: list[DataCache] = []
+    for folder in sorted((system / f"cpu{core}/cache").glob("index*")):
+        level, kind, size, shared = (
+            _read_text(folder / name).strip() for name in ("level", "type", "size", "shared_cpu_list")
+        )
+        if level and size and kind in {"Data", "Unified"}:
+            cores = _numbers(shared) or frozenset([core])
+            found.append(DataCache(int(level), parse_bytes(f"{size}iB"), kind == "Unified", cores))
+    return found
+
+
+def caches(cores: Iterable[int], system: Path = CPUS) -> dict[str, int]:
     """`L1`, `L2`, … → the bytes of data that these cores have there together; empty where nobody says."""
-    levels: dict[str, dict[str, int]] = {}
-    for core in cores:
-        for cache in sorted((system / f"cpu{core}/cache").glob("index*")):
-            told = {name: _read_text(cache / name).strip() for name in ("level", "type", "size")}
-            if all(told.values()) and told["type"] != "Instruction":
-                shared = _read_text(cache / "shared_cpu_list")  # cores that share one count it once
-                levels.setdefault(f"L{told['level']}", {})[shared] = parse_bytes(f"{told['size']}iB")
-    return {name: sum(sizes.values()) for name, sizes in sorted(levels.items())}
+    distinct = {cache for core in cores for cache in data_caches(core, system)}
+    levels: dict[str, int] = {}
+    for cache in sorted(distinct, key=lambda cache: cache.level):
+        levels[f"L{cache.level}"] = levels.get(f"L{cache.level}", 0) + cache.size_bytes
+    return levels
+
+
+def _numbers(ranges: str) -> frozenset[int]:
+    """`0-2,8` → 0, 1, 2, 8."""
+    ends = [part.partition("-") for part in ranges.split(",") if part]
+    return frozenset(n for low, _, high in ends for n in range(int(low), int(high or low) + 1))
 
 
 def control_group_limit(

@@ -13,6 +13,7 @@ from harness.analysis.stats import Estimate, ratio
 from harness.catalog.accelerators import HOST, absent, target
 from harness.core.difference import differences
 from harness.core.errors import UsageError
+from harness.core.fingerprint import fingerprint_differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
@@ -68,7 +69,7 @@ def check_lines(receipt: Receipt, here: Here) -> list[LineCheck]:
 
 def _check(line: ReceiptLine, receipt: Receipt, here: Here) -> LineCheck:
     """The weightiest outcome of what the line says: a difference, then what could not be checked."""
-    unlike = [name for name, _, _ in differences(receipt.machine, here.machine)]
+    unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     versions = [name for name in unlike if name.partition(".")[0] in {"versions", "python"}]
     exact = [*versions, *(name for name in unlike if name.partition(".")[0] in PROCESSOR)]
     found = [_check_ratio(pair, here) for pair in line.ratios]

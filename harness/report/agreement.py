@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.analysis.compare_runs import NO_INTERVAL
 from harness.analysis.reproduction import MachineRatio, Reproduction, kinds
+from harness.core.fingerprint import cache_texts
 from harness.core.median_interval import median
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -79,14 +80,23 @@ def name_of(machine: MachineRatio) -> str:
 
 
 def _unlike(found: Reproduction, machine: MachineRatio) -> str:
-    """`, which differs in cores and threads`."""
+    """`, which differs in L2 1 MiB against 2 MiB, threads`."""
     if not machine.facts:
         return ", whose facts were not kept"
     names = found.sets_apart(machine)
     if machine in found.agreeing or not names:
         return ""
+    said = [_sizes(found, machine, name) or name for name in names[:MOST_FACTS]]
     more = f" and {len(names) - MOST_FACTS} more facts" if len(names) > MOST_FACTS else ""
-    return f", which differs in {', '.join(names[:MOST_FACTS])}{more}"
+    return f", which differs in {', '.join(said)}{more}"
+
+
+def _sizes(found: Reproduction, machine: MachineRatio, name: str) -> str | None:
+    """`L2 1 MiB against 2 MiB`: of a cache the machine's, and the agreeing or else all other machines'."""
+    own = cache_texts(machine.facts).get(name)
+    others = [other for other in found.agreeing or found.machines if other is not machine]
+    theirs = sorted({cache_texts(other.facts).get(name, "") for other in others})
+    return f"{name} {own} against {' and '.join(theirs)}" if own else None
 
 
 def _state_ratio(machine: MachineRatio) -> str:

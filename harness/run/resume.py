@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from harness.catalog.catalog import Catalog
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
+from harness.core.fingerprint import fingerprint_differences
 from harness.core.record import Record
 from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras
@@ -123,15 +124,19 @@ def _other_evidence(
         facts = fingerprints_stored.get(record.fingerprint)
         if facts is None:
             return f"the fingerprint of {record.case} is missing"
-        if facts not in fingerprints:
-            return f"this machine differs in {_difference(facts, fingerprints[0])}"
+        if all(any(fingerprint_differences(facts, ours)) for ours in fingerprints):
+            return f"this machine differs in {_listed(fingerprint_differences(facts, fingerprints[0]))}"
     return None
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    return _listed(differences(before, now))
+
+
+def _listed(unlike: Iterable[tuple[str, Any, Any]]) -> str:
     """`threads (2 then, 1 now), axes.seq`: the names that differ, with their values where those are short."""
     names: list[str] = []
-    for name, old, new in differences(before, now):
+    for name, old, new in unlike:
         long = isinstance(old, (list, Mapping)) or isinstance(new, (list, Mapping))
         names.append(name if long else f"{name} ({old} then, {new} now)")
     return ", ".join(names)

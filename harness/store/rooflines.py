@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.store import json_file
 from harness.store.atomic import write_files
+from harness.store.stored_run import fingerprint_id
 
 FILE = "rooflines.json"
 
@@ -17,7 +18,7 @@ def keep(results: Path, facts: Mapping[str, Any], measured: Mapping[str, Any]) -
 
     Raises MachineError where it cannot be written.
     """
-    kept = {**read(results), json_file.digest(facts): {**measured, "facts": facts}}
+    kept = {**read(results), fingerprint_id(facts): {**measured, "facts": facts}}
     return write_files(results, {FILE: json_file.to_text(kept)})[0]
 
 

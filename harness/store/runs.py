@@ -26,6 +26,7 @@ from harness.store.stored_run import (
     INFO,
     RECORDS,
     StoredRun,
+    fingerprint_id,
     problems_of,
 )
 
@@ -113,11 +114,11 @@ class RunFolder(StoredRun):
 
     def write_fingerprint(self, facts: Mapping[str, Any]) -> str:
         """Keep what must be equal for two timings to be compared; returns its `sha256:…`."""
-        return self._keep(FINGERPRINTS, facts)
+        return self._keep(FINGERPRINTS, fingerprint_id(facts), facts)
 
     def write_environment(self, facts: Mapping[str, Any]) -> str:
         """Keep what was merely so; returns its `sha256:…`."""
-        return self._keep(ENVIRONMENTS, facts)
+        return self._keep(ENVIRONMENTS, json_file.digest(facts), facts)
 
     def write_crash(self, case: Case, replicate: int, text: str) -> str:
         """Keep what there is to read of a crash; returns the file's path in this folder."""
@@ -126,8 +127,7 @@ class RunFolder(StoredRun):
         write_files(self.path / CRASHES, {name: text.encode(errors="replace")})
         return f"{CRASHES}/{name}"
 
-    def _keep(self, name: str, facts: Mapping[str, Any]) -> str:
-        key = json_file.digest(facts)
+    def _keep(self, name: str, key: str, facts: Mapping[str, Any]) -> str:
         kept = self._read_object(name)
         if key not in kept:
             replace(self.path / name, json_file.to_text({**kept, key: facts}))

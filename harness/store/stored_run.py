@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import MachineError, UsageError
+from harness.core.fingerprint import hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import open_descriptor, open_regular, read_regular
 from harness.store import json_file
@@ -36,6 +37,11 @@ RecordKey = tuple[str, int, str | None]
 def line_hash(line: bytes) -> str:
     """What a document names a record by: SHA-256 of its line as it is stored, without the newline."""
     return hashlib.sha256(line).hexdigest()
+
+
+def fingerprint_id(facts: Mapping[str, Any]) -> str:
+    """The `sha256:…` by which a record names the machine that has these facts."""
+    return json_file.digest(hashed_facts(facts))
 
 
 @dataclass(frozen=True)

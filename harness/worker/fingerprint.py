@@ -2,7 +2,7 @@
 (fingerprint), and what was only so (environment).
 
 `python -m harness.worker.fingerprint DEVICE THREADS` prints both as JSON. Versions are read from
-package metadata, so that no framework is imported for them.
+package metadata, so that no framework is imported for them; a GPU's cache is known to torch alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 
 import psutil
 
-from harness.core.machine import processor
+from harness.core.fingerprint import CACHES
+from harness.core.machine import CPUS, data_caches, processor
 
 PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
 FLAGS = (
@@ -54,7 +55,7 @@ def governor() -> str | None:
 
 
 def fingerprint(device: str, threads: int) -> dict[str, Any]:
-    """What must be equal before two timings may be compared."""
+    """What must be equal before two timings may be compared: see :mod:`harness.core.fingerprint`."""
     cpu = processor()
     facts: dict[str, Any] = {
         "device": device,
@@ -69,9 +70,35 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
         "versions": {package: version(package) for package in PACKAGES},
         "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
     }
+    facts[CACHES] = host_caches()
     if device == "cuda":
         facts["gpu"] = gpu()
+        facts[CACHES]["GPU L2"] = gpu_cache()
     return facts
+
+
+def host_caches(system: Path = CPUS) -> dict[str, Any]:
+    """`L1d`, `L2`, `L3` of the first usable core → its `bytes`, and how many `cpus` share it."""
+    found = data_caches(min(os.sched_getaffinity(0)), system)
+    if not found:
+        return {"unavailable": f"{system} describes no cache"}
+    return {
+        f"L{cache.level}{'' if cache.is_unified else 'd'}": {
+            "bytes": cache.size_bytes,
+            "cpus": len(cache.shared_by),
+        }
+        for cache in found
+    }
+
+
+def gpu_cache() -> dict[str, Any]:
+    """The `bytes` of the first visible CUDA device's L2 cache, or why they are unavailable."""
+    try:
+        import torch
+
+        return {"bytes": torch.cuda.get_device_properties(0).L2_cache_size}
+    except Exception as error:  # whatever a missing driver or an old torch raises is the reason
+        return {"unavailable": f"{type(error).__name__}: {error}"}
 
 
 def gpu() -> dict[str, Any]:

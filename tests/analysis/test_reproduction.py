@@ -1,5 +1,7 @@
 """Reproductions: machines are counted, never pooled; who is apart is named with what sets it apart."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, UNDECIDED
@@ -119,3 +121,37 @@ def test_about_the_same_is_a_verdict_like_another():
     found = only(run_of("r1", A, 1.0), run_of("r2", B, 1.005))
     assert {machine.verdict for machine in found.machines} == {SAME}
     assert len(found.agreeing) == 2
+
+
+def with_l2(suite, mebibytes):
+    """The run on the same machines by name, which tell the size of their L2."""
+    caches = {"L2": {"bytes": mebibytes << 20, "cpus": 1}}
+    facts = {name: {**facts, "caches": caches} for name, facts in suite.fingerprints.items()}
+    return replace(suite, fingerprints=facts)
+
+
+def test_another_cache_is_named_with_both_sizes():
+    runs = [with_l2(run_of(f"r{m}", m, speedup), 2) for m, speedup in ((A, 2.2), (B, 2.4), (C, 2.3))]
+    found = only(*runs, with_l2(run_of("rD", D, 1.4), 1))
+    assert "which differs in L2 1 MiB against 2 MiB, cores, cpu, threads: 1.400×" in agreement(found)
+
+
+def test_a_machine_of_unknown_caches_is_not_set_apart_by_them():
+    runs = [with_l2(run_of("r1", A, 2.2), 2), with_l2(run_of("r2", B, 2.4), 2), run_of("r3", C, 2.3)]
+    found = only(*runs, with_l2(run_of("r4", D, 1.4), 1))
+    assert found.sets_apart(found.machines[3]) == ("cores", "cpu", "threads")
+    assert "L2" not in agreement(found)
+
+
+def test_a_run_from_before_caches_were_told_is_of_the_same_machine():
+    found = only(run_of("r1", A, 2.0), with_l2(run_of("r2", A, 2.1), 2), run_of("r3", B, 2.05))
+    assert [len(machine.replications) for machine in found.machines] == [2, 1]
+    assert found.independent == 2
+
+
+def test_one_hash_with_two_sizes_of_caches_is_two_machines():
+    found = only(with_l2(run_of("r1", A, 2.0), 1), with_l2(run_of("r2", A, 3.0), 2))
+    assert [machine.speedup.value for machine in found.machines] == pytest.approx([2.0, 3.0])
+    assert "which differs in L2 2 MiB against 1 MiB" in agreement(found)
+    agreed = only(with_l2(run_of("r1", A, 2.0), 1), with_l2(run_of("r2", A, 2.0), 2))
+    assert agreed.independent == 2

@@ -2,7 +2,15 @@ import pytest
 
 from harness.core import machine
 from harness.core.errors import MachineError
-from harness.core.machine import Processor, caches, control_group_limit, processor, usable_memory
+from harness.core.machine import (
+    DataCache,
+    Processor,
+    caches,
+    control_group_limit,
+    data_caches,
+    processor,
+    usable_memory,
+)
 
 
 def group(root, membership, line, *limits):
@@ -78,3 +86,8 @@ def test_caches_of_the_used_cores_and_a_shared_one_counts_once(tmp_path):
     assert caches([0, 1], tmp_path) == {"L1": 2 << 15, "L3": 8 << 20}
     assert caches([0], tmp_path) == {"L1": 1 << 15, "L3": 8 << 20}
     assert caches([7], tmp_path) == {}
+    first, third = data_caches(1, tmp_path)
+    assert (first, third) == (
+        DataCache(1, 1 << 15, is_unified=False, shared_by=frozenset([1])),
+        DataCache(3, 8 << 20, is_unified=True, shared_by=frozenset([0, 1])),
+    )

@@ -1,4 +1,6 @@
 import json
+import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -54,6 +56,36 @@ def test_flags_that_change_programs_are_part_of_it(monkeypatch):
     flags = fingerprint_module.fingerprint("cpu", 1)["flags"]
     assert flags["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
     assert "OMP_NUM_THREADS" not in flags
+
+
+def test_caches_stand_in_bytes_with_the_cores_that_share_them(tmp_path):
+    core = min(psutil.Process().cpu_affinity())
+    files = [("1", "Data", "48K", f"{core}"), ("1", "Instruction", "32K", f"{core}")]
+    files += [("2", "Unified", "2048K", f"{core},{core + 64}"), ("3", "Unified", "96M", "0-15,64-79")]
+    for index, texts in enumerate(files):
+        folder = tmp_path / f"cpu{core}/cache/index{index}"
+        folder.mkdir(parents=True)
+        for name, text in zip(("level", "type", "size", "shared_cpu_list"), texts, strict=True):
+            (folder / name).write_text(f"{text}\n")
+    assert fingerprint_module.host_caches(tmp_path) == {
+        "L1d": {"bytes": 48 << 10, "cpus": 1},
+        "L2": {"bytes": 2 << 20, "cpus": 2},
+        "L3": {"bytes": 96 << 20, "cpus": 32},
+    }
+    assert fingerprint_module.host_caches(tmp_path / "none") == {
+        "unavailable": f"{tmp_path / 'none'} describes no cache"
+    }
+
+
+def test_a_gpus_cache_is_torchs_figure_or_the_reason_why_there_is_none(monkeypatch):
+    def torch_with(properties):
+        return SimpleNamespace(cuda=SimpleNamespace(get_device_properties=properties))
+
+    monkeypatch.setitem(sys.modules, "torch", torch_with(lambda _: SimpleNamespace(L2_cache_size=50 << 20)))
+    assert fingerprint_module.fingerprint("cuda", 1)["caches"]["GPU L2"] == {"bytes": 50 << 20}
+    monkeypatch.setitem(sys.modules, "torch", torch_with(lambda _: SimpleNamespace()))
+    assert "L2_cache_size" in fingerprint_module.gpu_cache()["unavailable"]
+    assert "GPU L2" not in fingerprint_module.fingerprint("cpu", 1)["caches"]
 
 
 def test_a_package_that_is_not_installed_has_no_version():

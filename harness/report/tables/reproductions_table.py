@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.reproduction import MachineRatio, Replication, Reproduction
-from harness.core.difference import differences
+from harness.core.fingerprint import fingerprint_differences
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.agreement import RULE, answer_of, by_panel, name_of, sentence
@@ -40,9 +40,10 @@ def print_reproductions(console: Console, found: Sequence[Reproduction]) -> None
 
 def _legend(found: Sequence[Reproduction]) -> Iterator[str]:
     """Every machine once, with the facts and values in which it differs from the first."""
-    machines = list({machine.fingerprint: machine for one in found for machine in one.machines}.values())
+    known = {(machine.fingerprint, machine.caches): machine for one in found for machine in one.machines}
+    machines = list(known.values())
     for machine in machines:
-        unlike = list(differences(machines[0].facts, machine.facts))
+        unlike = list(fingerprint_differences(machines[0].facts, machine.facts))
         facts = ", ".join(f"{name} {_short(value)}, not {_short(first)}" for name, first, value in unlike)
         yield name_of(machine) + (f": {facts}" if facts else "")
 

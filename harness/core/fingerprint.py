@@ -1,0 +1,51 @@
+"""A machine's fingerprint: the facts that must be equal before two timings are compared.
+
+`caches` stand among the facts and outside of the hash that records, histories and ceilings name a machine by.
+Stored runs were measured before caches were read: with them in the hash, each of those machines would become
+another one on the day that it says more of itself. So caches count the other way round: where both of two
+fingerprints tell the size of a cache and it is not the same, the machines differ, even under one hash, as
+virtual machines do whose processors have no name but their maker's. Where one is silent, nothing follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.core.difference import differences
+from harness.core.units import format_bytes
+
+CACHES = "caches"
+
+
+def hashed_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that a fingerprint's hash is over."""
+    return {name: value for name, value in facts.items() if name != CACHES}
+
+
+def cache_texts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """`L2` → `1 MiB`, `L3` → `32 MiB shared by 8`: the caches that a fingerprint tells the size of."""
+    caches = facts.get(CACHES)
+    return {
+        name: _text(cache)
+        for name, cache in (caches.items() if isinstance(caches, Mapping) else ())
+        if isinstance(cache, Mapping) and isinstance(cache.get("bytes"), int)
+    }
+
+
+def _text(cache: Mapping[str, Any]) -> str:
+    size, unit = format_bytes(cache["bytes"]).split()
+    cpus = cache.get("cpus")
+    shared = f" shared by {cpus}" if isinstance(cpus, int) and cpus > 1 else ""
+    return f"{float(size):g} {unit}{shared}"  # a round size, as every cache has it, without its zeros
+
+
+def fingerprint_differences(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """As :func:`differences`, then caches of unequal size, as text; of silence nothing follows."""
+    yield from differences(hashed_facts(before), hashed_facts(now))
+    known = cache_texts(now)
+    for name, text in cache_texts(before).items():
+        if text != known.get(name, text):
+            yield name, text, known[name]

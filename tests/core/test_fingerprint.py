@@ -1,0 +1,45 @@
+"""Caches are told beside the hash: nobody becomes another machine by saying more of itself."""
+
+import pytest
+
+from harness.core.fingerprint import cache_texts, fingerprint_differences, hashed_facts
+from harness.store import json_file
+from harness.store.stored_run import fingerprint_id
+
+SILENT = {"cpu": "EPYC", "threads": 2, "versions": {"jax": "1"}}
+
+
+def told(l2=1 << 20, **facts):
+    return {
+        **SILENT,
+        "caches": {"L2": {"bytes": l2, "cpus": 1}, "L3": {"bytes": 32 << 20, "cpus": 8}},
+        **facts,
+    }
+
+
+def test_a_machine_that_tells_its_caches_keeps_its_name():
+    assert fingerprint_id(told()) == fingerprint_id(SILENT) == json_file.digest(SILENT)
+    assert hashed_facts(told()) == SILENT
+    assert fingerprint_id(told(threads=1)) != fingerprint_id(SILENT)
+
+
+def test_caches_of_other_sizes_differ_and_silence_is_no_difference():
+    assert list(fingerprint_differences(told(), told(l2=2 << 20))) == [("L2", "1 MiB", "2 MiB")]
+    assert (
+        list(fingerprint_differences(SILENT, told())) == list(fingerprint_differences(told(), SILENT)) == []
+    )
+    assert list(fingerprint_differences(SILENT, told(threads=1))) == [("threads", 2, 1)]
+
+
+def test_a_cache_that_more_cores_share_is_another():
+    shared = {**SILENT, "caches": {"L3": {"bytes": 32 << 20, "cpus": 16}}}
+    assert list(fingerprint_differences(told(), shared)) == [
+        ("L3", "32 MiB shared by 8", "32 MiB shared by 16")
+    ]
+
+
+@pytest.mark.parametrize(
+    "caches", [None, [{"L2": 1}], {"unavailable": "no sysfs"}, {"GPU L2": {"unavailable": "x"}}]
+)
+def test_what_is_unavailable_is_no_size(caches):
+    assert cache_texts({"caches": caches}) == {}
