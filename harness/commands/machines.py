@@ -69,7 +69,7 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
 def _data(answer: MachineSurvey | Exception) -> dict[str, Any]:
     if not isinstance(answer, MachineSurvey):
         return {"refused": str(answer)}
-    return {"fingerprint": answer.facts, "digest": answer.digest, "noise": vars(answer.noise)}
+    return {"fingerprint": answer.facts, "digest": answer.digest, "noise": answer.noise.to_json()}
 
 
 def pool_of(project: Project, name: str) -> MachinePool:

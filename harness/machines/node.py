@@ -26,7 +26,8 @@ from harness.machines.survey import MachineSurvey, survey_machine
 from harness.run.compile.static_run import static_run
 from harness.run.group.events import Listener
 from harness.run.group.run_context import Checks
-from harness.run.machine.noise_probe import CoreNoise, probe_noise
+from harness.run.machine.noise_history import NoiseHistory
+from harness.run.machine.noise_probe import probe_noise
 from harness.run.session import Done, Request, conduct
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
@@ -65,7 +66,7 @@ class MeasuringNode:
 
     name: str
     apart: bool = False
-    quietest_s: float = field(default=float("inf"), init=False)
+    usual: NoiseHistory = field(default_factory=NoiseHistory, init=False)
 
     def __post_init__(self) -> None:
         # Ray gives its processes one thread and a low priority, and measuring ones would inherit both.
@@ -114,8 +115,8 @@ class MeasuringNode:
             if done.outcome.interrupted:
                 raise MachineError("it was stopped there")
             after = probe_noise() if timed else None
-            doubt = self._doubt(before, after)
-            probes = {"before": before and vars(before), "after": after and vars(after)}
+            doubt = self.usual.judge(before, after, self.order.noise) if before and after else None
+            probes = {"before": before and before.to_json(), "after": after and after.to_json()}
             facts = {"name": self.name, "session": self.order.session, "doubt": doubt, "noise": probes}
             done.folder.update_info(node=facts)
             if doubt:
@@ -136,17 +137,6 @@ class MeasuringNode:
         if order.depth == "static":
             return static_run(request, order.targets, listener)
         return conduct(request, listener)
-
-    def _doubt(self, before: CoreNoise | None, after: CoreNoise | None) -> str | None:
-        """Why the times between these probes are doubtful, if they are."""
-        if before is None or after is None:
-            return None
-        slowest = max(before.mean_s, after.mean_s)
-        self.quietest_s = min(self.quietest_s, before.mean_s, after.mean_s)
-        moved = slowest / self.quietest_s - 1
-        if self.order.noise is None or moved <= self.order.noise:
-            return None
-        return f"its noise probe moved by {moved:.0%}, and {self.order.noise:.0%} is the bound"
 
 
 def _unit_in(folder: RunFolder, unit: int, doubt: str | None, messages: Sequence[str]) -> MeasuredUnit:

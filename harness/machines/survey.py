@@ -17,7 +17,7 @@ from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
 from harness.core.version import VERSION
 from harness.run.machine.fingerprint_probe import probe_fingerprint
-from harness.run.machine.noise_probe import CoreNoise, probe_noise
+from harness.run.machine.noise_probe import NoiseProbe, probe_noise
 from harness.store import json_file
 
 EQUAL = ("torch", "jax", "jaxlib")
@@ -34,7 +34,7 @@ class MachineSurvey:
     versions: Mapping[str, str | None]
     sources: Mapping[str, str]
     facts: Mapping[str, Any]
-    noise: CoreNoise
+    noise: NoiseProbe
     niceness: int
 
     @property

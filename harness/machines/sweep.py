@@ -33,11 +33,11 @@ class SweepOutcome:
 
 
 def describe(survey: MachineSurvey) -> str:
-    """`AMD EPYC, 2 cores, fingerprint 1a2b3c4, noise probe 484 µs a turn [tenths …], 3% …`."""
+    """`AMD EPYC, 2 cores, fingerprint 1a2b3c4, noise probe 484 µs a turn [480 µs, 490 µs], 3% …`."""
     facts, noise = survey.facts, survey.noise
     what = ", ".join(filter(None, [facts["cpu"], f"{facts['cores']} cores", survey.accelerator]))
-    mean, low, high = (format_seconds(s) for s in (noise.mean_s, noise.low_s, noise.high_s))
-    probe = f"{mean} a turn [tenths {low}, {high}], {noise.taken:.0%} of its slowest core's time was others'"
+    median, low, high = map(format_seconds, noise.interval_s)
+    probe = f"{median} a turn [{low}, {high}], {noise.taken:.0%} of its slowest core's time was others'"
     return f"{what}, fingerprint {survey.digest}, noise probe {probe}"
 
 

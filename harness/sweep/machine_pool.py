@@ -18,14 +18,14 @@ class MachinePool:
     """The nodes of the Ray cluster at `address` that carry all of these `labels`.
 
     `exclusive`: one measurement at a time on a node; otherwise one on each of its accelerators. `noise` is
-    how far a node's probe may be from its quietest one, as a share of that; None is any distance (`off`).
+    the share by which a node's probe may be above its usual ones; None is any distance (`off`).
     """
 
     name: str
     address: str = "auto"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     exclusive: bool = True
-    noise: float | None = 0.10
+    noise: float | None = 0.05
 
 
 def pools_of(entry: Entry | None) -> dict[str, MachinePool]:

@@ -19,7 +19,7 @@ from harness.machines.node import MeasuringNode, SweepOrder
 from harness.machines.ray_cluster import RayCluster, seats
 from harness.machines.survey import MachineSurvey
 from harness.machines.sweep import measure_on
-from harness.run.machine.noise_probe import CoreNoise
+from harness.run.machine.noise_probe import READINGS, NoiseProbe
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder
 from harness.store.find import all_runs
@@ -30,7 +30,8 @@ from harness.sweep.schedule import group_keys, identity
 from harness.sweep.shard import sweep_hash
 from tests.records import PASSED, record_of, timing_of
 
-QUIET = CoreNoise(1e-3, 0.9e-3, 1.1e-3, 0.0, 1000)
+QUIET = NoiseProbe((1e-3,) * READINGS, 0.0)
+LOUD = NoiseProbe((1.2e-3,) * READINGS, 0.2)
 BENCH = """\
 suites:
   topk: {family: topk, seq: [256, 512, 1Ki, 2Ki], rows: 2, topk: 32, impls: [partition, radix],
@@ -229,22 +230,24 @@ def test_resuming_another_sweep_is_refused(bench, tmp_path):
 
 def test_a_moved_probe_lets_another_node_measure_and_its_own_run_lies_apart(bench, tmp_path, monkeypatch):
     nodes = [Node(name, tmp_path / name) for name in "ab"]
-    loud = replace(QUIET, mean_s=1.2e-3)
-    probes = iter([QUIET, loud])
+    probes = iter([QUIET, LOUD])
     monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
     outcome = bench(Here(*nodes), noise=0.10)
     assert outcome.open == {}
-    assert any("a: its noise probe moved by 20%, and 10% is the bound" in line for line in bench.said)
+    assert any(
+        "a: its noise probe moved: the median's interval begins 20% above the other one's end" in line
+        for line in bench.said
+    )
     assert cases_in(bench.results) == all_cases(bench.schedule)
     (doubtful,) = all_runs(outcome.inbox / "doubtful")
     index = doubtful.info["shard"]["index"]
-    assert doubtful.info["node"]["noise"]["after"]["mean_s"] == 1.2e-3
+    assert doubtful.info["node"]["noise"]["after"]["median_s"] == 1.2e-3
     assert index in nodes[1].asked
     assert doubtful.id not in {piece.run for run in outcome.joined for piece in run.pieces}
 
 
 def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(bench, tmp_path, monkeypatch):
-    probes = iter([QUIET, replace(QUIET, mean_s=1.2e-3)])
+    probes = iter([QUIET, LOUD])
     monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
     outcome = bench(Here(Node("a", tmp_path / "a")), noise=0.10)
     assert list(outcome.open) == [group_keys(bench.schedule)[0]]

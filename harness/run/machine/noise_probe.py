@@ -1,48 +1,61 @@
 """A probe of a machine's noise: a fixed piece of work on every usable core at once, timed again and again.
 
 A neighbour, a lower clock or stolen time make some core slower. It sees the processors and their memory; of
-an accelerator it sees nothing. `python -m harness.run.machine.noise_probe CORE SECONDS` is one core's part.
+an accelerator it sees nothing. `python -m harness.run.machine.noise_probe CORE` is one core's part.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from harness.catalog.child_process import environment
 from harness.core.errors import MachineError
+from harness.core.median_interval import median_interval
 
-SECONDS = 1.0
+READINGS = 20
+READING_S = 0.06
 ANSWER_SECONDS = 60.0
 BLOCK_BYTES = 4 << 20  # beyond most cores' own caches
 
 
 @dataclass(frozen=True)
-class CoreNoise:
-    """The slowest core of a probe: wall seconds per turn, as their mean and the lowest and highest tenth.
+class NoiseProbe:
+    """Wall seconds per turn in READINGS readings, each that of the core which was slowest then.
 
-    The mean, because a neighbour interrupts few of such short turns, and those for long: the median would not
-    see it. `taken` is the share of the wall time in which the core did something else.
+    A reading is a mean, because a neighbour interrupts few of such short turns, and those for long: a median
+    turn would not see it. Of the readings it is the median that counts, with its interval: as wide as the
+    machine's noise makes it. `taken` is the share of the wall time in which a core did something else.
     """
 
-    mean_s: float
-    low_s: float
-    high_s: float
+    readings_s: tuple[float, ...]
     taken: float
-    turns: int
+
+    @cached_property
+    def interval_s(self) -> tuple[float, float, float]:
+        """Median, low and high end at 95 %."""
+        middle, low, high = median_interval(self.readings_s)
+        return middle, low or 0.0, high or float("inf")
+
+    def to_json(self) -> dict[str, Any]:
+        median_s, low_s, high_s = self.interval_s
+        interval = {"median_s": median_s, "low_s": low_s, "high_s": high_s}
+        return {**interval, "taken": self.taken, "readings_s": self.readings_s}
 
 
-def probe_noise() -> CoreNoise:
-    """The slowest usable core now. MachineError where a core gives no answer."""
+def probe_noise() -> NoiseProbe:
+    """The usable cores now. MachineError where a core gives no answer."""
     command = [sys.executable, "-m", "harness.run.machine.noise_probe"]
     children = [
         subprocess.Popen(
-            [*command, str(core), str(SECONDS)],
+            [*command, str(core)],
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -65,27 +78,42 @@ def probe_noise() -> CoreNoise:
         for child in children:
             child.kill()
             child.wait()
-    return max((CoreNoise(**answer) for answer in answers), key=lambda core: core.mean_s)
+    readings = zip(*(answer["readings_s"] for answer in answers), strict=True)
+    return NoiseProbe(tuple(map(max, readings)), max(answer["taken"] for answer in answers))
 
 
-def time_turns(seconds: float) -> CoreNoise:
-    """Turns of additions and of a copy in memory, for so many wall seconds."""
+def time_turns(
+    turn: Callable[[], None],
+    now: Callable[[], float] = time.perf_counter,
+    busy: Callable[[], float] = time.process_time,
+) -> dict[str, Any]:
+    """One core's `readings_s`, each the mean of the turns that fill READING_S, and the share `taken`."""
+    readings: list[float] = []
+    begin, begin_busy = now(), busy()
+    for _ in range(READINGS):
+        start, turns = now(), 0
+        while turns == 0 or now() < start + READING_S:
+            turn()
+            turns += 1
+        readings.append((now() - start) / turns)
+    return {"readings_s": readings, "taken": max(0.0, 1 - (busy() - begin_busy) / (now() - begin))}
+
+
+def additions_and_copy() -> Callable[[], None]:
+    """A turn: about half a millisecond of additions, and of a copy in memory."""
     source, target = bytes(BLOCK_BYTES), bytearray(BLOCK_BYTES)
-    taken: list[float] = []
-    begin, begin_busy = time.perf_counter(), time.process_time()
-    while (start := time.perf_counter()) < begin + seconds or len(taken) < 2:
+
+    def turn() -> None:
         sum(range(20_000))
         target[:] = source
-        taken.append(time.perf_counter() - start)
-    wall, busy = time.perf_counter() - begin, time.process_time() - begin_busy
-    tenths = statistics.quantiles(taken, n=10)
-    return CoreNoise(
-        statistics.fmean(taken), tenths[0], tenths[-1], taken=max(0.0, 1 - busy / wall), turns=len(taken)
-    )
+
+    return turn
 
 
 if __name__ == "__main__":
     os.sched_setaffinity(0, {int(sys.argv[1])})
+    own_turn = additions_and_copy()
+    own_turn()  # the first one touches new pages
     print("ready", flush=True)
     sys.stdin.readline()
-    print(json.dumps(vars(time_turns(float(sys.argv[2])))))
+    print(json.dumps(time_turns(own_turn)))
