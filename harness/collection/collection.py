@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,6 +152,14 @@ def run_files(folder: Path) -> dict[str, bytes]:
     names = [name for name in (FINGERPRINTS, ENVIRONMENTS, RECORDS, INFO) if (folder / name).exists()]
     crashes = [f"{CRASHES}/{path.name}" for path in sorted((folder / CRASHES).glob("*.txt"))]
     return {name: read_regular(folder / name) for name in [*crashes, *names]}
+
+
+def run_digest(folder: Path) -> str:
+    """A hash of a run's files, with their paths in its folder. OSError as of :func:`run_files`."""
+    whole = hashlib.sha256()
+    for name, data in sorted(run_files(folder).items()):
+        whole.update(f"{name}\0{len(data)}\0".encode() + data)
+    return whole.hexdigest()
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.collection.collection import write_run
+from harness.collection.collection import run_digest, write_run
 from harness.collection.piece import read_pieces
 from harness.core.errors import MachineError, UsageError
 from harness.machines.cluster import MeasuredUnit
@@ -78,6 +78,11 @@ class Inbox:
             arriving.rename(place)  # whole or not at all, also when Ctrl-C comes now
         except OSError as error:
             raise refused(place, error) from None
+
+    def digests(self) -> dict[str, str]:
+        """Every run that arrived, doubtful ones too, with the hash of its files as they lie here."""
+        arrived = [*runs_in(self.path / "runs"), *runs_in(self.path / DOUBTFUL / "runs")]
+        return {folder.id: run_digest(folder.path) for folder in arrived}
 
     def runs(self) -> dict[str, int]:
         """The runs that are whole, with the unit of each."""
