@@ -54,7 +54,7 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
     listed: dict[str, dict[str, Any]] = {}
     for pool in pools:
         with closing(RayCluster(pool)) as cluster:
-            found = admit(cluster, project.plugins, list(project.catalog.implementations))
+            found = admit(cluster, project.plugins, project.catalog, list(project.catalog.implementations))
         listed[pool.name] = {node: _data(answer) for node, answer in found.items()}
         for node, answer in found.items():
             said = describe(answer) if isinstance(answer, MachineSurvey) else f"refused: {answer}"
@@ -101,7 +101,9 @@ def run_on(
         *(project.narrow(overrides), tuple(shown.command), depth, checks, tuple(targets), pool.noise),
     )
     with closing(RayCluster(pool)) as cluster:
-        outcome = measure_on(cluster, order, schedule, project.results, print_note, resume=resume)
+        outcome = measure_on(
+            cluster, order, schedule, project.catalog, project.results, print_note, resume=resume
+        )
     done = [_done(project.results, run.id) for run in outcome.joined]
     if shown.json:
         print_json({"runs": [joined_data(run) for run in outcome.joined], "open": outcome.open})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
@@ -11,7 +11,8 @@ from typing import Any, Protocol
 class MeasuredUnit:
     """A unit as a node stored it: its run's files, and in `doubt` why the node's noise speaks against it.
 
-    `became` counts its cases by status, in words; `messages` are what its run had to say.
+    `became` counts its cases by status, in words; `messages` are what its run had to say. `compiled` are the
+    files of the node's compile cache that the driver did not have.
     """
 
     unit: int
@@ -20,6 +21,7 @@ class MeasuredUnit:
     became: str
     doubt: str | None = None
     messages: tuple[str, ...] = ()
+    compiled: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ disk before it is sent, and is sent from there where it is asked for again.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,18 +18,19 @@ from pathlib import Path
 import psutil
 
 from harness.catalog import discovery
-from harness.collection.collection import run_files
+from harness.collection.collection import run_digest, run_files
 from harness.core.errors import MachineError
 from harness.core.record import TIMED
 from harness.core.version import VERSION
 from harness.machines.cluster import MeasuredUnit
 from harness.machines.survey import MachineSurvey, survey_machine
-from harness.run.compile.static_run import static_run
+from harness.run.compile.static_run import WarmCompilers, kept_answers, static_run
 from harness.run.group.events import Listener
 from harness.run.group.run_context import Checks
 from harness.run.machine.noise_history import NoiseHistory
 from harness.run.machine.noise_probe import probe_noise
 from harness.run.session import Done, Request, conduct
+from harness.store.compile_cache import CompileCache
 from harness.store.find import all_runs
 from harness.store.runs import RunFolder
 from harness.sweep.config import Config
@@ -66,6 +68,7 @@ class MeasuringNode:
 
     name: str
     apart: bool = False
+    warm: WarmCompilers | None = field(default=None, init=False)
     usual: NoiseHistory = field(default_factory=NoiseHistory, init=False)
 
     def __post_init__(self) -> None:
@@ -88,8 +91,11 @@ class MeasuringNode:
     def survey(self, plugins: Sequence[str]) -> MachineSurvey:
         return survey_machine(plugins)
 
-    def prepare(self, order: SweepOrder) -> list[int]:
-        """Plan the sweep here; the units of this session that are finished on this disk."""
+    def prepare(self, order: SweepOrder, answers: Mapping[str, bytes]) -> list[int]:
+        """Plan the sweep here; the units of this session that are finished on this disk.
+
+        `answers` are files of the driver's compile cache, so that nothing is compiled again here.
+        """
         own, given = Settings(), order.config.given
         follows = {"threads": "threads", "memory": "memory_bytes"}
         settings = {name: getattr(own, name) for key, name in follows.items() if key not in given}
@@ -97,6 +103,8 @@ class MeasuringNode:
         self.order = order
         self.catalog = discovery.catalog((*config.plugins, *order.plugins))
         self.whole: Schedule = plan(config, self.catalog, order.suites, order.overrides)
+        self.answers = set(answers)
+        CompileCache(self.results).add(answers)
         self.finished: dict[int, RunFolder] = {}
         for folder in all_runs(self.results):
             info = folder.info
@@ -104,6 +112,20 @@ class MeasuringNode:
             if node.get("session") == order.session and not node["doubt"]:
                 self.finished[info["shard"]["index"]] = folder
         return list(self.finished)
+
+    def finish(self, arrived: Mapping[str, str]) -> list[str]:
+        """End what is warm, and delete the runs that lie with the driver: those of equal hash of their files.
+
+        The paths of the runs that stay: those of other sweeps, and what was lost halfway.
+        """
+        if self.warm:
+            self.warm.close()
+            self.warm = None
+        for folder in all_runs(self.results):
+            with suppress(OSError):  # what cannot be read or deleted stays
+                if arrived.get(folder.id) == run_digest(folder.path):
+                    shutil.rmtree(folder.path)
+        return [str(folder.path) for folder in all_runs(self.results)]
 
     def measure(self, unit: int) -> MeasuredUnit:
         """Measure a unit, unless it is finished here. MachineError where this node cannot go on."""
@@ -122,12 +144,20 @@ class MeasuringNode:
             if doubt:
                 return _unit_in(done.folder, unit, doubt, listener.texts)
             self.finished[unit] = done.folder
-            return _unit_in(done.folder, unit, None, listener.texts)
+            measured = _unit_in(done.folder, unit, None, listener.texts)
+            return replace(measured, compiled=self._compiled(unit))
         return _unit_in(self.finished[unit], unit, None, [])
 
+    def _part(self, unit: int) -> Schedule:
+        return part_of(self.whole, Shard(unit, self.order.units, self.order.sweep))
+
+    def _compiled(self, unit: int) -> dict[str, bytes]:
+        """The answers to a unit's requests to compilers that the driver does not have."""
+        found = kept_answers(self._part(unit), self.order.targets, self.catalog, self.results)
+        return {name: data for name, data in found.items() if name not in self.answers}
+
     def _run(self, unit: int, listener: Listener) -> Done:
-        order = self.order
-        schedule = part_of(self.whole, Shard(unit, order.units, order.sweep))
+        order, schedule = self.order, self._part(unit)
         command = (*order.command, "--shard", f"{unit}/{order.units}")
         request = Request(
             *(schedule, self.catalog, self.results, command, order.depth, VERSION),
@@ -135,7 +165,9 @@ class MeasuringNode:
             wait=True,
         )
         if order.depth == "static":
-            return static_run(request, order.targets, listener)
+            threads = schedule.suites[0].settings.threads
+            self.warm = self.warm or WarmCompilers(self.catalog, self.results, threads)
+            return static_run(request, order.targets, listener, warm=self.warm)
         return conduct(request, listener)
 
 

@@ -11,11 +11,12 @@ from functools import cache
 from typing import Any
 
 from harness.catalog import discovery
+from harness.catalog.catalog import Catalog
 from harness.collection.piece import kind_of_machine
 from harness.core.difference import differences
 from harness.core.machine import usable_cores
 from harness.core.paths import PACKAGE
-from harness.core.version import VERSION
+from harness.core.version import VERSION, version_of
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.noise_probe import NoiseProbe, probe_noise
 from harness.store import json_file
@@ -25,14 +26,38 @@ SHOWN = 3  # differences in a refusal
 
 
 @dataclass(frozen=True)
-class MachineSurvey:
-    """`versions` and `sources` (implementation → hash) must be equal on driver and node.
-
-    `facts` is the machine's fingerprint with its GPU; `niceness` is how much this process yields to others.
-    """
+class InstalledCode:
+    """What must be equal on driver and node: `versions`, and `sources` (implementation → hash)."""
 
     versions: Mapping[str, str | None]
     sources: Mapping[str, str]
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> InstalledCode:
+        """This process's, with everything that is registered in a catalog."""
+        own = {"seqsweep": f"{VERSION} ({_own_hash()})", "python": platform.python_version()}
+        packages = {name: version_of(name) for name in EQUAL}
+        return cls({**own, **packages}, {name: info.hash for name, info in catalog.implementations.items()})
+
+    def refusal(self, node: InstalledCode, implementations: Collection[str]) -> str | None:
+        """Why a node may not measure these for this driver; None where it may."""
+        ours, theirs = (
+            {**side.versions, **{f"source of {name}": side.sources.get(name) for name in implementations}}
+            for side in (self, node)
+        )
+        found = [
+            f"{name} differs" if name.startswith("source") else f"{name} is {here} here and {there} there"
+            for name, here, there in differences(ours, theirs)
+        ]
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return f"{', '.join(found[:SHOWN])}{more}; install the same there" if found else None
+
+
+@dataclass(frozen=True)
+class MachineSurvey:
+    """A node as it is: `facts` are its fingerprint with its GPU, `niceness` says how it yields to others."""
+
+    code: InstalledCode
     facts: Mapping[str, Any]
     noise: NoiseProbe
     niceness: int
@@ -51,32 +76,18 @@ class MachineSurvey:
     def accelerator(self) -> str | None:
         return self.facts["gpu"].get("name")
 
-    def refusal(self, node: MachineSurvey, implementations: Collection[str]) -> str | None:
-        """Why a node may not measure these for this driver; None where it may."""
-        ours, theirs = (
-            {**side.versions, **{f"source of {name}": side.sources.get(name) for name in implementations}}
-            for side in (self, node)
-        )
-        found = [
-            f"{name} differs" if name.startswith("source") else f"{name} is {here} here and {there} there"
-            for name, here, there in differences(ours, theirs)
-        ]
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        if found:
-            return f"{', '.join(found[:SHOWN])}{more}; install the same there"
-        if node.niceness > 0:
-            return f"its processes have niceness {node.niceness}; start Ray there with RAY_worker_niceness=0"
-        return None
+    def refusal(self, driver: InstalledCode, implementations: Collection[str]) -> str | None:
+        """Why it may not measure these for a driver; None where it may."""
+        if self.niceness > 0:
+            return f"its processes have niceness {self.niceness}; start Ray there with RAY_worker_niceness=0"
+        return driver.refusal(self.code, implementations)
 
 
 def survey_machine(plugins: Sequence[str]) -> MachineSurvey:
     """This machine, with everything registered here and in these plugins. UsageError where one is missing."""
     found = probe_fingerprint("cpu", usable_cores())
-    catalog = discovery.catalog(tuple(plugins))
-    versions = {"seqsweep": f"{VERSION} ({_own_hash()})", "python": platform.python_version()}
     return MachineSurvey(
-        versions={**versions, **{name: found["installed"].get(name) for name in EQUAL}},
-        sources={name: info.hash for name, info in catalog.implementations.items()},
+        InstalledCode.of(discovery.catalog(tuple(plugins))),
         facts={**found["fingerprint"], "gpu": found["gpu"]},
         noise=probe_noise(),
         niceness=os.nice(0),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.catalog.catalog import Catalog
 from harness.collection.collection import collect
 from harness.collection.joined_run import JoinedRun
 from harness.core.errors import MachineError, SeqsweepError
@@ -14,11 +15,14 @@ from harness.machines.cluster import Cluster, MeasuredUnit
 from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
 from harness.machines.node import SweepOrder
-from harness.machines.survey import MachineSurvey, survey_machine
+from harness.machines.survey import InstalledCode, MachineSurvey
+from harness.run.compile.static_run import kept_answers
 from harness.run.session import terminable
+from harness.store.compile_cache import CompileCache
 from harness.sweep.schedule import Schedule, group_keys
 
 Tell = Callable[[str], None]
+PROGRAMS_PER_CORE = 4  # in a unit of programs to compile
 
 
 @dataclass(frozen=True)
@@ -42,57 +46,73 @@ def describe(survey: MachineSurvey) -> str:
 
 
 def admit(
-    cluster: Cluster, plugins: Sequence[str], sources: Sequence[str]
+    cluster: Cluster, plugins: Sequence[str], catalog: Catalog, implementations: Collection[str]
 ) -> dict[str, MachineSurvey | SeqsweepError]:
-    """Each node's survey, or why it may not measure these implementations for this machine."""
-    ours = survey_machine(plugins)
+    """Each node's survey, or why it may not measure these implementations for this driver."""
     answers: dict[str, MachineSurvey | SeqsweepError] = dict(cluster.ask("survey", tuple(plugins)))
+    ours = InstalledCode.of(catalog)
     for node, answer in answers.items():
-        if isinstance(answer, MachineSurvey) and (why := ours.refusal(answer, sources)):
+        if isinstance(answer, MachineSurvey) and (why := answer.refusal(ours, implementations)):
             answers[node] = MachineError(why)
     return answers
 
 
 def measure_on(
-    cluster: Cluster, order: SweepOrder, schedule: Schedule, results: Path, tell: Tell, *, resume: bool
+    cluster: Cluster,
+    order: SweepOrder,
+    schedule: Schedule,
+    catalog: Catalog,
+    results: Path,
+    tell: Tell,
+    *,
+    resume: bool,
 ) -> SweepOutcome:
     """Measure a sweep on all nodes that may, to its end or to Ctrl-C, and join it in `results`.
 
-    `order` lacks session and units. MachineError where no node may measure.
+    `order` lacks session and units. What compilers say is kept in `results` too, and not asked again. Nodes
+    keep nothing of what has arrived here. MachineError where no node may measure.
     """
     keys = group_keys(schedule)
     plugins = (*order.config.plugins, *order.plugins)
-    surveys = admit(cluster, plugins, sorted(schedule.implementations))
+    surveys = admit(cluster, plugins, catalog, sorted(schedule.implementations))
     for node, survey in surveys.items():
         is_admitted = isinstance(survey, MachineSurvey)
         tell(f"{node}: {describe(survey)}" if is_admitted else f"{node}: refused: {survey}")
-    kinds = {node: survey.kind for node, survey in surveys.items() if isinstance(survey, MachineSurvey)}
-    if not kinds:
+    admitted = {node: survey for node, survey in surveys.items() if isinstance(survey, MachineSurvey)}
+    if not admitted:
         raise MachineError("no machine may measure this sweep; the reasons stand above")
-    # Compiling is handed out in larger parts: what starts a unit anew takes as long as many a compilation.
-    units = min(len(keys), 2 * len(kinds)) if order.depth == "static" else len(keys)
+    kinds = {node: survey.kind for node, survey in admitted.items()}
+    is_static = order.depth == "static"
+    units = static_units(schedule, len(order.targets), admitted.values()) if is_static else len(keys)
+    answers = kept_answers(schedule, order.targets, catalog, results) if is_static else {}
     facts = {"sweep": order.sweep, "units": units, "depth": order.depth, "targets": list(order.targets)}
     inbox = (Inbox.newest if resume else Inbox.create)(results, facts)
     order = replace(order, session=inbox.session, units=units)
-    interrupted, left = False, dict[int, str]()
+    interrupted, left, idle = False, dict[int, str](), list[str]()
     with inbox.writing(order.command), terminable():
         done = set(inbox.runs().values())
         try:
-            kept = _prepared(cluster, order, kinds, tell)
+            kept = _prepared(cluster, order, answers, kinds, tell)
             todo = [unit for unit in range(1, units + 1) if unit not in done]
+            if is_static:  # long programs first, so that none is the last alone
+                lengths = {group.key: sum(case.seq for case in group.cases) for group in schedule.groups}
+                todo.sort(key=lambda unit: -sum(lengths.get(key, 0) for key in keys[unit - 1 :: units]))
             dispatch = Dispatch({node: kinds[node] for node in kept}, todo, kept)
             progress = _Progress(tell, keys, units, len(done))
 
             def keep(node: str, measured: MeasuredUnit) -> None:
                 inbox.take(measured)
+                CompileCache(results).add(measured.compiled)
                 progress.arrived(node, measured)
 
             left = dispatch.run(cluster, keep, tell, progress.begins)
+            idle = list(dispatch.kinds)
         except KeyboardInterrupt:
             interrupted = True
         runs = inbox.runs()
         absent = [unit for unit in range(1, units + 1) if unit not in set(runs.values())]
         collection = collect([inbox.path], results) if runs else None
+        _tidy(cluster, idle, inbox, tell)
     joined = collection.joined if collection else ()
     return SweepOutcome(
         tuple(run for run in joined if any(piece.run in runs for piece in run.pieces)),
@@ -103,12 +123,41 @@ def measure_on(
     )
 
 
+def static_units(schedule: Schedule, targets: int, nodes: Collection[MachineSurvey]) -> int:
+    """In how many units to compile: single groups where these keep all cores of a node busy.
+
+    A node has one unit at a time, and its cores wait for the last program of it: a unit has so many that this
+    is a small part. There are more units than nodes, so that the first one to end goes on.
+    """
+    groups = len(group_keys(schedule))
+    programs = targets * sum(len(group.cases) for group in schedule.groups)
+    cores = max(node.facts["cores"] for node in nodes)
+    return min(groups, max(2 * len(nodes), programs // (PROGRAMS_PER_CORE * cores)))
+
+
+def _tidy(cluster: Cluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -> None:
+    """Let the nodes delete what lies here, and say what stays there."""
+    for node, left in cluster.ask("finish", inbox.digests(), nodes=nodes).items():
+        if isinstance(left, SeqsweepError):
+            tell(f"{node}: its runs stay there: {left}")
+        elif left:
+            place = Path(left[0]).parent
+            tell(
+                f"{node}: {len(left)} runs that did not arrive here stay in {place}; "
+                "the --resume of their sweep fetches them, or delete them there"
+            )
+
+
 def _prepared(
-    cluster: Cluster, order: SweepOrder, kinds: Mapping[str, str], tell: Tell
+    cluster: Cluster,
+    order: SweepOrder,
+    answers: Mapping[str, bytes],
+    kinds: Mapping[str, str],
+    tell: Tell,
 ) -> dict[str, Sequence[int]]:
     """The nodes that planned the sweep, with the units that lie finished there."""
     kept: dict[str, Sequence[int]] = {}
-    for node, answer in cluster.ask("prepare", order, nodes=list(kinds)).items():
+    for node, answer in cluster.ask("prepare", order, answers, nodes=list(kinds)).items():
         if isinstance(answer, SeqsweepError):
             tell(f"{node}: refused: {answer}")
         else:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from harness.core.errors import MachineError
+from harness.core.regular_file import read_regular
 from harness.store import json_file
-from harness.store.atomic import refused, replace
+from harness.store.atomic import write_files
+
+NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{62}\.json")
 
 
 class CompileCache:
@@ -33,11 +39,24 @@ class CompileCache:
             data = msgspec.json.encode({"key": dict(key), "answer": answer})
         except (TypeError, ValueError):
             return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise refused(path.parent, error) from None
-        replace(path, data)
+        write_files(path.parent, {path.name: data})
+
+    def files(self, keys: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
+        """The contents of the files that are here under these keys, by their path in the cache."""
+        found: dict[str, bytes] = {}
+        for path in map(self._path, keys):
+            with suppress(OSError):
+                found[str(path.relative_to(self.folder))] = read_regular(path)
+        return found
+
+    def add(self, files: Mapping[str, bytes]) -> None:
+        """Take over files of another cache. MachineError where one cannot be written, or is no cache's."""
+        for name, data in files.items():
+            path = self.folder / name
+            if not NAME.fullmatch(name):
+                raise MachineError(f'a machine sent "{name}", which is no file of a compile cache')
+            if not path.exists():
+                write_files(path.parent, {path.name: data})
 
     def _path(self, key: Mapping[str, Any]) -> Path:
         digest = hashlib.sha256(msgspec.json.encode(key, order="deterministic")).hexdigest()

@@ -13,7 +13,6 @@ import platform
 import subprocess
 import sys
 import time
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import psutil
 
 from harness.core.fingerprint import CACHES
 from harness.core.machine import CPUS, data_caches, processor
+from harness.core.version import version_of
 
 PACKAGES = ("torch", "jax", "jaxlib", "libtpu", "numpy", "ml_dtypes")
 FLAGS = (
@@ -42,13 +42,6 @@ FLAGS = (
 )
 
 
-def version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def governor() -> str | None:
     path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None
@@ -67,7 +60,7 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
         "governor": governor(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "versions": {package: version(package) for package in PACKAGES},
+        "versions": {package: version_of(package) for package in PACKAGES},
         "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
     }
     facts[CACHES] = host_caches()
@@ -144,6 +137,6 @@ if __name__ == "__main__":
         "fingerprint": fingerprint(sys.argv[1], int(sys.argv[2])),
         "environment": environment(),
         "gpu": gpu(),
-        "installed": {package: version(package) for package in (*PACKAGES, "jax-cuda13-plugin")},
+        "installed": {package: version_of(package) for package in (*PACKAGES, "jax-cuda13-plugin")},
     }
     json.dump(everything, sys.stdout)

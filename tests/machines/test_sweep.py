@@ -1,9 +1,11 @@
 """A sweep on nodes that live in this process: what is joined, resumed, refused and doubted."""
 
 import sys
+import tempfile
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,12 +15,12 @@ from harness.commands.run import end_run
 from harness.core.errors import MachineError, UsageError
 from harness.machines import inbox as inbox_module
 from harness.machines import node as node_module
-from harness.machines import sweep as sweep_module
 from harness.machines.cluster import NodeAnswer
 from harness.machines.node import MeasuringNode, SweepOrder
 from harness.machines.ray_cluster import RayCluster, seats
-from harness.machines.survey import MachineSurvey
-from harness.machines.sweep import measure_on
+from harness.machines.survey import InstalledCode, MachineSurvey
+from harness.machines.sweep import measure_on, static_units
+from harness.run.compile import Pool
 from harness.run.machine.noise_probe import READINGS, NoiseProbe
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder
@@ -29,6 +31,7 @@ from harness.sweep.project import Project
 from harness.sweep.schedule import group_keys, identity
 from harness.sweep.shard import sweep_hash
 from tests.records import PASSED, record_of, timing_of
+from tests.run.compile.fakes import FakeLane
 
 QUIET = NoiseProbe((1e-3,) * READINGS, 0.0)
 LOUD = NoiseProbe((1.2e-3,) * READINGS, 0.2)
@@ -42,8 +45,8 @@ suites:
 registered = cache(discovery.catalog)
 
 
-class Node(MeasuringNode):
-    """A node whose disk is a folder of the test; it stores chosen times instead of measuring."""
+class NodeHere(MeasuringNode):
+    """A node whose disk is a folder of the test."""
 
     cpu = "Known Processor"
 
@@ -60,9 +63,15 @@ class Node(MeasuringNode):
 
     def _run(self, unit, listener):
         self.asked.append(unit)
-        schedule = node_module.part_of(
-            self.whole, node_module.Shard(unit, self.order.units, self.order.sweep)
-        )
+        return super()._run(unit, listener)
+
+
+class Node(NodeHere):
+    """It stores chosen times instead of measuring."""
+
+    def _run(self, unit, listener):
+        self.asked.append(unit)
+        schedule = self._part(unit)
         command = (*self.order.command, "--shard", f"{unit}/{self.order.units}")
         request = node_module.Request(schedule, self.catalog, self.results, command, "run", "1")
         folder = new_folder(request)
@@ -100,7 +109,10 @@ class Here:
         self.running = []
 
     def ask(self, method, *arguments, nodes=None):
-        return {name: getattr(self.nodes[name], method)(*arguments) for name in nodes or self.nodes}
+        return {
+            name: getattr(self.nodes[name], method)(*arguments)
+            for name in (self.nodes if nodes is None else nodes)
+        }
 
     def submit(self, unit, node):
         self.running.append((unit, node))
@@ -121,14 +133,18 @@ class Here:
 
 def survey_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
     facts = {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}
+    return MachineSurvey(code_of(versions, sources), facts, QUIET, niceness)
+
+
+def code_of(versions=None, sources=None):
     versions = {"seqsweep": "0.1.0 (abc)", "torch": "2.13.0", **(versions or {})}
-    return MachineSurvey(versions, sources or {}, facts, QUIET, niceness)
+    return InstalledCode(versions, sources or {})
 
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     (tmp_path / "bench.yaml").write_text(BENCH)
-    monkeypatch.setattr(sweep_module, "survey_machine", lambda _: survey_of())
+    monkeypatch.setattr(InstalledCode, "of", lambda _: code_of())
     monkeypatch.setattr(node_module, "probe_noise", lambda: QUIET)
     monkeypatch.setattr(discovery, "catalog", registered)
     project = Project(tmp_path / "bench.yaml")
@@ -141,7 +157,8 @@ def bench(tmp_path, monkeypatch):
 
     def measure(cluster, *, resume=False, **changed):
         return measure_on(
-            cluster, replace(order, **changed), schedule, project.results, said.append, resume=resume
+            *(cluster, replace(order, **changed), schedule, project.catalog, project.results, said.append),
+            resume=resume,
         )
 
     measure.said, measure.schedule, measure.results = said, schedule, project.results
@@ -254,6 +271,89 @@ def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(benc
     assert "20%" in next(iter(outcome.open.values()))
 
 
+def test_nodes_keep_nothing_of_what_arrived(bench, tmp_path, monkeypatch):
+    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    probes = iter([QUIET, LOUD])
+    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    bench(Here(*nodes), noise=0.10)
+    assert [run for node in nodes for run in all_runs(node.home)] == []
+    assert not any("stay" in line for line in bench.said)
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_what_lies_otherwise_with_the_driver_stays_on_the_node_and_is_named(bench, tmp_path, monkeypatch):
+    node = Node("a", tmp_path / "a")
+    true, torn = inbox_module.run_digest, []
+
+    def digest(path):
+        torn[:] = torn or [path.name]
+        return "of another file" if path.name in torn else true(path)
+
+    monkeypatch.setattr(inbox_module, "run_digest", digest)
+    bench(Here(node))
+    assert [run.id for run in all_runs(node.home)] == torn
+    assert f"a: 1 runs that did not arrive here stay in {tmp_path / 'a' / 'runs'}" in bench.said[-1]
+
+
+def test_an_interrupted_sweep_leaves_the_nodes_stores_alone(bench, tmp_path):
+    node = Node("a", tmp_path / "a")
+    bench(Here(node, stops_after=1))
+    assert len(all_runs(node.home)) == 1
+
+
+@pytest.fixture
+def lanes(monkeypatch, tmp_path):
+    """The compile workers that nodes started, which look up what they compile."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # with a lock on the processor of its own
+    started = []
+
+    def warm(catalog, results, threads):
+        lane = FakeLane(threads=threads)
+        started.append(lane)
+        pool = Pool(catalog, results, [lane])
+        machine = {"fingerprint": {"cpu": NodeHere.cpu}, "environment": {}}
+        return SimpleNamespace(machine=machine, pool=pool, close=pool.close)
+
+    monkeypatch.setattr(node_module, "WarmCompilers", warm)
+    return started
+
+
+def static_on(bench, *nodes):
+    return bench(Here(*nodes), depth="static", targets=("host",))
+
+
+def test_programs_are_compiled_once_the_long_ones_first_by_workers_that_stay(bench, tmp_path, lanes):
+    nodes = [NodeHere(name, tmp_path / name) for name in "ab"]
+    outcome = static_on(bench, *nodes)
+    assert (outcome.open, len(outcome.joined)) == ({}, 1)
+    assert (nodes[0].asked, nodes[1].asked) == ([4, 2], [3, 1])
+    assert [{seq for _, seq, _ in lane.compiled} for lane in lanes] == [{2048, 512}, {1024, 256}]
+    assert sorted(seq for lane in lanes for _, seq, _ in lane.compiled) == sorted([256, 512, 1024, 2048] * 2)
+    assert all(lane.closed for lane in lanes)
+    assert cases_in(bench.results) == all_cases(bench.schedule)
+
+
+def test_what_any_machine_has_compiled_is_compiled_by_no_other(bench, tmp_path, lanes):
+    static_on(bench, NodeHere("a", tmp_path / "a"))
+    compiled = len(lanes[0].compiled)
+    outcome = static_on(bench, NodeHere("new", tmp_path / "new"))
+    assert (compiled, lanes[1].compiled) == (8, [])
+    assert outcome.open == {}
+    (kept,) = [folder for folder in all_runs(bench.results) if folder.info["overhead"] is None][-1:]
+    assert all(record.static["host"].temp_bytes for record in kept.read().records)
+
+
+def test_a_unit_has_programs_for_all_cores_of_a_node(bench, tmp_path):
+    def units(*cores):
+        nodes = [replace(survey_of(), facts={"cores": count}) for count in cores]
+        return static_units(bench.schedule, 4, nodes)
+
+    assert units(1) == 4  # each of its groups: 32 programs in all
+    assert units(4) == 2
+    assert units(64) == 2
+    assert units(64, 64) == 4
+
+
 @pytest.mark.parametrize(
     ("theirs", "says"),
     [
@@ -265,13 +365,13 @@ def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(benc
     ],
 )
 def test_a_node_with_other_code_is_refused_with_the_difference(theirs, says):
-    ours = survey_of(sources={"a/x": "closure:1"})
-    why = ours.refusal(survey_of(**{"sources": {"a/x": "closure:1"}, **theirs}), ["a/x"])
+    ours = code_of(sources={"a/x": "closure:1"})
+    why = survey_of(**{"sources": {"a/x": "closure:1"}, **theirs}).refusal(ours, ["a/x"])
     assert why is None if says is None else says in why
 
 
 def test_no_node_that_may_measure_is_an_error(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_module, "survey_machine", lambda _: survey_of(versions={"torch": "1"}))
+    monkeypatch.setattr(InstalledCode, "of", lambda _: code_of({"torch": "1"}))
     with pytest.raises(MachineError, match="no machine may measure"):
         bench(Here(Node("a", tmp_path / "a")))
     assert "a: refused: torch is 1 here and 2.13.0 there" in bench.said[0]

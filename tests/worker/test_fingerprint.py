@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from harness.core.version import version_of
 from harness.worker import fingerprint as fingerprint_module
 
 CODE = """
@@ -34,7 +35,7 @@ def test_a_fingerprint_holds_what_must_be_equal(facts):
     fingerprint = facts["fingerprint"]
     assert (fingerprint["device"], fingerprint["threads"]) == ("cpu", 2)
     assert fingerprint["cores"] == len(psutil.Process().cpu_affinity())
-    assert fingerprint["versions"]["numpy"] == fingerprint_module.version("numpy")
+    assert fingerprint["versions"]["numpy"] == version_of("numpy")
     assert {"cpu", "governor", "kernel", "python", "flags", "memory_gib"} <= set(fingerprint)
     assert "gpu" not in fingerprint
 
@@ -89,7 +90,7 @@ def test_a_gpus_cache_is_torchs_figure_or_the_reason_why_there_is_none(monkeypat
 
 
 def test_a_package_that_is_not_installed_has_no_version():
-    assert fingerprint_module.version("no-such-package") is None
+    assert version_of("no-such-package") is None
 
 
 def test_a_gpu_is_described_as_nvidia_smi_does(monkeypatch, tmp_path):

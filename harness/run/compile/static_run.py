@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
+from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_count
+from harness.run.compile.cache_key import key
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
 from harness.run.compile.pool import Pool
 from harness.run.compile.request import CompileRequest, CompileResult
@@ -26,16 +29,34 @@ from harness.run.overhead import totals
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
 from harness.run.session import Done, new_folder, terminable
+from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
-from harness.sweep.schedule import Group
+from harness.sweep.schedule import Group, Schedule
+
+
+class WarmCompilers:
+    """What several runs on one machine share: its description, and compile workers that stay between them."""
+
+    def __init__(self, catalog: Catalog, results: Path, threads: int) -> None:
+        self.machine = probe_fingerprint("cpu", threads)
+        self.pool = Pool(catalog, results)
+
+    def close(self) -> None:
+        self.pool.close()
 
 
 def static_run(
-    request: Request, targets: Sequence[str], listener: Listener, *, longest: bool = False
+    request: Request,
+    targets: Sequence[str],
+    listener: Listener,
+    *,
+    longest: bool = False,
+    warm: WarmCompilers | None = None,
 ) -> Done:
     """Compile a schedule to its end, or to Ctrl-C; compiled cases are stored and not compiled again.
 
     With `longest`, also search lengths beyond the schedule's for the largest one that fits each target.
+    Compilers that are `warm` are used and stay so; without them the run has its own.
     """
     for kind in dict.fromkeys(target(name).kind for name in targets):
         missing = absent(kind) if kind != HOST else None
@@ -45,21 +66,37 @@ def static_run(
         if request.wait:
             stack.enter_context(device_lock("cpu", " ".join(request.command), wait=listener.message))
         writer = stack.enter_context(ExitStack())  # it ends after the workers, which could still write
-        pool = Pool(request.catalog, request.results)
-        stack.callback(pool.close)
-        stack.enter_context(terminable())
         settings = request.schedule.suites[0].settings
-        facts = probe_fingerprint("cpu", settings.threads)
+        own = (
+            nullcontext(warm)
+            if warm
+            else closing(WarmCompilers(request.catalog, request.results, settings.threads))
+        )
+        warm = stack.enter_context(own)
+        stack.enter_context(terminable())
         folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))
         provenance = Provenance(
             run=folder.id,
-            fingerprint=folder.write_fingerprint(facts["fingerprint"]),
-            environment=folder.write_environment(facts["environment"]),
+            fingerprint=folder.write_fingerprint(warm.machine["fingerprint"]),
+            environment=folder.write_environment(warm.machine["environment"]),
             seed=settings.seed,
         )
-        return _StaticRun(request, targets, listener, pool, folder, provenance).run(longest=longest)
+        return _StaticRun(request, targets, listener, warm.pool, folder, provenance).run(longest=longest)
+
+
+def kept_answers(
+    schedule: Schedule, targets: Sequence[str], catalog: Catalog, results: Path
+) -> dict[str, bytes]:
+    """The files of the compile cache that answer requests of a schedule, by their path in it."""
+    keys = [
+        key(CompileRequest(case, name), catalog, group.settings)
+        for group in schedule.groups
+        for case in group.cases
+        for name in targets
+    ]
+    return CompileCache(results).files(keys)
 
 
 @dataclass
@@ -81,7 +118,7 @@ class _StaticRun:
     def __post_init__(self) -> None:
         groups = enumerate(self.request.schedule.groups)
         self.groups = {case.id: (at, group) for at, group in groups for case in group.cases}
-        self.start = time.monotonic()
+        self.start, self.busy_before_s = time.monotonic(), self.pool.busy_s
 
     def run(self, *, longest: bool) -> Done:
         fits: list[Fit] = []
@@ -195,6 +232,6 @@ class _StaticRun:
     def _account(self) -> dict[str, Any]:
         """The run's overhead. `compile_s` is time spent compiling, per worker; refusals are not counted."""
         wall = time.monotonic() - self.start
-        compiling = min(wall, self.pool.busy_s / len(self.pool.workers))
+        compiling = min(wall, (self.pool.busy_s - self.busy_before_s) / len(self.pool.workers))
         spent = {"compile_s": compiling, "other_s": wall - compiling}
         return {**totals(wall, spent), "compiled": self.compiled, "cached": self.cached}
