@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harness.store.find import all_runs, runs_in
+from tests.machines.local_nodes import local_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = """\
@@ -23,6 +23,8 @@ suites:
     baseline: partition, impls: [partition, radix]}}
 """
 CLASSES = ("1", "1", "2")  # of the nodes' fingerprints, by a flag that stands in it
+# So that a killed node is known to be lost within two seconds.
+WATCHFUL = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}
 
 pytestmark = pytest.mark.long
 
@@ -81,27 +83,12 @@ class Sweep:
 
 @pytest.fixture
 def sweep(tmp_path):
-    try:
-        utils = import_module("ray.cluster_utils")
-    except ImportError:
-        pytest.skip("needs Ray: pip install 'seqsweep[ray]'")
-    cluster = utils.Cluster(
-        initialize_head=True,
-        head_node_args={
-            "num_cpus": 0,
-            "include_dashboard": False,
-            "_system_config": {"health_check_period_ms": 500, "health_check_failure_threshold": 4},
-        },
-    )
-    sweep = Sweep(cluster, tmp_path)
-    sweep.nodes = []
-    for number, kind in enumerate(CLASSES):
-        folder = tmp_path / f"node{number}"
-        folder.mkdir()
-        environment = {"TMPDIR": str(folder), "MALLOC_ARENA_MAX": kind, "RAY_worker_niceness": "0"}
-        sweep.nodes.append(cluster.add_node(num_cpus=1, labels={"role": "measures"}, env_vars=environment))
-    yield sweep
-    cluster.shutdown()
+    pytest.importorskip("ray", reason="needs Ray: pip install 'seqsweep[ray]'")
+    environments = [{"MALLOC_ARENA_MAX": kind} for kind in CLASSES]
+    with local_nodes(tmp_path, environments, settings=WATCHFUL) as (cluster, nodes):
+        sweep = Sweep(cluster, tmp_path)
+        sweep.nodes = nodes
+        yield sweep
 
 
 def kill_all_of(node):
@@ -130,6 +117,7 @@ def test_three_nodes_measure_what_one_machine_does(sweep):
     assert code == 0, said
     assert all(said.count(node) > 1 for node in nodes)
     assert sweep.joined() == sweep.here()
+    assert not any(sweep.folder.glob("node*/seqsweep-*-node/runs/*"))
     probes = [
         piece["node"]["noise"]
         for folder in all_runs(sweep.folder / "results")

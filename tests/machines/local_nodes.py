@@ -1,0 +1,56 @@
+"""Ray nodes on this machine, each with a core in Ray's books and a folder of its own for temporary files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+LABEL = {"role": "measures"}
+OBJECT_BYTES = 128 << 20  # Ray's least is 75 MiB; by default each node would reserve a third of the memory
+
+
+@contextmanager
+def local_nodes(
+    folder: Path,
+    environments: Sequence[Mapping[str, str]],
+    cores: Sequence[int] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Generator[tuple[Any, list[Any]]]:
+    """A cluster, and a node for each of these environments; with `cores` on that core alone.
+
+    `settings` are Ray's own. ImportError without Ray.
+    """
+    cluster = import_module("ray.cluster_utils").Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "include_dashboard": False,
+            "object_store_memory": OBJECT_BYTES,
+            **({"_system_config": dict(settings)} if settings else {}),
+        },
+    )
+    usable = os.sched_getaffinity(0)
+    try:
+        nodes: list[Any] = []
+        for number, environment in enumerate(environments):
+            own = folder / f"node{number}"
+            own.mkdir()
+            if cores:
+                os.sched_setaffinity(0, {cores[number]})  # a node's processes inherit it
+            nodes.append(
+                cluster.add_node(
+                    num_cpus=1,
+                    labels=LABEL,
+                    object_store_memory=OBJECT_BYTES,
+                    env_vars={"TMPDIR": str(own), "RAY_worker_niceness": "0", **environment},
+                )
+            )
+        os.sched_setaffinity(0, usable)
+        yield cluster, nodes
+    finally:
+        os.sched_setaffinity(0, usable)
+        cluster.shutdown()
