@@ -16,7 +16,7 @@ from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.errors import UsageError, nearest
-from harness.core.fingerprint import fingerprint_differences
+from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record, state_bound
 from harness.store.run_summary import RunSummary
 

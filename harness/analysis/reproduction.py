@@ -25,7 +25,7 @@ from harness.analysis.compare_runs import (
 )
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
-from harness.core.fingerprint import CACHES, cache_texts, fingerprint_differences
+from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences
 from harness.core.record import Record
 
 ALIKE_UP_TO = 1.25  # the quotient of two speedups

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from harness.core.errors import SeqsweepError, UsageError
-from harness.core.fingerprint import cache_texts, hashed_facts
+from harness.core.fingerprint_identity import cache_texts, hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import read_regular
 from harness.store.jsonl import Line

@@ -13,7 +13,7 @@ from harness.analysis.stats import Estimate, ratio
 from harness.catalog.accelerators import HOST, absent, target
 from harness.core.difference import differences
 from harness.core.errors import UsageError
-from harness.core.fingerprint import fingerprint_differences
+from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.analysis.compare_runs import NO_INTERVAL
 from harness.analysis.reproduction import MachineRatio, Reproduction, kinds
-from harness.core.fingerprint import cache_texts
+from harness.core.fingerprint_identity import cache_texts
 from harness.core.median_interval import median
 from harness.core.units import format_count
 from harness.report import format as fmt

@@ -11,7 +11,7 @@ from harness.catalog.catalog import Catalog
 from harness.catalog.source_hash import alike_in_kind
 from harness.core.difference import differences
 from harness.core.errors import UsageError
-from harness.core.fingerprint import fingerprint_differences
+from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
 from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Checks, ProfileExtras

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.errors import MachineError, UsageError
-from harness.core.fingerprint import hashed_facts
+from harness.core.fingerprint_identity import hashed_facts
 from harness.core.record import Record
 from harness.core.regular_file import open_descriptor, open_regular, read_regular
 from harness.store import json_file

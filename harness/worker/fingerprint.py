@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from harness.core.fingerprint import CACHES
+from harness.core.fingerprint_identity import CACHES
 from harness.core.machine import CPUS, data_caches, processor
 from harness.core.version import version_of
 
@@ -48,7 +48,7 @@ def governor() -> str | None:
 
 
 def fingerprint(device: str, threads: int) -> dict[str, Any]:
-    """What must be equal before two timings may be compared: see :mod:`harness.core.fingerprint`."""
+    """What must be equal before two timings may be compared: see :mod:`harness.core.fingerprint_identity`."""
     cpu = processor()
     facts: dict[str, Any] = {
         "device": device,

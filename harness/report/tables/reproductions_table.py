@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.reproduction import MachineRatio, Replication, Reproduction
-from harness.core.fingerprint import fingerprint_differences
+from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.agreement import RULE, answer_of, by_panel, name_of, sentence

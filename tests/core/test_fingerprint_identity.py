@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.fingerprint import cache_texts, fingerprint_differences, hashed_facts
+from harness.core.fingerprint_identity import cache_texts, fingerprint_differences, hashed_facts
 from harness.store import json_file
 from harness.store.stored_run import fingerprint_id
 
