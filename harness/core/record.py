@@ -66,6 +66,18 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuReading:
+    """A GPU between two rounds of samples, as NVML tells it; None where its driver tells nothing."""
+
+    round: int  # the round that came next
+    sm_mhz: int | None  # clock of its multiprocessors
+    memory_mhz: int | None  # clock of its memory
+    celsius: int | None  # temperature of its die
+    watts: float | None  # power that its board draws
+    reasons: int | None  # what holds its clocks, by the bits of nvmlClocksEventReasons
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """All readings of a case, and how they were taken."""
 
@@ -80,6 +92,7 @@ class Timing:
     stopped: str  # one of STOPS: why there are no more readings
     discarded: int = 0  # readings that were left out of `samples_s`
     warnings: tuple[str, ...] = ()
+    gpu: tuple[GpuReading, ...] = ()  # of its device before, between and after the rounds; of CUDA alone
 
     def __post_init__(self) -> None:
         require_member("method", self.method, METHODS)

@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.analysis.roof_share import RoofShare
 from harness.core.metric import Metric
+from harness.core.record import GpuReading
 from harness.core.units import format_ratio, format_seconds
 from harness.core.workload import Value
 
@@ -138,3 +139,21 @@ def _decimals(number: str) -> int:
 
 def _bounds(low: float, high: float, decimals: int) -> str:
     return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def gpu_state(readings: Sequence[GpuReading]) -> str:
+    """`GPU while it was sampled: SM 1755 to 1980 MHz, 41 to 63 °C, 12 looks`; empty without a reading."""
+    figures = {
+        "SM {} MHz": [reading.sm_mhz for reading in readings],
+        "memory {} MHz": [reading.memory_mhz for reading in readings],
+        "{} °C": [reading.celsius for reading in readings],
+        "{} W": [reading.watts for reading in readings],
+    }
+    texts: list[str] = []
+    for unit, values in figures.items():
+        known = [round(value) for value in values if value is not None]
+        if known:
+            low, high = min(known), max(known)
+            texts.append(unit.format(low if low == high else f"{low} to {high}"))
+    looks = f"{len(readings)} look{'s' if len(readings) > 1 else ''}"
+    return f"GPU while it was sampled: {', '.join([*texts, looks])}" if texts else ""

@@ -47,6 +47,7 @@ def test_the_documented_record_survives_the_round_trip():
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
+        "timing": {**EXAMPLE["timing"], "gpu": []},
         "static": {"host": {**host, **added}},
         "bound": "",
         "checks": [],

@@ -73,6 +73,8 @@ class Undisturbed:
     def __init__(self, *_: object) -> None:
         pass
 
+    gpu_readings = ()
+
     def look(self) -> None:
         pass
 

@@ -87,7 +87,7 @@ def _reservations(records: Sequence[Record]) -> list[str]:
     discarded = sum(timing.discarded for timing in timings)
     if discarded:
         notes.append(f"{discarded} sample{'s' if discarded > 1 else ''} discarded")
-    return notes
+    return [*notes, *filter(None, (fmt.gpu_state(timing.gpu) for timing in timings))]
 
 
 def interval(row: CaseResult, notes: Footnotes) -> Cell:

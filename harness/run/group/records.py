@@ -32,6 +32,7 @@ def timing_of(state: CaseState) -> Timing | None:
         inner=state.inner,
         stopped=state.stopped,
         warnings=tuple(state.warnings),
+        gpu=tuple(state.gpu_readings),
     )
 
 

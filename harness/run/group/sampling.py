@@ -71,6 +71,8 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
+        last = max((number for number, _ in state.readings), default=-1)
+        state.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
         settle_remembered(context, verifier, state)
         _check_clock(context, state)
         if not state.living:

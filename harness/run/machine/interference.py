@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.core.record import GpuReading
+from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks, slowdown_names
+
 STEAL = 0.05  # stolen share of the wanted time that is still tolerated
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
 CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
 LOOK_SECONDS = 1e-3  # what reading the clock may take per round
 FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
+GPU_LOOK_SECONDS = 5e-3  # as much of a GPU's clocks and sensors, five questions to its driver
 SMI_SECONDS = 10.0
-
-# Bits of nvmlClocksEventReasons (nvml.h); idleness and a clock that its user has set are no disturbance.
-SLOWDOWNS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat"}
 _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the latter in older drivers
 
 
@@ -48,6 +49,7 @@ class Interference:
         device: str,
         now: Callable[[], float] = time.perf_counter,
         machine: MachineCounters | None = None,
+        open_gpu: Callable[[], GpuClocks | str] = open_clocks,
     ) -> None:
         self.device, self.now = device, now
         self.machine = machine or MachineCounters()
@@ -57,12 +59,18 @@ class Interference:
             if (path := self.machine.cpus / f"cpu{core}/cpufreq/scaling_cur_freq").exists()
         ]
         self.clocks: list[int] = []
-        self.looked_s = 0.0
+        self.looked_s = self.gpu_looked_s = 0.0
+        self.rounds = 0
+        self.gpu = open_gpu() if device == "cuda" else None
+        self.gpu_readings: list[GpuReading] = []
         self.throttles = throttles(self.machine)
         self.jiffies = jiffies(self.machine)
 
     def look(self) -> None:
-        """Record the clock, unless reading it has proved slow: some kernels take 10 ms for each core."""
+        """Record the clocks, unless reading them has proved slow: some kernels take 10 ms for each core."""
+        if self.gpu_looked_s <= GPU_LOOK_SECONDS * (self.rounds + FREE_LOOKS):
+            self._look_at_gpu()
+        self.rounds += 1
         if not self.clock_files or self.looked_s > LOOK_SECONDS * (len(self.clocks) + FREE_LOOKS):
             return
         start = self.now()
@@ -71,15 +79,26 @@ class Interference:
         if clock is not None:
             self.clocks.append(clock)
 
+    def _look_at_gpu(self) -> None:
+        if isinstance(self.gpu, GpuClocks):
+            start = self.now()
+            self.gpu_readings.append(self.gpu.read(self.rounds))
+            self.gpu_looked_s += self.now() - start
+
     def warnings(self) -> list[str]:
-        """One sentence per kind of interference since the start, with its remedy."""
+        """One sentence per kind of interference since the start, with its remedy; the GPU's last look."""
+        self._look_at_gpu()
         sentences = [
             _steal_warning(self.jiffies, jiffies(self.machine)),
             _throttling_warning(self.throttles, throttles(self.machine)),
             _clock_warning(self.clocks),
-            _gpu_warning(slowdowns(self.machine.smi)) if self.device == "cuda" else None,
+            *(clock_warnings(self.gpu_readings) if self.gpu_readings else self._unread_gpu_warnings()),
         ]
         return [sentence for sentence in sentences if sentence]
+
+    def _unread_gpu_warnings(self) -> list[str | None]:
+        """Why a GPU's clocks are unknown, and what nvidia-smi alone says when all is over."""
+        return [self.gpu, _gpu_warning(slowdowns(self.machine.smi))] if isinstance(self.gpu, str) else []
 
 
 def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
@@ -165,7 +184,7 @@ def _clock_warning(clocks: list[int]) -> str | None:
 
 
 def _gpu_warning(bits: int | None) -> str | None:
-    reasons = dict.fromkeys(name for bit, name in SLOWDOWNS.items() if (bits or 0) & bit)
+    reasons = slowdown_names(bits)
     if not reasons:
         return None
     return (

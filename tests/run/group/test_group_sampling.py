@@ -195,6 +195,8 @@ def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path: Path)
 class Disturbed:
     """Notes who had been sampled when it was made, at each look, and when it was asked."""
 
+    gpu_readings = ()
+
     def __init__(self, executor: FakeExecutor) -> None:
         self.executor = executor
         self.seen: list[int] = []

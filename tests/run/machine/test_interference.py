@@ -16,6 +16,8 @@ from harness.run.machine.interference import (
     throttles,
 )
 
+UNREAD = "no NVML here"
+
 
 def never() -> float:
     return 0.0
@@ -56,7 +58,7 @@ class Bench:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def watch(self, device: str = "cpu", now: Callable[[], float] = never) -> Interference:
-        return Interference(device, now, self.machine)
+        return Interference(device, now, self.machine, lambda: UNREAD)
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench: Be
     watch.look()
     assert (jiffies(bench.machine), throttles(bench.machine), watch.clocks) == (None, {}, [])
     assert slowdowns(bench.machine.smi) is None
-    assert watch.warnings() == []
+    assert watch.warnings() == [UNREAD]
 
 
 def test_steal_is_a_share_of_the_time_the_usable_cores_were_wanted(bench: Bench) -> None:
@@ -178,7 +180,8 @@ REASONS = {
 def test_a_gpu_that_holds_its_clock_back_says_why(bench: Bench, bits: int, why: str) -> None:
     bench.smi(f"echo 0x{bits:016x}")
     assert slowdowns(bench.machine.smi) == bits
-    (warning,) = bench.watch("cuda").warnings()
+    unread, warning = bench.watch("cuda").warnings()
+    assert unread == UNREAD
     assert warning == (
         f"the GPU held its clock back when sampling ended ({why}); "
         "cool it, raise its power limit, or lock its clock with nvidia-smi --lock-gpu-clocks"
@@ -189,7 +192,7 @@ def test_a_gpu_that_holds_its_clock_back_says_why(bench: Bench, bits: int, why: 
 def test_a_clock_that_nothing_holds_back_is_no_warning(bench: Bench, bits: str) -> None:
     bench.smi(f"echo {bits}")
     assert slowdowns(bench.machine.smi) == int(bits, 16)
-    assert bench.watch("cuda").warnings() == []
+    assert bench.watch("cuda").warnings() == [UNREAD]
 
 
 def test_an_older_driver_is_asked_in_its_own_words(bench: Bench) -> None:
