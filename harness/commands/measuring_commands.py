@@ -32,6 +32,8 @@ def run(
     """Contract, static figures and time of every case; tables at the end."""
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, sampling, shard)
+    if shard.on and (sampling.graphs or sampling.max_seq):
+        raise UsageError("--graphs and --max-seq: are measured on this machine alone; leave out --on")
     if shard.on and not sampling.dry_run:
         from harness.commands.machines import ShownRun, run_on
 
@@ -45,10 +47,17 @@ def run(
         raise typer.Exit(code)
     schedule = project.plan(suites or (), overrides)
     stages.leave_if_empty(schedule)
+    extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
         return
-    done = stages.run_schedule(project, schedule, VERSION, resume=sampling.resume, wait=wait)
+    done = stages.run_schedule(
+        *(project, schedule, VERSION),
+        resume=sampling.resume,
+        wait=wait,
+        extras=extras,
+        max_seq=sampling.max_seq,
+    )
     output.print_run(done, columns, json=json, notes=tables.notes)
     raise typer.Exit(stages.end_run(done, strict=strict))
 
@@ -161,7 +170,7 @@ def profile(
     if not overrides.modes:
         overrides = replace(overrides, modes=("fwd",))
     schedule = project.plan((), overrides, split_words(ids))
-    extras = extent.extras(sum(len(group.cases) for group in schedule.groups))
+    extras = extent.extras(schedule.cases)
     done = stages.run_schedule(
         project, schedule, VERSION, depth="profile", resume=extent.resume, wait=wait, extras=extras
     )

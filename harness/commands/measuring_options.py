@@ -1,6 +1,7 @@
 """The options of the commands that measure or compile: how long and how exactly, for which targets."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from harness.commands.options import (
 from harness.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from harness.core.case import Case
     from harness.run.group.run_context import ProfileExtras
     from harness.sweep.overrides import Overrides
 
@@ -40,7 +42,17 @@ PlannedStages = Annotated[
     bool,
     option(TARGETS, "--stages", "FLOPs and bytes of each stage, and what targets' peaks allow it at least."),
 ]
+Graphs = Annotated[
+    bool, option(RUN, "--graphs", "Also what CUDA graphs save: each call replayed, torch on CUDA.")
+]
 MaxSeq = Annotated[bool, option(TARGETS, "--max-seq", "Also the largest length that fits each target.")]
+
+
+def require_graphs(cases: "Sequence[Case]") -> None:
+    """UsageError where one of the cases is on a device that replays no CUDA graphs."""
+    others = sorted({case.device for case in cases} - {"cuda"})
+    if others:
+        raise UsageError(f"--graphs: replays CUDA graphs, which {others[0]} has not; add --device cuda")
 
 
 @option_group
@@ -56,22 +68,26 @@ class ProfileFlags:
     cold: Annotated[
         bool, option(OUTPUT, "--cold", "First calls of new processes, and the baseline's, by step.")
     ] = False
+    graphs: Graphs = False
     budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case, and profiling it: 4s.")] = None
     resume: Annotated[bool, option(RUN, "--resume", "Continue the newest profile of the same.")] = False
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         return replace(put_settings(overrides, budget=self.budget), with_baseline=self.cold)
 
-    def extras(self, cases: int) -> "ProfileExtras":
-        """The same for the runner of so many cases. UsageError where a trace cannot be written."""
+    def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
+        """The same for the runner of these cases. UsageError where a trace cannot be written, or no graph."""
         from harness.run.group.run_context import ProfileExtras
 
+        if self.graphs:
+            require_graphs(cases)
         if self.trace is not None:
-            if cases != 1:
-                raise UsageError(f"--trace: is of one case, these are {cases}; name its --seq and --mode")
+            if len(cases) != 1:
+                count = len(cases)
+                raise UsageError(f"--trace: is of one case, these are {count}; name its --seq and --mode")
             if self.trace.is_dir() or not os.access(self.trace.parent, os.W_OK):
                 raise UsageError(f"--trace {self.trace}: cannot be written; name a file in a folder of yours")
-        return ProfileExtras(self.ops, self.trace, self.cold)
+        return ProfileExtras(self.ops, self.trace, self.cold, self.graphs)
 
 
 @option_group
@@ -93,6 +109,18 @@ class RunFlags:
     figures: Annotated[
         bool, option(RUN, "--figures", "With --dry-run: every case, compiled: planned memory, likely time.")
     ] = False
+    graphs: Graphs = False
+    max_seq: Annotated[
+        bool, option(RUN, "--max-seq", "Also the largest length that runs, by tries in new processes.")
+    ] = False
+
+    def extras(self, cases: "Sequence[Case]") -> "ProfileExtras":
+        """What to measure of these cases beside their times. UsageError where it cannot be."""
+        from harness.run.group.run_context import ProfileExtras
+
+        if self.graphs:
+            require_graphs(cases)
+        return ProfileExtras(graphs=self.graphs)
 
     def apply(self, overrides: "Overrides") -> "Overrides":
         if self.figures and not self.dry_run:

@@ -23,6 +23,7 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
     from harness.profile.report import print_profiles, profile_data
     from harness.profile.roof_cell import roof_data
     from harness.profile.stage_times import profiled_series
+    from harness.report.tables.graph_lines import graph_lines
     from harness.report.tables.render import print_tables
 
     series, cold = profiled_series(records), cold_cases(records)
@@ -39,7 +40,7 @@ def print_profile(records: Sequence[Record], results: Path, *, json: bool) -> No
         return
     terminal = console()
     print_profiles(terminal, series, rooflines)
-    for sentence in cold_sentences(cold):
+    for sentence in (*cold_sentences(cold), *graph_lines(records)):
         terminal.print(sentence, soft_wrap=True)
     if cold:
         print_tables(terminal, cold_table(cold))

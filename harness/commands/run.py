@@ -39,13 +39,14 @@ def run_schedule(
     checks: Collection[str] | None = (),
     wait: bool = False,
     extras: ProfileExtras | None = None,
+    max_seq: bool = False,
 ) -> Done:
     """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
     from harness.run.session import STAGES_ALONE, Request, conduct
 
     request = Request(
         *(schedule, project.catalog, project.results, typed_command(), depth, version),
-        *(resume, checks, wait, extras or STAGES_ALONE),
+        *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
     )
     with closing(progress_of(schedule)) as progress:
         return conduct(request, progress)

@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 from harness.core.errors import require_member
 from harness.core.plain_data import WHOLE, from_plain
-from harness.core.record import CACHES, METHODS, Checked, Correctness, Cost, OperatorFigures
+from harness.core.record import CACHES, METHODS, REPLAY_METHODS, Checked, Correctness, Cost, OperatorFigures
 from harness.core.static_figures import Static
 from harness.core.workload import Value
 
+COUNTERS = ("allocator", "resident")  # of memory: the device's allocator, or the kernel of a process
 LONGEST_SECONDS = 1e9  # thirty years: whatever reads more than that has read no clock
 
 
@@ -141,6 +142,43 @@ class TraceOperatorsAnswer:
 
 
 @dataclass(frozen=True)
+class CaptureAnswer:
+    """Of `capture`: the call is a graph of the device's work."""
+
+    method: str  # one of REPLAY_METHODS
+    cache: str  # one of CACHES
+
+    def __post_init__(self) -> None:
+        require_member("method", self.method, REPLAY_METHODS)
+        require_member("cache", self.cache, CACHES)
+
+
+@dataclass(frozen=True)
+class ReplayAnswer:
+    """Of `replay`: a reading of each way."""
+
+    replay_s: float  # seconds of one replay
+    eager_s: float  # seconds of one eager call
+
+    def __post_init__(self) -> None:
+        for seconds in (self.replay_s, self.eager_s):
+            if not 0 < seconds < LONGEST_SECONDS:
+                raise ValueError(f"a reading of {seconds} s is no time")
+
+
+@dataclass(frozen=True)
+class AttemptAnswer:
+    """Of `attempt`: the memory of one call at a length."""
+
+    peak_bytes: int | None  # the highest that was allocated for it
+    outside_bytes: int | None  # what its device or process held beside that
+    by: str  # one of COUNTERS: who counted
+
+    def __post_init__(self) -> None:
+        require_member("counter", self.by, COUNTERS)
+
+
+@dataclass(frozen=True)
 class FinishAnswer:
     """Of `finish`: what the implementation leaves."""
 
@@ -181,6 +219,9 @@ FORMS: Mapping[str, type[Any]] = {
     "profile": ProfileAnswer,
     "count_stages": CountStagesAnswer,
     "trace_operators": TraceOperatorsAnswer,
+    "capture": CaptureAnswer,
+    "replay": ReplayAnswer,
+    "attempt": AttemptAnswer,
     "finish": FinishAnswer,
     "inputs": EmptyAnswer,
     "reference": ReferenceAnswer,

@@ -19,6 +19,7 @@ SCHEMA = 1
 
 STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped")
 METHODS = ("wall", "cuda_events")
+REPLAY_METHODS = ("graph_events",)  # events that are part of a CUDA graph: no method of a Timing
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COUNTED_MODE = "fwd"  # the formulas of costs count no backward
@@ -158,6 +159,24 @@ class ColdStart:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphReplays:
+    """One call replayed from a CUDA graph, and called eagerly, round by round. It enters no speedup."""
+
+    replay_s: tuple[float, ...]  # seconds on the device of one replay, a reading in each round
+    eager_s: tuple[float, ...]  # seconds of one eager call in the same rounds, by the timing's method
+    method: str  # one of REPLAY_METHODS: how a replay was timed
+    cache: str  # one of CACHES: what a replay finds in the caches
+
+    def __post_init__(self) -> None:
+        require_member("method", self.method, REPLAY_METHODS)
+        require_member("cache", self.cache, CACHES)
+        if not self.replay_s or len(self.replay_s) != len(self.eager_s):
+            raise ValueError("replays need rounds, with a reading of both ways in each")
+        if not all(0 < seconds < math.inf for seconds in (*self.replay_s, *self.eager_s)):
+            raise ValueError("a reading must be a positive number of seconds")
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Analytic work of a workload, from the family's formulas; None where it has none."""
 
@@ -206,6 +225,7 @@ class Record:
     memory: Memory = Memory()
     profile: Profile | None = None
     cold: ColdStart | None = None  # the cost of its first calls in new processes
+    graphs: GraphReplays | None = None  # what dispatch costs that a CUDA graph saves
     source: str = ""  # `sha256:…` of the code that it depends on
     fingerprint: str = ""  # `sha256:…` of what must be equal for two timings to be compared
     environment: str = ""  # `sha256:…` of the rest of the machine's state
@@ -223,6 +243,8 @@ class Record:
             raise ValueError(f"{self.case}: a timing without a passed contract")
         if self.profile is not None and self.timing is None:
             raise ValueError(f"{self.case}: a profile without a timing")
+        if self.graphs is not None and self.timing is None:
+            raise ValueError(f"{self.case}: replays without a timing")
         if self.status == "incorrect" and (self.correctness is None or self.correctness.passed):
             raise ValueError(f"{self.case}: incorrect without a failed contract")
         if self.status == "ok" and self.correctness is not None and not self.correctness.passed:

@@ -18,8 +18,9 @@ from harness.report.memory_limit import limit_of
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
+from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
-from harness.report.tables.max_seq import largest_table
+from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
@@ -67,6 +68,8 @@ def print_run(
     for suite in suites:
         for line in program_lines(suite):
             console.print(Text(f"{suite.name}: {line}" if len(suites) > 1 else line))
+    for line in graph_lines(records):
+        console.print(Text(line), soft_wrap=True)
     for problem in problems:
         console.print(Text(f"! {problem}", style="yellow"))
     for line in next_steps(suites, info.get("run")):
@@ -121,9 +124,10 @@ def _print_targets(
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))
-    largest = largest_table(suite.name, info.get("largest") or (), suite.bounds)
-    if largest is not None:
-        print_tables(console, largest)
+    for table_of in (largest_table, measured_table):
+        table = table_of(suite.name, info.get("largest") or (), suite.bounds)
+        if table is not None:
+            print_tables(console, table)
 
 
 def _print_lines(console: Console, lines: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ class Request:
     checks: Checks = ()
     wait: bool = False
     extras: ProfileExtras = STAGES_ALONE
+    max_seq: bool = False  # search for the largest length that runs, too
 
 
 def suites(schedule: Schedule) -> dict[str, dict[str, Any]]:
@@ -106,7 +107,8 @@ def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[st
     if info.get("replicates") != request.schedule.replicates:
         return f"it was started with --replicates {info.get('replicates')}"
     if info.get("extras", []) != request.extras.names:
-        return f"it was started with {' '.join(info.get('extras', [])) or 'stages alone'}"
+        begun, asked = (" ".join(names) for names in (info.get("extras", []), request.extras.names))
+        return f"it was started with {begun}" if begun else f"it was started without {asked}"
     return None
 
 

@@ -7,7 +7,7 @@ import platform
 import signal
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
+from harness.run.measured_max_seq import LengthTrials, measure_max_seq
 from harness.run.overhead import add_overheads
 from harness.run.processes.worker_process import Processes
 from harness.run.resume import Request, run_to_continue, shard_info, suites, take_up
@@ -70,25 +71,43 @@ def conduct(request: Request, listener: Listener) -> Done:
             environment=folder.write_environment(facts["environment"]),
             seed=settings.seed,
         )
+        context = RunContext(
+            executor,
+            request.catalog,
+            provenance,
+            listener,
+            executor.folder,
+            depth=request.depth,
+            checks=request.checks,
+            keep_crash=folder.write_crash,
+            extras=request.extras,
+        )
         outcome = run(
             schedule,
-            RunContext(
-                executor,
-                request.catalog,
-                provenance,
-                listener,
-                executor.folder,
-                depth=request.depth,
-                checks=request.checks,
-                keep_crash=folder.write_crash,
-                extras=request.extras,
-            ),
+            context,
             folder,
             done=done,
             fingerprint=lambda group: folder.write_fingerprint(fingerprint_of(group)),
             known_s=known_seconds(request.results),
         )
+        if request.max_seq and not outcome.interrupted:
+            outcome = _with_max_seq(request, LengthTrials(executor, context), folder, outcome)
         return Done(folder, _close_account(folder, outcome, measured=bool(remaining_groups(schedule, done))))
+
+
+def _with_max_seq(
+    request: Request, trials: LengthTrials, folder: RunFolder, outcome: RunOutcome
+) -> RunOutcome:
+    """The outcome after a search for the largest lengths, which are written into run.json one by one."""
+    stored = folder.info.get("largest") or ()
+    try:
+        measure_max_seq(
+            *(trials, request.schedule, outcome.records, stored),
+            keep=lambda fits: folder.update_info(largest=fits),
+        )
+    except KeyboardInterrupt:
+        return replace(outcome, interrupted=True)
+    return outcome
 
 
 def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
@@ -137,7 +156,7 @@ def new_folder(request: Request) -> RunFolder:
         "suites": suites(schedule),
         "shard": shard_info(schedule),
         "overhead": None,
-        **({"extras": request.extras.names} if request.depth == "profile" else {}),
+        **({"extras": request.extras.names} if request.extras.names else {}),
     }
     return RunFolder.create(request.results, run_id, info)
 

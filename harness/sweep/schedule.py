@@ -42,6 +42,11 @@ class Schedule:
     replicates: int = 1
     shard: Shard | None = None
 
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Those that are measured, each once, in the order of the groups."""
+        return tuple(case for group in self.groups for case in group.cases)
+
 
 def plan(config: Config, catalog: Catalog, names: Sequence[str], overrides: Overrides) -> Schedule:
     """The schedule of the named suites (of the default ones when none is named) under the overrides.

@@ -19,9 +19,10 @@ from harness.core import protocol
 from harness.core.errors import ScratchFull, SideError, Unsupported
 from harness.core.paths import PACKAGE
 from harness.worker import resource_limits
-from harness.worker.case_worker import CaseWorker
+from harness.worker.graph_worker import GraphWorker
 from harness.worker.reference_worker import ReferenceWorker
 from harness.worker.side_worker import SideWorker
+from harness.worker.trial_worker import TrialWorker
 
 STANDARD = sysconfig.get_path("stdlib")
 HARNESS = str(PACKAGE)
@@ -57,7 +58,7 @@ def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
         return Compiler(job)
     if job.role == "reference":
         return ReferenceWorker(job)
-    return {"case": CaseWorker, "side": SideWorker}[job.role](job, tell_compiling)
+    return {"case": GraphWorker, "trial": TrialWorker, "side": SideWorker}[job.role](job, tell_compiling)
 
 
 def _answer(role: Any, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:

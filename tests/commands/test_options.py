@@ -21,6 +21,7 @@ FLAGS = {
     "run": [
         *(*CASES, "--device", "--set", "--baseline", "--quick", *LIMITS, "--seed", "--budget"),
         *("--precision", "--replicates", *PLACE, "--resume", "--dry-run", "--figures", "--wait"),
+        *("--graphs", "--max-seq"),
         *("--strict", "--json", "--columns", "--notes", "--shard", "--on"),
     ],
     "check": [*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--shard", "--on", *END],
@@ -35,7 +36,7 @@ FLAGS = {
     "machines": [*PLACE, "--json"],
     "profile": [
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--wait", "--json"),
-        *("--ops", "--trace", "--cold", "--budget", "--resume"),
+        *("--ops", "--trace", "--cold", "--graphs", "--budget", "--resume"),
     ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],

@@ -51,6 +51,7 @@ def test_the_documented_record_survives_the_round_trip():
         "static": {"host": {**host, **added}},
         "bound": "",
         "checks": [],
+        "graphs": None,
         "facts": {},
         "crash_file": "",
     }

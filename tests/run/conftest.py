@@ -40,6 +40,7 @@ class Conductor:
         depth: str = "run",
         facts: Mapping[str, Any] = FACTS,
         catalog: Catalog | None = None,
+        max_seq: bool = False,
     ) -> session.Done:
         executor.folder = self.scratch
 
@@ -58,7 +59,8 @@ class Conductor:
         self.monkeypatch.setattr(lock, "lock_path", lock_path)
         self.heard = Heard()
         asked = schedule or plans.schedule(), catalog or plans.catalog()
-        request = Request(*asked, self.results, ["seqsweep", "run"], depth, "0.1.0", resume)
+        command = ["seqsweep", "run"]
+        request = Request(*asked, self.results, command, depth, "0.1.0", resume, max_seq=max_seq)
         return session.conduct(request, self.heard)
 
     def lines(self) -> list[bytes]:

@@ -46,6 +46,7 @@ class Act:
     seq: Mapping[int, "Act"] = field(default_factory=dict[int, "Act"])
     noise: tuple[float, ...] = (1.0,)
     spawn: BaseException | None = None
+    longest: int = 1 << 40  # the largest length that a try of it has memory for
 
     def call_s(self, seq: int) -> float:
         return self.seconds(seq) if callable(self.seconds) else self.seconds
@@ -164,6 +165,27 @@ class FakeWorker:
             (Path(self.job.folder) / trace).write_text(self.name)
         return {"operators": [asdict(OperatorFigures("mm", "work", 1e-3, 2, 64))]}
 
+    def capture(self, cotangent: str | None) -> dict[str, Any]:
+        return {"method": "graph_events", "cache": "flushed"}
+
+    def replay(self, inner: int, fresh: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A replay takes a third of an eager call; under the name `name/3` it is judged."""
+        if fresh is not None:
+            self.executor.results[fresh["result"]] = f"{self.name}/3"
+        call_s = self.call()
+        self.spend(4 / 3 * call_s * inner)
+        return {"replay_s": call_s / 3, "eager_s": call_s}
+
+    def attempt(self) -> dict[str, Any]:
+        seq = self.job.case.seq
+        if seq > self.act.longest:
+            raise Ended("oom", f"no room for {seq}", alive=True)
+        return {"peak_bytes": 4 * seq, "outside_bytes": MIB, "by": "allocator"}
+
+    def close_and_wait(self) -> None:
+        self.executor.freed.append(self.job.case.seq)
+        self.close()
+
     def finish(self) -> dict[str, Any]:
         return {"threads": []}
 
@@ -206,6 +228,7 @@ class FakeExecutor:
         self.clock = Clock()
         self.jobs: list[tuple[Job, int]] = []
         self.living: list[FakeWorker] = []
+        self.freed: list[int] = []  # lengths of the processes whose end was waited for
         self.closed = False
         self.asked: list[tuple[str, int, str, dict[str, Any]]] = []
         self.results: dict[str, str] = {}  # what was handed over, by the name that the runner gave

@@ -69,6 +69,22 @@ class TestCuda:
         stats.update(peak=1000)
         assert rise() == 700
 
+    def test_a_length_takes_the_allocators_peak_and_what_lies_beside_it(self, monkeypatch):
+        """Of 1000 bytes 350 are free and 400 the allocator's, in use or not: 250 are somebody else's."""
+        torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch_ import Torch
+
+        stats = {"peak": 900}
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=0))
+        monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
+        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 400)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (350, 1000))
+        framework = Torch()
+        framework.device = torch.device("cuda")
+        read = framework.watch_memory()
+        stats.update(peak=390)
+        assert read() == (390, 250, "allocator")
+
 
 @pytest.mark.jax
 class TestJaxDevices:
@@ -92,6 +108,10 @@ class TestJaxDevices:
     def test_a_device_without_figures_has_none(self, framework):
         self.stats = None
         assert framework.rise()() is None
+
+    def test_a_length_takes_the_allocators_peak_and_nobody_tells_the_rest(self, framework):
+        self.stats = {"bytes_in_use": 0, "peak_bytes_in_use": 700}
+        assert framework.watch_memory()() == (700, None, "allocator")
 
     def test_its_clock_is_the_hosts(self, framework):
         assert framework.timer()[:2] == ("wall", "rotated")

@@ -1,15 +1,24 @@
-"""The largest length that fits each target, found by compiling ever closer lengths."""
+"""The largest length that fits: a target's by compiling ever closer lengths, a device's by running them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.record import state_bound
-from harness.core.units import format_count
+from harness.core.units import format_bytes, format_count
 from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT, short_label
 from harness.report.tables.cells import Cell
 from harness.report.tables.table_data import Column, TableData
 
+# Of the largest length that ran, by who counted.
+PEAK = {
+    "allocator": "the most that the device's allocator had given out, inputs among it",
+    "resident": "the rise of the process's resident memory over what it had before its inputs",
+}
+OUTSIDE = {
+    "allocator": "device total − free − the allocator's: context, libraries, communication, other programs",
+    "resident": "resident before the inputs: interpreter, framework, its threads",
+}
 _NAMES = (Column("", right=False, folds=True), Column("workload", right=False, folds=True))
 
 
@@ -20,7 +29,7 @@ def largest_table(
 
     `bounds` are those that authors give, by implementation.
     """
-    suite_entries = [entry for entry in entries if entry["suite"] == suite]
+    suite_entries = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
     if not suite_entries:
         return None
     notes = Footnotes()
@@ -46,6 +55,46 @@ def largest_table(
         rows=tuple((*(row[i] for i in name_columns), *row[2:]) for row in rows),
         footnotes=tuple(notes.since(0)),
     )
+
+
+def measured_table(
+    suite: str, entries: Sequence[Mapping[str, Any]], bounds: Mapping[str, str]
+) -> TableData | None:
+    """Those `entries` of run.json that were tried on a device: rows are implementations at each panel."""
+    measured = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
+    if not measured:
+        return None
+    notes = Footnotes()
+    rows: list[tuple[Cell, ...]] = []
+    for entry in measured:
+        label = entry["implementation"]
+        largest = next((each for each in entry["trials"] if each["seq"] == entry["seq"]), None) or {}
+        rows.append(
+            (
+                Cell(short_label(label), notes.mark_always(*state_bound(bounds.get(label, "")))),
+                Cell(entry["panel"]),
+                _cell(entry, notes),
+                _memory_cell(largest.get("peak_bytes"), notes, PEAK.get(largest.get("by", ""))),
+                _memory_cell(largest.get("outside_bytes"), notes, OUTSIDE.get(largest.get("by", ""))),
+                Cell(format_count(len(entry["trials"]))),
+            )
+        )
+    columns = (
+        *(*_NAMES, Column("length", right=False)),
+        *(Column(title, rank=rank) for rank, title in enumerate(("peak", "outside", "tries"), start=1)),
+    )
+    # One panel stands in the title of the suite's own table.
+    shown = [i for i in range(len(columns)) if i != 1 or len({entry["panel"] for entry in measured}) > 1]
+    return TableData(
+        title=f"{suite}: largest length that ran on {', '.join({entry['target']: 0 for entry in measured})}",
+        columns=tuple(columns[i] for i in shown),
+        rows=tuple(tuple(row[i] for i in shown) for row in rows),
+        footnotes=tuple(notes.since(0)),
+    )
+
+
+def _memory_cell(size: int | None, notes: Footnotes, meaning: str | None) -> Cell:
+    return Cell(ABSENT) if size is None else Cell(format_bytes(size), notes.mark(meaning))
 
 
 def _cell(entry: Mapping[str, Any] | None, notes: Footnotes) -> Cell:

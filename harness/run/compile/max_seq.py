@@ -55,13 +55,13 @@ class MaxSeqSearch:
             length = search.next()
             if length is not None:
                 case, group = self.cases[series]
-                requests.append((CompileRequest(_at(case, length), name), group))
+                requests.append((CompileRequest(at_length(case, length), name), group))
         return requests
 
     def fits(self) -> list[Fit]:
         """One per suite, implementation and target, in the order of the schedule."""
         return [
-            Fit(suite.name, case.label, _panel(case), name, search.seq, search.beyond, search.reason)
+            Fit(suite.name, case.label, panel_of(case), name, search.seq, search.beyond, search.reason)
             for suite in self.schedule.suites
             for case in {case.series: case for case in suite.cases}.values()
             for (series, name), search in self.searches.items()
@@ -69,11 +69,13 @@ class MaxSeqSearch:
         ]
 
 
-def _panel(case: Case) -> str:
+def panel_of(case: Case) -> str:
+    """The id of a case without its implementation and length."""
     return case.series.removeprefix(f"{case.label}@")
 
 
-def _at(case: Case, length: int) -> Case:
+def at_length(case: Case, length: int) -> Case:
+    """The same case at another length."""
     workload = tuple((name, length if name == "seq" else value) for name, value in case.workload)
     return dataclasses.replace(case, workload=workload)
 

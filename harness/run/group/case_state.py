@@ -10,7 +10,7 @@ from typing import Any
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
 from harness.core.plain_data import from_plain
-from harness.core.record import Checked, ColdStart, Correctness, Cost, GpuReading, Profile
+from harness.core.record import Checked, ColdStart, Correctness, Cost, GpuReading, GraphReplays, Profile
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.run.group.forged_clock import Turn
@@ -61,6 +61,7 @@ class CaseState:
     gpu_readings: list[GpuReading] = field(default_factory=list[GpuReading])  # while it was sampled
     profile: Profile | None = None
     cold: ColdStart | None = None
+    graphs: GraphReplays | None = None
     wall_s: float = 0.0
 
     @property

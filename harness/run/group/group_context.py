@@ -99,10 +99,8 @@ class GroupContext:
         """Ask a case's worker; None when that settled the case. The time counts as `activity`."""
         if state.worker is None:
             return None
-        start = self.run.clock()
         try:
-            with self.spending(activity), self._paused_display():
-                answer = state.worker.ask(verb, self.settings.timeout_s, **arguments)
+            answer = self.ask_aside(state, activity, verb, **arguments)
             if verb == "sample" and len(answer["samples_s"]) != arguments["readings"]:
                 text = f"it answered with {len(answer['samples_s'])} readings to {arguments['readings']}"
                 raise Ended("crashed", f"{text}; look for what meddles with its process")
@@ -115,9 +113,22 @@ class GroupContext:
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
         else:
             return answer
+        return None
+
+    def ask_aside(self, state: CaseState, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
+        """As `ask`, of what a case may lack: Ended and Unsupported come through, and settle nothing."""
+        if state.worker is None:
+            raise Ended("crashed", "its process has ended")
+        start = self.run.clock()
+        try:
+            with self.spending(activity), self._paused_display():
+                return state.worker.ask(verb, self.settings.timeout_s, **arguments)
+        except Ended as end:
+            if not end.alive:
+                state.end()
+            raise
         finally:
             state.wall_s += self.run.clock() - start
-        return None
 
     def _judge_death(self, state: CaseState, end: Ended) -> Ended:
         """How a question to a case ended: its own death near the memory limit is an oom and no crash."""

@@ -11,6 +11,7 @@ from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_again, compile_case
+from harness.run.group.graph_replays import replay_graphs
 from harness.run.group.group_context import SETS, GroupContext
 from harness.run.group.profiling import profile_stages
 from harness.run.group.records import record_of
@@ -130,6 +131,8 @@ class GroupRun:
         sample(self.context, self.verifier, correct)
         if self.depth == "profile":
             profile_stages(self.context, [state for state in correct if state.living])
+        if self.context.run.extras.graphs:  # last: a capture that fails may take its process along
+            replay_graphs(self.context, self.verifier, [state for state in correct if state.living])
         for state in correct:
             if state.living:
                 leave(self.context, state)

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.core.median_interval import samples_needed
 from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.group.case_state import CaseState
 from harness.run.group.cold import measure_cold_starts
 from harness.run.group.group_context import GroupContext
+from harness.run.group.stopping import enough_rounds
 from harness.store.atomic import write_files
 
 TRACE = "trace.json"  # in the group's folder
-MOST_ROUNDS = 30  # of a profile: its intervals are for shares, not for verdicts
 
 
 def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
@@ -40,7 +39,8 @@ def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
                 state.warnings.append(f"not profiled: {refused}")
             elif answer is not None:
                 rounds[state.id].append(answer)
-            if answer is None or refused or _is_enough(context, len(rounds[state.id]), spent[state.id]):
+            count, budget_s = len(rounds[state.id]), context.settings.budget_s
+            if answer is None or refused or enough_rounds(count, spent[state.id], budget_s):
                 open_.remove(state)
     for state in states:
         counted = context.ask(state, "profile", "count_stages") if rounds[state.id] else None
@@ -66,13 +66,6 @@ def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures
     return (
         tuple(from_plain(OperatorFigures, each) for each in answer["operators"]) if extras.operators else ()
     )
-
-
-def _is_enough(context: GroupContext, rounds: int, spent_s: float) -> bool:
-    """Whether another round would leave the budget, once there are as many as an interval needs."""
-    if rounds < samples_needed():
-        return False
-    return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > context.settings.budget_s
 
 
 def _profile(rounds: Sequence[Mapping[str, Any]], counts: Mapping[str, Any]) -> Profile:

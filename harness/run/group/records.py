@@ -83,6 +83,7 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         memory=Memory(state.high_water_bytes),
         profile=state.profile if state.status == "ok" else None,
         cold=state.cold if state.status == "ok" else None,
+        graphs=state.graphs if state.status == "ok" else None,
         started=state.started,
         wall_s=state.wall_s,
     )

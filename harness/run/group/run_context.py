@@ -40,16 +40,18 @@ class Provenance:
 
 @dataclass(frozen=True)
 class ProfileExtras:
-    """What a profile has beside its stages."""
+    """What a run measures beside times, and a profile beside its stages."""
 
     operators: bool = False  # those that take longest
     trace: Path | None = None  # the file for a trace of one call
     cold: bool = False  # what the first calls of new processes cost
+    graphs: bool = False  # what replays of CUDA graphs save
 
     @property
     def names(self) -> list[str]:
         """The flags that the evidence of a case depends on."""
-        return [*(["--ops"] if self.operators else []), *(["--cold"] if self.cold else [])]
+        flags = {"--ops": self.operators, "--cold": self.cold, "--graphs": self.graphs}
+        return [flag for flag, given in flags.items() if given]
 
 
 STAGES_ALONE = ProfileExtras()

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
+MOST_ROUNDS = 30  # of a profile and of replays: their intervals are for shares, not for verdicts
 LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
 BASELINE_ROUNDS = 2  # beside the last, that a baseline gets beyond its budget: else nothing has a speedup
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0  # if one of its calls takes no longer than these
@@ -21,6 +22,13 @@ INTERVAL_BUDGETS, BASELINE_INTERVAL_BUDGETS = 2, 4
 def longest_baseline_call(budget_s: float) -> float:
     """Seconds of one call up to which a baseline is measured: eight budgets, but 8 s at most."""
     return max(budget_s, min(BASELINE_BUDGETS * budget_s, BASELINE_SECONDS))
+
+
+def enough_rounds(rounds: int, spent_s: float, budget_s: float) -> bool:
+    """Whether what is beside the samples has enough: an interval, and no further round within its budget."""
+    if rounds < samples_needed():
+        return False
+    return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > budget_s
 
 
 class Stopping:

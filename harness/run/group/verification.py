@@ -131,7 +131,7 @@ class Verifier:
         def ask(result: str) -> Mapping[str, Any] | None:
             return context.ask(state, "contract", "check", cotangent=_cotangent(state), result=result)
 
-        answer, reason = self._judge_call(state, FIRST, ask)
+        answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
             return
         state.call_s, state.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
@@ -180,13 +180,13 @@ class Verifier:
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
 
-        answer, reason = self._judge_call(state, name, ask)
+        answer, reason = self.judge_call(state, name, ask)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
         return answer if state.living else None
 
-    def _judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
+    def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
         """Have a case called on `inputs`, and judge what it hands over under the name that it is given.
 
         Whoever writes into the inputs that all cases read is settled. Where another process did, they are

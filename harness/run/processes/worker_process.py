@@ -28,6 +28,7 @@ from harness.run.processes.output_log import Log, crash_output
 POLL_SECONDS = 0.05
 COMPILE_SECONDS = 600.0  # that one question may spend compiling, beside the limit of calls
 MORE_SPACE = "free space there, or set TMPDIR, and go on with run --resume"
+RELEASE_SECONDS = 30.0  # that the memory of an ended worker may take to be free
 DEATH_SECONDS = 1.0  # how long a server may take to report a worker's exit status
 
 
@@ -124,19 +125,23 @@ class Process:
 
     def _death(self) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
-        deadline = time.monotonic() + DEATH_SECONDS
-        while self.server.alive() and time.monotonic() < deadline:
-            self.server.drain()
-            if self.pid in self.server.exits:
-                break
-            time.sleep(0.005)
-        self.server.drain()
+        self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
         killed = self.monitor.kernel_killed()
         cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
         return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
+
+    def _await_exit(self, seconds: float) -> None:
+        """Return when the server has reported how the process ended, or cannot."""
+        deadline = time.monotonic() + seconds
+        while self.server.alive() and time.monotonic() < deadline:
+            self.server.drain()
+            if self.pid in self.server.exits:
+                break
+            time.sleep(0.005)
+        self.server.drain()
 
     def _signal(self, number: int) -> None:
         """Send a signal to the worker's group, and to the worker itself, which may have left its group."""
@@ -155,6 +160,11 @@ class Process:
             self._signal(signal.SIGKILL)
             self.end.close()
             self.log.remove()
+
+    def close_and_wait(self) -> None:
+        # A driver frees a process's memory on its way out, before its father hears of the end.
+        self.close()
+        self._await_exit(RELEASE_SECONDS)
 
 
 class _CompileTime:

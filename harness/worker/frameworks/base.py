@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from harness.catalog.arrays import Shapes
+from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
+from harness.worker import resource_limits
 from harness.worker.timers import Read
 
 
@@ -21,10 +23,11 @@ class Prepared:
     `bind(inputs, cotangent)` takes device arrays and returns a call without arguments: the whole of
     it is timed. In `bwd`, binding computes the residuals, which is not. `cotangent` is a tuple with
     one array per floating leaf of the forward's result, in the order of :func:`trees.leaves`; None in
-    `fwd`. A result is the forward's own tree in `fwd`, `{"gradients": …}` in `bwd` and both
-    (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients stand under the names of the floating
-    inputs, zero where the result does not depend on one. `program` is for the framework alone: what it
-    has compiled, None where nothing is. `steps` are the seconds of tracing, lowering and compiling it.
+    `fwd`, and for ones where only the memory of a call matters. A result is the forward's own tree in
+    `fwd`, `{"gradients": …}` in `bwd` and both (`{"result": …, "gradients": …}`) in `fwd_bwd`; gradients
+    stand under the names of the floating inputs, zero where the result does not depend on one. `program` is
+    for the framework alone: what it has compiled, None where nothing is. `steps` are the seconds of tracing,
+    lowering and compiling it.
     """
 
     bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]]
@@ -47,6 +50,16 @@ class StageSpan(NamedTuple):
     seconds: float
     entered: int | None  # how often the call begins it; None where that is not known
     beside: float = 0.0  # seconds more in which it ran on some cores, beside stages that have that time
+
+
+class CapturedCall(Protocol):
+    """A call that the device repeats from a graph of its work; `result` is what the last replay wrote."""
+
+    result: Any
+
+    def read(self, replays: int) -> float:
+        """Seconds on the device of so many replays, each with nothing of its inputs in the cache."""
+        ...
 
 
 class Framework(Protocol):
@@ -128,6 +141,20 @@ class Framework(Protocol):
         Unsupported where nobody watches them.
         """
         ...
+
+    def capture(self, call: Callable[[], Any]) -> CapturedCall:
+        """A call as a graph of the device's work. Unsupported where there is none, or it cannot be one."""
+        del call
+        raise Unsupported("CUDA graphs are captured of torch's calls on CUDA alone; leave out --graphs")
+
+    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
+        """A function that gives (peak, outside, counter) in bytes of what is placed and called until then.
+
+        Of the device's allocator, and what the device holds beside that: context, libraries, other processes.
+        Here of the process: the rise of its resident size, and what was resident before. None is unknown.
+        """
+        outside, rise = resource_limits.resident(), resource_limits.rise()
+        return lambda: (rise(), outside, "resident")
 
     def rise(self) -> Callable[[], int | None]:
         """A function that gives the bytes by which memory has peaked above what is in use now.

@@ -21,7 +21,7 @@ from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan, match
+from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, StageSpan, match
 from harness.worker.frameworks.jax_trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
@@ -210,6 +210,19 @@ class Jax(Framework):
             for name, ran in by_name.items()
         ]
 
+    def capture(self, call: Callable[[], Any]) -> CapturedCall:
+        del call
+        raise Unsupported(
+            "XLA puts a program's kernels into command buffers itself (--xla_gpu_enable_command_buffer in "
+            "XLA_FLAGS), so its time has them in it and is not measured twice"
+        )
+
+    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
+        if self.device.platform == "cpu":
+            return super().watch_memory()
+        # What is free of the whole device, jax does not tell.
+        return lambda: ((self.device.memory_stats() or {}).get("peak_bytes_in_use"), None, "allocator")
+
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
             return resource_limits.rise()
@@ -232,6 +245,9 @@ def name_scope(stage: str) -> AbstractContextManager[Any]:
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
+    """One for each floating output: `cotangent`'s, or ones where that is None."""
+    if cotangent is None:
+        return [jnp.ones(output.shape, output.dtype) for output in outputs]
     match(cotangent, outputs)
     return [jnp.asarray(leaf, output.dtype) for leaf, output in zip(cotangent, outputs, strict=True)]
 

@@ -15,7 +15,7 @@ from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import array_files, resource_limits, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan
+from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, StageSpan
 from harness.worker.frameworks.torch_arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch_binding import bind as bind_call
 from harness.worker.stage_recorder import time_marked
@@ -160,6 +160,25 @@ class Torch(Framework):
 
         return trace_operators(call, self.sync, trace)
 
+    def capture(self, call: Callable[[], Any]) -> CapturedCall:
+        if self.device.type != "cuda":
+            return super().capture(call)
+        from harness.worker.frameworks.torch_graphs import TorchGraph
+
+        return TorchGraph(call, l2_buffer())
+
+    def watch_memory(self) -> Callable[[], tuple[int | None, int | None, str]]:
+        if self.device.type != "cuda":
+            return super().watch_memory()
+        torch.cuda.reset_peak_memory_stats()
+
+        def read() -> tuple[int | None, int | None, str]:
+            free, total = torch.cuda.mem_get_info()
+            outside = total - free - torch.cuda.memory_reserved()
+            return torch.cuda.max_memory_allocated(), outside, "allocator"
+
+        return read
+
     def rise(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":
             return resource_limits.rise()
@@ -168,10 +187,15 @@ class Torch(Framework):
         return lambda: torch.cuda.max_memory_allocated() - before
 
 
+def l2_buffer() -> torch.Tensor:
+    """What leaves nothing else in the L2 cache when it is written."""
+    size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
+    return torch.empty(2 * size, dtype=torch.int8, device="cuda")
+
+
 def cuda_events() -> timers.Read:
     """Device time of calls, each between two events of its own; before each the L2 cache is overwritten."""
-    size = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-    flush = torch.empty(2 * size, dtype=torch.int8, device="cuda")
+    flush = l2_buffer()
 
     def read(call: Callable[[], Any], inner: int, keep: timers.Keep | None = None) -> float:
         events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(inner)]

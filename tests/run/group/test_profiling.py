@@ -5,8 +5,8 @@ from pathlib import Path
 from harness.core.median_interval import samples_needed
 from harness.core.protocol import Job
 from harness.core.record import Record
-from harness.run.group.profiling import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras, StartCold
+from harness.run.group.stopping import MOST_ROUNDS
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor

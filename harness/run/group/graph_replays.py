@@ -1,0 +1,88 @@
+"""What CUDA graphs save: after the samples, rounds of eager calls and of replays of the same call.
+
+Nothing here costs a case what it has: where a call cannot be captured, or its replay is wrong, a warning
+says why and the eager figures stand.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.errors import Unsupported
+from harness.core.record import GraphReplays
+from harness.run.group.case_state import CaseState
+from harness.run.group.group_context import GroupContext
+from harness.run.group.stopping import enough_rounds
+from harness.run.group.verification import Verifier
+from harness.run.processes.executor import Ended
+
+FRESH = "fresh-replay"  # the inputs on which a replay is judged
+
+
+def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
+    """Capture the cases, judge a replay of each, and time both ways in shuffled rounds: six at least."""
+    captured = {state.id: answer for state in states if (answer := _capture(context, verifier, state))}
+    open_ = [state for state in states if state.id in captured]
+    readings: dict[str, list[Mapping[str, Any]]] = {state.id: [] for state in open_}
+    spent = dict.fromkeys(readings, 0.0)
+    shuffle = random.Random(f"{context.settings.seed} {context.group.key} graphs")
+    while open_:
+        shuffle.shuffle(open_)
+        for state in list(open_):
+            taken = readings[state.id]
+            context.run.listener.case_state(state.id, f"replay {len(taken) + 1}")
+            start = context.run.clock()
+            answer = _ask(context, state, "replay", inner=state.inner)
+            spent[state.id] += context.run.clock() - start
+            taken += [answer] if answer else []
+            if answer is None or enough_rounds(len(taken), spent[state.id], context.settings.budget_s):
+                open_.remove(state)
+            if answer is not None and state not in open_:
+                state.graphs = GraphReplays(
+                    replay_s=tuple(each["replay_s"] for each in taken),
+                    eager_s=tuple(each["eager_s"] for each in taken),
+                    **captured[state.id],
+                )
+
+
+def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:
+    """How a captured call is read; None where it cannot be captured, or a replay fails its contract."""
+    context.run.listener.case_state(state.id, "CUDA graph")
+    backward = state.case.mode != "fwd"
+    answer = _ask(context, state, "capture", cotangent="cotangent0" if backward else None)
+    if answer is None:
+        return None
+    try:
+        verifier.draw_fresh(FRESH, state)
+    except (Unsupported, Ended) as end:
+        state.warnings.append(f"no CUDA graph: its replay cannot be judged ({end})")
+        return None
+
+    def ask(result: str) -> Mapping[str, Any] | None:
+        cotangent = f"{FRESH}-{state.info.semantics}" if backward else None
+        fresh = {"inputs": FRESH, "cotangent": cotangent, "result": result}
+        return _ask(context, state, "replay", inner=1, fresh=fresh)
+
+    eager = state.correctness
+    replayed, reason = verifier.judge_call(state, FRESH, ask)
+    if not state.living or replayed is None:
+        return None
+    state.correctness = eager  # which is of the eager call, and so are the times it vouches for
+    if reason:
+        state.warnings.append(f"no CUDA graph: a replay on inputs that no call had seen is wrong ({reason})")
+        return None
+    return answer
+
+
+def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -> Mapping[str, Any] | None:
+    """The answer of a case's worker; None, with a warning, where there is none."""
+    try:
+        return context.ask_aside(state, "graphs", verb, **arguments)
+    except Unsupported as refusal:
+        why = str(refusal)
+    except Ended as end:
+        why = end.reason
+    state.warnings.append(f"no CUDA graph: {why}")
+    return None

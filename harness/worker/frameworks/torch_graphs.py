@@ -1,0 +1,67 @@
+"""A call of torch captured as a CUDA graph, with the L2 cache overwritten before it in every replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from harness.core.errors import Unsupported
+
+WARM_CALLS = 3  # on a side stream: libraries make their handles and workspaces, which a capture may not
+REMEDY = (
+    "what synchronises (.item(), nonzero, copies to the host), allocates beside torch or has shapes that "
+    "depend on values has to go from the call"
+)
+
+
+class TorchGraph:
+    """A graph of four parts: the overwriting of L2, an event, the call, an event.
+
+    `result` is the call's own, in storage that every replay writes anew. Unsupported, with CUDA's words,
+    where the call cannot be captured.
+    """
+
+    def __init__(self, call: Callable[[], Any], flush: torch.Tensor) -> None:
+        self.flush = flush  # a graph reads and writes addresses: what lies there must live as long
+        try:
+            _warm_up(call)
+            # Of external events a graph has nodes of their own, which can be read after a replay.
+            self.start, self.end = (torch.cuda.Event(enable_timing=True, external=True) for _ in range(2))
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                flush.zero_()
+                self.start.record()
+                self.result = call()
+                self.end.record()
+        except Exception as error:  # an implementation may raise anything, and CUDA has an error for each
+            first = _first(error)
+            words = str(first).partition("\n")[0].rstrip(".")
+            text = f"it cannot be captured as a CUDA graph ({type(first).__name__}: {words}); {REMEDY}"
+            raise Unsupported(text) from error
+
+    def read(self, replays: int) -> float:
+        """Seconds on the device of so many replays of the call, without what overwrites L2 before each."""
+        milliseconds = 0.0
+        for _ in range(replays):
+            self.graph.replay()
+            torch.cuda.synchronize()  # the next replay records the same two events
+            milliseconds += self.start.elapsed_time(self.end)
+        return milliseconds * 1e-3
+
+
+def _warm_up(call: Callable[[], Any]) -> None:
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_CALLS):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error that broke a capture: ending it then raises another one, which says so and no more."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error

@@ -1,0 +1,21 @@
+"""The process of one try of a length: whether a case runs at it, and what memory that takes."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from harness.worker.case_worker import CaseWorker
+
+
+class TrialWorker(CaseWorker):
+    """Answers `prepare` and `attempt`."""
+
+    def do_attempt(self) -> dict[str, Any]:
+        """Place a set of inputs and call once; peak and rest of the memory in bytes, and who counted."""
+        gc.collect()
+        memory = self.framework.watch_memory()
+        call = self.prepared.bind(self._place_inputs("set0"), None)
+        self.framework.sync(call())
+        peak, outside, by = memory()
+        return {"peak_bytes": peak, "outside_bytes": outside, "by": by}
