@@ -12,6 +12,8 @@ EXAMPLES = {
         "seqsweep run mask topk --quick": "two suites, two lengths each",
         "seqsweep run mask --impl scatter,broadcast --seq 4Ki,64Ki": "two implementations, two lengths",
         "seqsweep run --dry-run": "count the cases; run nothing",
+        "seqsweep run attention --device cuda --graphs": "what CUDA graphs save, too",
+        "seqsweep run mask --max-seq": "the largest length that runs, too",
     },
     "check": {
         "seqsweep check": "everything that is registered",

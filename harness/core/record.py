@@ -20,6 +20,7 @@ SCHEMA = 1
 STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped")
 METHODS = ("wall", "cuda_events")
 REPLAY_METHODS = ("graph_events",)  # events that are part of a CUDA graph: no method of a Timing
+NO_GRAPH = "no CUDA graph"  # begins the warning that says why a call has no replays
 CACHES = ("rotated", "flushed", "warm")
 STOPS = ("interval", "budget", "interrupted")
 COUNTED_MODE = "fwd"  # the formulas of costs count no backward

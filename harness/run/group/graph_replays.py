@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.errors import Unsupported
-from harness.core.record import GraphReplays
+from harness.core.record import NO_GRAPH, GraphReplays
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 from harness.run.group.stopping import enough_rounds
@@ -57,7 +57,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
     try:
         verifier.draw_fresh(FRESH, state)
     except (Unsupported, Ended) as end:
-        state.warnings.append(f"no CUDA graph: its replay cannot be judged ({end})")
+        state.warnings.append(f"{NO_GRAPH}: its replay cannot be judged ({end})")
         return None
 
     def ask(result: str) -> Mapping[str, Any] | None:
@@ -71,7 +71,7 @@ def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Map
         return None
     state.correctness = eager  # which is of the eager call, and so are the times it vouches for
     if reason:
-        state.warnings.append(f"no CUDA graph: a replay on inputs that no call had seen is wrong ({reason})")
+        state.warnings.append(f"{NO_GRAPH}: a replay on inputs that no call had seen is wrong ({reason})")
         return None
     return answer
 
@@ -84,5 +84,5 @@ def _ask(context: GroupContext, state: CaseState, verb: str, **arguments: Any) -
         why = str(refusal)
     except Ended as end:
         why = end.reason
-    state.warnings.append(f"no CUDA graph: {why}")
+    state.warnings.append(f"{NO_GRAPH}: {why}")
     return None

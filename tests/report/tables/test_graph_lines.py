@@ -38,6 +38,13 @@ def test_what_intervals_do_not_part_is_not_saved(replay: float, eager: float, ro
     assert "dispatch saved by CUDA graphs: none that shows: eager" in line
 
 
+def test_why_there_are_no_replays_is_said_once() -> None:
+    why = "no CUDA graph: XLA has its own"
+    timed = timing_of([1e-4] * 8, warnings=("drifts", why))
+    records = [record_of("jaxed", seq, timing=timed, correctness=PASSED) for seq in (1024, 2048, 4096)]
+    assert graph_lines(records) == [f"{records[0].case} and 2 more: {why}; the eager figures stand"]
+
+
 def test_replays_enter_no_speedup() -> None:
     """The rival's replays are three times as fast as its eager calls, which are as fast as the baseline's."""
     base = record_of("broadcast", 4096, timing=TIMED, correctness=PASSED, baseline=True)
