@@ -52,7 +52,7 @@ def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHA
     torch's is bound without its trace, which would fork this process.
     """
     inputs = framework.put(INPUTS)
-    cotangent = None if mode == "fwd" else framework.put(seeds)
+    cotangent = None if mode == "fwd" or seeds is None else framework.put(seeds)
     if "torch" in type(framework).__module__:
         import torch
 
@@ -72,6 +72,15 @@ def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHA
 def same(got, want):
     assert array_files.map_leaves(got, lambda leaf: np.asarray(leaf).tolist()) == array_files.map_leaves(
         want, lambda leaf: np.asarray(leaf).tolist()
+    )
+
+
+@pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
+def test_without_a_cotangent_it_is_ones(framework, mode):
+    x, z, count = INPUTS["x"], INPUTS["weights"]["z"], INPUTS["count"]
+    gradients = framework.get(bound(framework, function, mode, seeds=None)())["gradients"]
+    same(
+        {name: gradients[name] for name in ("x", "idle")}, {"x": z * count + 2 * x, "idle": np.zeros((2, 2))}
     )
 
 
