@@ -76,13 +76,14 @@ def test_flops_counted_by_two_rules_are_not_fitted(record, suite, static):
 
 
 def test_every_target_has_its_own_exponents(record, suite, static):
-    records = [
-        record("x", seq, static={"host": static(temp_bytes=seq), "tpu:v5p": static(temp_bytes=seq**2)})
-        for seq in GRID
-    ]
+    def of_size(size):
+        return static(temp_bytes=size, bytes_accessed=3.0 * size)
+
+    records = [record("x", seq, static={"host": of_size(seq), "tpu:v5p": of_size(seq**2)}) for seq in GRID]
     found = scalings(suite(records))
-    assert of(found, "temp_bytes").exponent == 1.0
-    assert of(found, "temp_bytes", target="tpu:v5p").exponent == 2.0
+    for metric in ("temp_bytes", "bytes_accessed"):
+        assert of(found, metric).exponent == 1.0
+        assert of(found, metric, target="tpu:v5p").exponent == 2.0
 
 
 def test_panels_are_fitted_apart(record, suite):
@@ -98,15 +99,6 @@ def test_a_curve_that_bends_is_noted():
     (bend,) = bends({4096: 1.0, 16384: 1.0, 65536: 16.0})
     assert bend == "bends: exponent 0.00 over 4Ki to 16Ki, 2.00 over 16Ki to 64Ki"
     assert bends({4096: 1.0, 16384: 4.1, 65536: 15.9}) == ()
-
-
-def test_bytes_accessed_have_their_exponent_on_every_target(record, suite, static):
-    def figures(seq):
-        return {"host": static(bytes_accessed=3.0 * seq), "tpu:v5p": static(bytes_accessed=1.0 * seq**2)}
-
-    found = scalings(suite([record("x", seq, static=figures(seq)) for seq in GRID]))
-    assert of(found, "bytes_accessed").exponent == 1.0
-    assert of(found, "bytes_accessed", target="tpu:v5p").exponent == 2.0
 
 
 def test_a_loops_body_is_never_fitted(record, suite, static):

@@ -268,14 +268,6 @@ def test_a_file_may_have_siblings(read, tmp_path):
     assert list(read(text).implementations) == ["topk/from_sibling"]
 
 
-def test_the_hash_is_that_of_the_code(read):
-    def sources(text):
-        return read(text).implementations["topk/mine"].hash
-
-    assert sources(HEAD + MINE) == sources(HEAD + MINE)
-    assert sources(HEAD + MINE) != sources(HEAD + MINE + "\nx = 1\n")
-
-
 def test_an_installed_package_may_offer_implementations(tmp_path, monkeypatch):
     folder = tmp_path / "my_package-1.0.dist-info"
     folder.mkdir()

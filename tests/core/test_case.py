@@ -12,12 +12,6 @@ def test_an_id_is_sorted_and_complete():
     )
 
 
-def test_the_designs_own_id():
-    workload = {"batch": 1, "dtype": "f32", "rows": 128, "seq": 16384, "topk": 2048}
-    case = Case.of("mask/scatter", {}, workload)
-    assert case.id == "mask/scatter@batch=1,dtype=f32,rows=128,seq=16384,topk=2048:fwd:cpu"
-
-
 def test_the_order_of_arguments_does_not_matter():
     turned = dict(reversed(WORKLOAD.items()))
     again = Case.of("topk/two_stage", {"buckets": 4096, "keep": 2}, turned)
