@@ -6,24 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from harness.xla import figures as xla_figures
+from harness.xla.cost_analysis import work
+from tests.xla.alone import figures_here
+
 pytestmark = pytest.mark.jax
 
 
-@pytest.fixture(scope="module")
-def figures():
-    jax = pytest.importorskip("jax")
-    from harness.xla import figures as xla_figures
-
-    def compile_and_read(function, *shapes):
-        structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
-        compiled = jax.jit(function).lower(*structs).compile()
-        return xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
-
-    return compile_and_read
-
-
-def test_a_matrix_product_is_counted_exactly(figures):
-    static = figures(lambda a, b: a @ b, (64, 32), (32, 16))
+def test_a_matrix_product_is_counted_exactly():
+    static = figures_here(lambda a, b: a @ b, (64, 32), (32, 16))
     assert (static.flops, static.flops_source) == (2 * 64 * 32 * 16, "compiled")
     assert static.argument_bytes == 4 * (64 * 32 + 32 * 16)
     assert (static.output_bytes, static.temp_bytes, static.alias_bytes) == (4 * 64 * 16, 0, 0)
@@ -35,23 +26,23 @@ def test_a_matrix_product_is_counted_exactly(figures):
     assert (static.collectives, static.body_only) == ((), False)
 
 
-def test_instructions_are_counted_by_opcode_in_fusions_and_loops_too(figures):
+def test_instructions_are_counted_by_opcode_in_fusions_and_loops_too():
     import jax
 
-    product = figures(lambda a, b: a @ b, (64, 64), (64, 64)).opcodes
+    product = figures_here(lambda a, b: a @ b, (64, 64), (64, 64)).opcodes
     assert product == {"dot": 1, "fusion": 1, "parameter": 4}
-    scan = figures(
+    scan = figures_here(
         lambda x, w: jax.lax.scan(lambda c, _: (c @ w, None), x, None, length=9)[0], (64, 64), (64, 64)
     )
     assert (scan.opcodes["while"], scan.opcodes["dot"]) == (1, 1)
-    top = figures(lambda x: jax.lax.top_k(x, 4), (8, 64)).opcodes
+    top = figures_here(lambda x: jax.lax.top_k(x, 4), (8, 64)).opcodes
     assert (top["custom-call"], "dot" in top, "sort" in top) == (1, False, False)
 
 
-def test_an_opaque_call_spoils_no_sum(figures):
+def test_an_opaque_call_spoils_no_sum():
     import jax
 
-    static = figures(lambda x, w: jax.lax.top_k(x, 4)[0] @ w, (8, 64), (4, 16))
+    static = figures_here(lambda x, w: jax.lax.top_k(x, 4)[0] @ w, (8, 64), (4, 16))
     assert static.custom_calls == ("TopK",)
     assert (static.flops, static.bytes_accessed, static.flops_source) == (None, None, None)
     assert static.unavailable["flops"] == "the custom call TopK is not counted"
@@ -59,8 +50,6 @@ def test_an_opaque_call_spoils_no_sum(figures):
 
 
 def test_what_is_negative_or_missing_is_unavailable():
-    from harness.xla import figures as xla_figures
-
     memory = SimpleNamespace(
         argument_size_in_bytes=8,
         output_size_in_bytes=-1,
@@ -86,8 +75,6 @@ def test_what_is_negative_or_missing_is_unavailable():
 
 def of_a_tpu(calls, **cost):
     """A program that libtpu has counted, with these custom calls in its module."""
-    from harness.xla.cost_analysis import work
-
     compiled = SimpleNamespace(cost_analysis=lambda: cost)
     return work(compiled, "tpu", [], calls, graph=None, turns={}, looped=False)
 
@@ -124,8 +111,6 @@ def test_a_call_that_only_takes_memory_leaves_nothing_out():
 
 
 def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
-    from harness.xla.cost_analysis import work
-
     cost = {"flops": 98.0, "bytes accessed": 998.0, "optimal_seconds": 2e-6}
     compiled = SimpleNamespace(cost_analysis=lambda: cost)
     done = work(compiled, "tpu", [], [], graph=None, turns={}, looped=True)
@@ -135,8 +120,6 @@ def test_a_module_that_cannot_be_read_is_counted_once_and_says_so():
 
 
 def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
-    from harness.xla import figures as xla_figures
-
     def hlo_modules():
         raise RuntimeError("RET_CHECK failure: async-update\n*** Begin stack trace ***")
 
@@ -155,7 +138,7 @@ def test_a_module_newer_than_jaxlib_costs_what_it_says_and_nothing_else():
     )
 
 
-def test_equal_programs_have_equal_hashes(figures):
+def test_equal_programs_have_equal_hashes():
     def one(x):
         return x * 2.5 + 1
 
@@ -163,27 +146,27 @@ def test_equal_programs_have_equal_hashes(figures):
         doubled = renamed * 2.5
         return doubled + 1
 
-    assert figures(one, (100,)).program == figures(other, (100,)).program
-    assert figures(one, (100,)).program != figures(one, (101,)).program
+    assert figures_here(one, (100,)).program == figures_here(other, (100,)).program
+    assert figures_here(one, (100,)).program != figures_here(one, (101,)).program
 
 
-def test_constants_are_part_of_a_program(figures):
+def test_constants_are_part_of_a_program():
     table = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
     changed = table.copy()
     changed[500] += 1
     programs = [
-        figures(lambda x: x * 2.5, (1000,)),
-        figures(lambda x: x * 2.25, (1000,)),
-        figures(lambda x: x * table, (1000,)),
-        figures(lambda x: x * changed, (1000,)),
+        figures_here(lambda x: x * 2.5, (1000,)),
+        figures_here(lambda x: x * 2.25, (1000,)),
+        figures_here(lambda x: x * table, (1000,)),
+        figures_here(lambda x: x * changed, (1000,)),
     ]
     assert len({static.program for static in programs}) == 4
     assert not any(static.warnings for static in programs)
 
 
-def test_constants_too_large_to_hash_are_said_to_be_left_out(figures):
+def test_constants_too_large_to_hash_are_said_to_be_left_out():
     table = np.random.default_rng(0).standard_normal(1 << 21).astype(np.float32)
-    (warning,) = figures(lambda x: x * table, (1 << 21,)).warnings
+    (warning,) = figures_here(lambda x: x * table, (1 << 21,)).warnings
     assert warning == "the program's hash leaves out the values of its large constants"
 
 

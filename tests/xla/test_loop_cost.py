@@ -1,7 +1,7 @@
-import numpy as np
 import pytest
 
-from tests.xla.test_figures_foreign import by_threes, nested, scanned, step
+from tests.xla.alone import figures_here
+from tests.xla.test_figures_foreign import ONCE, by_threes, nested, scanned, step, unknown
 
 pytestmark = pytest.mark.jax
 
@@ -10,15 +10,10 @@ N = 64
 PRODUCT = 2 * N**3
 COUNTER = 2  # FLOPs of a turn: the counter and its comparison
 CHOICE = 2  # of a branch: the comparison, and its outcome as a number
-UNKNOWN = "FLOPs and bytes count the body of a loop of unknown length once (body only)"
 
 
-def figures(function, *shapes):
-    from harness.xla import figures as xla_figures
-
-    structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes or ((N, N), (N, N))]
-    compiled = jax.jit(function).lower(*structs).compile()
-    return xla_figures.figures(compiled, "cpu", lower_s=0.0, compile_s=0.0)
+def figures(function):
+    return figures_here(function, (N, N), (N, N))
 
 
 def downwards(x, w):
@@ -75,13 +70,10 @@ def test_the_dearest_branch_is_that_with_all_its_turns():
 
 
 def test_a_loop_of_unknown_length_is_its_body_alone():
-    def unknown(x, w):
-        return jax.lax.while_loop(lambda c: c[0, 0] < 10, lambda c: step(c, w), x)
-
     static = figures(unknown)
     assert static.flops == PRODUCT + 1
     assert (static.flops_source, static.body_only) == ("compiled", True)
-    assert static.warnings == (UNKNOWN,)
+    assert static.warnings == (ONCE,)
 
 
 def test_a_known_loop_around_an_unknown_one_still_counts():
@@ -90,7 +82,7 @@ def test_a_known_loop_around_an_unknown_one_still_counts():
 
     static = figures(triangle)
     assert static.flops == 8 * (PRODUCT + 2 * COUNTER)
-    assert (static.body_only, static.warnings) == (True, (UNKNOWN,))
+    assert (static.body_only, static.warnings) == (True, (ONCE,))
 
 
 def test_one_turn_needs_no_correction():
