@@ -26,6 +26,7 @@ LONG = (
     "impls/test_offsets.py",
     "impls/test_topk.py",
     "impls/test_attention_sparse.py",
+    "impls/test_attention_matches.py",
     "cli/test_static.py",
     "testing/test_cases.py",
     "report/charts/test_legibility.py",

@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from harness.catalog.arrays import numpy_dtype
+from tests.impls import torch_case
 from tests.impls.torch_case import named, tensors
 
 PLANNED = {"xla_backend_optimization_level": 0}  # LLVM's; memory and FLOPs are planned before it begins
@@ -52,3 +53,45 @@ def planned(function, shapes, options=PLANNED):
     asked = {name: shapes[name] for name in inspect.signature(function).parameters}
     arrays = {name: jax.ShapeDtypeStruct(one.shape, numpy_dtype(one.dtype)) for name, one in asked.items()}
     return jit(function, options).lower(**arrays).compile()
+
+
+def wide(tree):
+    """Every array in double precision, on the host."""
+    import jax
+
+    return jax.tree.map(lambda part: np.asarray(part).astype(np.float64), tree)
+
+
+def gradients(function, inputs, cotangent):
+    """(None, gradients of every floating input), under the names that `torch_case.gradients` gives them."""
+    import jax
+    import jax.numpy as jnp
+
+    def is_floating(tree):
+        return all(jnp.issubdtype(part.dtype, jnp.floating) for part in jax.tree.leaves(tree))
+
+    with jax.enable_x64(first_dtype(inputs) == np.float64):
+        arguments = named(function, inputs)
+        fixed = {name: arguments.pop(name) for name in list(arguments) if not is_floating(arguments[name])}
+
+        @jit
+        def pulled(floating):
+            result, pull = jax.vjp(lambda floating: function(**floating, **fixed), floating)
+            return pull(jnp.asarray(cotangent, result.dtype))[0]
+
+        found = wide(pulled(arguments))
+    parts = {name: tree if isinstance(tree, dict) else {"": tree} for name, tree in found.items()}
+    return None, {f"{name}.{part}".strip("."): g for name, tree in parts.items() for part, g in tree.items()}
+
+
+def first_dtype(inputs):
+    return next(iter(inputs.values())).dtype
+
+
+def judged(family, implementation, w, backward=False):
+    """As torch_case's, of an implementation in jax."""
+
+    def answer(function, inputs):
+        return wide(run(jit(function), inputs, x64=first_dtype(inputs) == np.float64))
+
+    return torch_case.judged(family, implementation, w, backward=backward, answer=answer, pull=gradients)

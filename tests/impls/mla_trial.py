@@ -18,14 +18,6 @@ UNEVEN = {  # no width is a multiple of 128, and most need two blocks
 }
 
 
-def first_moved(answer, w):
-    """The first row that changes with token 30."""
-    inputs = drawn(w)
-    x = inputs["x"].copy()
-    x[:, 30] += 1
-    return np.flatnonzero((answer(inputs) != answer({**inputs, "x": x})).any((0, 2)))[0]
-
-
 def drawn(w, seed=0):
     return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
 

@@ -34,3 +34,20 @@ def judged(w, inputs, result):
 def lists(result):
     """The four parts as lists; an empty length is 0."""
     return [np.asarray(part).tolist() for part in zero_empty(result)]
+
+
+def met(w, ids_q, ids_kv, pos_q, pos_kv):
+    """The (query, key) pairs of one row that attend each other, from the kinds' definitions."""
+    length_q, length_kv = ([int((ids == number).sum()) for number in ids] for ids in (ids_q, ids_kv))
+
+    def allowed(i, j):
+        distance = pos_q[i] - pos_kv[j]
+        return {
+            "causal": distance >= 0,
+            "bottom_right": length_q[i] - pos_q[i] <= length_kv[j] - pos_kv[j],
+            "padding": True,
+            "sliding": 0 <= distance < w.window,
+        }[w.kind]
+
+    pairs = np.ndindex(len(ids_q), len(ids_kv))
+    return [(i, j) for i, j in pairs if ids_q[i] == ids_kv[j] != 0 and allowed(i, j)]

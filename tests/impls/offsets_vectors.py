@@ -1,13 +1,8 @@
-"""The golden vectors G1 … G10 of the offsets family: inputs of one row each.
-
-G2: a gap inside a segment. G3, G4: queries shorter and longer than their keys. G5: an absent
-segment. G6, G10: stripes of a ring, one row and two. G7, G8: ids beyond max_segments. G9: no
-token at all. `short_stripe`: single tokens far into their segment.
-"""
+"""Packed rows by hand: of one's own, and the golden vectors of the family's checks, unpadded."""
 
 import numpy as np
 
-FIELDS = ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
+from impls.offsets._checks_golden import FIELDS, VECTORS
 
 
 def numbers(text):
@@ -31,22 +26,9 @@ def row(q, kv, pos_q="", pos_kv=""):
     return {name: np.array([part], np.int32) for name, part in zip(FIELDS, (*ids, *positions), strict=True)}
 
 
-def padded(inputs, seq):
-    """The row with padding behind it, in id and position."""
-    return {name: np.pad(part, ((0, 0), (0, seq - part.shape[1]))) for name, part in inputs.items()}
-
-
-VECTORS = {  # name: (max_segments, inputs)
-    "G1": (3, row("1 1 1 0 2 2 2 2 0 0", "1 1 1 0 2 2 2 2 0 0")),
-    "G2": (3, row("1 1 0 1 2 2", "1 1 0 1 2 2")),
-    "G3": (2, row("1 1 1 0 2 2 2 2 0 0 0 0 0 0 0 0", "1 1 1 1 0 0 2 2 2 2 2 2 2 2 2 2")),
-    "G4": (2, row("1 1 1 1 2 2", "1 1 2 2 2 2")),
-    "G5": (3, row("1 1 2 2 3 3", "1 1 3 3 0 0")),
-    "G6": (2, row("1 1 2 2", "1 1 2 2", "0 2 0 2", "1 3 1 3")),
-    "G7": (3, row("4 4 4 0 0 5 5 5 6 6 0 0", "4 4 4 0 0 5 5 5 6 6 0 0")),
-    "G8": (2, row("1 2 3 4", "1 2 3 4")),
-    "G9": (3, row("0 0 0 0 0 0", "0 0 0 0 0 0")),
-    "G10a": (3, row("1 1 2 2 3 3 3 3", "1 1 2 2 3 3 3 3", "0 2 0 2 0 2 4 6", "1 3 1 3 1 3 5 7")),
-    "G10b": (3, row("1 1 1 1 1 1 2 2", "1 1 1 1 1 1 2 2", "0 2 4 6 8 10 0 2", "1 3 5 7 9 11 1 3")),
-    "short_stripe": (2, row("1 2", "1 2", "2 2", "3 3")),
-}
+def golden(name):
+    """One of the vectors, no longer than its longer side."""
+    vector = VECTORS[name]
+    kv = vector.kv or vector.q
+    short = len(numbers(kv)) - len(numbers(vector.q))
+    return row(vector.q + " 0" * short, kv, vector.positions_q, vector.positions_kv)

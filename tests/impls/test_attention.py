@@ -5,24 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
-from impls.attention.dense import dense
-from impls.attention.dsa_gather import dsa_gather
-from impls.attention.dsa_masked import dsa_masked
+from harness import Unsupported
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_fla import nsa_fla
-from impls.attention.nsa_fla_torch import nsa_fla_torch
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
-from impls.attention.nsa_paper import nsa_paper
 from impls.attention.workload import STAGES
-from tests.impls.attention_case import attend, drawn, mslk_by_hand, slices
-from tests.impls.torch_case import gradients, judged, run, run_marks
+from tests.impls.attention_case import attend, drawn, mslk_by_hand
+from tests.impls.torch_case import gradients, run, run_marks
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed)
-ALL = (dense, *SPARSE)
+SPARSE = (V.nsa_mslk, V.nsa_mslk_sparse_compressed)
+ALL = (V.dense, *SPARSE)
 NAMES = [variant.name for variant in ALL]
 MEANINGS = [
     name for name in FAMILY.semantics if name not in {"dsa", "nsa_paper_decode", *STAGES}
@@ -38,54 +31,17 @@ def of(**fields):
     return dataclasses.replace(SMALL, **fields)
 
 
-WORKLOADS = {
-    "f32": of(),
-    "f64": of(dtype="f64"),
-    "bf16": of(dtype="bf16"),
-    "f16": of(dtype="f16"),
-    "ungated": of(gated=False),
-    "batch": of(batch=2, seq=272),
-    "heads-equal": of(kv_heads=4),
-    "heads-of-4": of(kv_heads=1),
-    "heads-of-16": of(seq=320, heads=16, kv_heads=1),
-    "one-tile": of(seq=256),
-    "below-a-tile": of(seq=48),
-    "wide-window": of(window=4096),
-    "window-of-one": of(window=1),
-    "few-blocks": of(seq=64, block=64, selected=16),
-}
-
-
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-@pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
-def test_variant_matches_the_reference(variant, w):
-    judgement = judged(FAMILY, variant, w)
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["largest_error_of_allowed"] < 0.6
-
-
-@pytest.mark.parametrize("variant", ALL, ids=NAMES)
-@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "ungated", "heads-of-4", "batch"])
-def test_gradients_match_the_reference(variant, name):
-    judgement = judged(FAMILY, variant, WORKLOADS[name], backward=True)
-    assert judgement.passed, judgement.reason
-    assert judgement.figures["largest_error_of_allowed"] < 0.6
-
-
-@pytest.mark.parametrize("w", [of(causal=False), of(varlen=True), of(varlen=True, causal=False)])
-def test_dense_takes_what_the_sparse_forms_refuse(w):
-    assert judged(FAMILY, dense, w).passed
-    assert judged(FAMILY, dense, w, backward=True).passed
-
-
-FLA, KERNEL = (nsa_fla, nsa_fla_torch), {"heads": 32, "kv_heads": 2, "dtype": "bf16"}
-DSA, INDEXED = (dsa_masked, dsa_gather), {"gated": False, "indexer_heads": 8, "indexer_dim": 16, "topk": 20}
+FLA, KERNEL = (V.nsa_fla, V.nsa_fla_torch), {"heads": 32, "kv_heads": 2, "dtype": "bf16"}
+DSA, INDEXED = (
+    (V.dsa_masked, V.dsa_gather),
+    {"gated": False, "indexer_heads": 8, "indexer_dim": 16, "topk": 20},
+)
 REFUSED = [
     (SPARSE, {"causal": False}, "causal"),
     (SPARSE, {"seq": 650}, "block 16"),
-    ([nsa_paper], {"causal": False}, "causal"),
-    ([nsa_paper], {"block": 18}, "block 18"),
-    ([nsa_paper], {"selected": 2}, "selected 2"),
+    ([V.nsa_paper], {"causal": False}, "causal"),
+    ([V.nsa_paper], {"block": 18}, "block 18"),
+    ([V.nsa_paper], {"selected": 2}, "selected 2"),
     (FLA, KERNEL | {"causal": False}, "causal=false"),
     (FLA, KERNEL | {"selected": 2}, "selected 2"),
     (FLA, KERNEL | {"stage": "block_lists"}, "stage="),
@@ -110,16 +66,6 @@ def test_gates_are_shares_and_sequences_follow_each_other():
         if w.varlen:
             assert (inputs["cu_seqlens"][0], inputs["cu_seqlens"][-1]) == (0, w.seq)
             assert (np.diff(inputs["cu_seqlens"]) > 0).all()
-
-
-def test_only_seq_must_be_given_and_extra_fields_joined_later():
-    fields = {field.name: field for field in dataclasses.fields(AttentionWorkload)}
-    required = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
-    later = [name for name, field in fields.items() if field.metadata["later"]]
-    assert required == ["seq"]
-    assert later[:5] == ["tile", "compressed_block", "compressed_selected", "segments", "cuts"]
-    assert later[5:9] == ["stage", "indexer_heads", "indexer_dim", "topk"]
-    assert later[9:] == ["kernel", "stride", "init_blocks", "local_blocks"]
 
 
 IN_PARTS = [
@@ -173,36 +119,7 @@ def test_sparse_forms_follow_their_definition(variant):
     w = of(seq=88, heads=2, kv_heads=1, head_dim=4, block=4, selected=2, window=9, tile=16, dtype="f64",
            compressed_block=3, compressed_selected=2)  # fmt: skip
     inputs = drawn(w)
-    want = mslk_by_hand(w, inputs, sparse_compressed=variant is nsa_mslk_sparse_compressed)
+    want = mslk_by_hand(w, inputs, sparse_compressed=variant is V.nsa_mslk_sparse_compressed)
     reference = FAMILY.semantics[variant.semantics].reference(w, None)
     np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-10)
     np.testing.assert_allclose(run(variant(w), inputs), want, rtol=1e-10)
-
-
-def test_packed_sequences_attend_themselves_only():
-    lengths = [1, 15, 255, 257, 112]
-    w = of(varlen=True, segments=5)
-    inputs = drawn(w, lengths=lengths)
-    packed = run(dense(w), inputs)
-    reference = run(FAMILY.semantics["dense"].reference(w, None), inputs, wide=True)
-    for length, part in zip(lengths, slices(lengths), strict=True):
-        alone = run(dense(of(seq=length)), {name: inputs[name][:, part] for name in "qkv"})
-        np.testing.assert_allclose(packed[:, part], alone, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(reference[:, part], alone, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", MEANINGS)
-def test_contracts_notice_one_wrong_element(name):
-    meaning = FAMILY.semantics[name]
-    inputs = drawn(SMALL)
-    expected = run(meaning.reference(SMALL, None), inputs, wide=True)
-    wrong = expected.copy()
-    wrong[0, 400, 1, 3] += 0.5 * np.sqrt(np.mean(wrong[0, 400, 1] ** 2))
-    for contract in (meaning.contract, meaning.gradient):
-        assert contract.judge(Evidence(SMALL, inputs, expected, expected)).passed
-        judgement = contract.judge(Evidence(SMALL, inputs, wrong, expected))
-        assert not judgement.passed
-        assert judgement.figures["largest_error_of_allowed"] > 100
-    marked = np.zeros((1, 640, 4), bool)
-    marked[0, 400, 1] = True
-    assert meaning.contract.judge(Evidence(SMALL, inputs, wrong, expected, None, marked)).passed

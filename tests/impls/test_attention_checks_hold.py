@@ -5,28 +5,20 @@ import dataclasses
 import numpy as np
 import pytest
 
-from impls.attention.dense import dense
-from impls.attention.dense_chunked import dense_chunked
-from impls.attention.dense_jax import dense_jax
-from impls.attention.dense_sdpa import dense_sdpa
 from impls.attention.family import FAMILY
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_jax import nsa_mslk_jax
-from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
-from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
-from impls.attention.nsa_paper import nsa_paper
 from tests.impls.jax_case import jit
 from tests.impls.test_attention_checks import CHECKS, PACKED, SMALL
 from tests.impls.test_attention_checks_model import trial
 from tests.impls.torch_case import named
 from tests.impls.trials import failures, verdicts
+from tests.impls.variants import ATTENTION as V
 
 F32 = dataclasses.replace(SMALL, dtype="f32")
 LOW = dataclasses.replace(SMALL, dtype="bf16", batch=2)
 ODD = dataclasses.replace(SMALL, dtype="f32", seq=72, tile=48, block=8, heads=3, kv_heads=3, gated=False)
 WORKLOADS = {"f32": F32, "bf16": LOW, "odd": ODD}
-SPARSE = [nsa_mslk, nsa_mslk_sparse_compressed, nsa_mslk_upstream, nsa_paper]
-TORCH = [dense, dense_sdpa, dense_chunked, *SPARSE]
+SPARSE = [V.nsa_mslk, V.nsa_mslk_sparse_compressed, V.nsa_mslk_upstream, V.nsa_paper]
+TORCH = [V.dense, V.dense_sdpa, V.dense_chunked, *SPARSE]
 
 
 def failed_of(implementation, w, mode):
@@ -55,7 +47,7 @@ def test_torch_holds_backward(implementation, w):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("mode", ["fwd", "bwd"])
-@pytest.mark.parametrize("implementation", [dense_chunked, nsa_mslk, nsa_paper], ids=lambda i: i.name)
+@pytest.mark.parametrize("implementation", [V.dense_chunked, V.nsa_mslk, V.nsa_paper], ids=lambda i: i.name)
 def test_packed_ones_hold(implementation, mode):
     failed, count = failed_of(implementation, dataclasses.replace(PACKED, dtype="f32"), mode)
     assert failed == {}
@@ -66,8 +58,8 @@ def test_packed_ones_hold(implementation, mode):
 @pytest.mark.parametrize(
     ("implementation", "names"),
     [
-        (dense_jax, {"causality", "finite_sentinel_dense", "no_nan_rows"}),
-        (nsa_mslk_jax, {"causality_by_block", "causality_by_tile", "finite_sentinel", "no_superset"}),
+        (V.dense_jax, {"causality", "finite_sentinel_dense", "no_nan_rows"}),
+        (V.nsa_mslk_jax, {"causality_by_block", "causality_by_tile", "finite_sentinel", "no_superset"}),
     ],
 )
 def test_jax_holds(implementation, names):

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.attention.dense_jax import dense_jax
 from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
-from tests.impls.jax_case import jit
-from tests.impls.torch_case import gradients, named, run, run_marks
+from tests.impls.attention_case import drawn
+from tests.impls.jax_case import call, gradients, judged
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -19,45 +19,6 @@ SMALL = AttentionWorkload(seq=320, heads=4, kv_heads=2, head_dim=16, block=16, s
 
 def of(**fields):
     return dataclasses.replace(SMALL, **fields)
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
-def call(variant, w, inputs, cotangent=None):
-    """The result, or the gradients by name under a cotangent, in double precision."""
-    import jax
-
-    with jax.enable_x64(w.dtype == "f64"):
-        function = variant(w)
-        arguments = {name: jax.numpy.asarray(part) for name, part in named(function, inputs).items()}
-        if cotangent is None:
-            return np.asarray(jit(function)(**arguments)).astype(np.float64)
-        whole = {name: arguments.pop(name) for name in ("cu_seqlens",) if name in arguments}
-
-        def pull(arguments, seed):
-            result, pullback = jax.vjp(lambda floating: function(**floating, **whole), arguments)
-            return pullback(seed.astype(result.dtype))[0]
-
-        found = jit(pull)(arguments, jax.numpy.asarray(cotangent))
-    return {name: np.asarray(part).astype(np.float64) for name, part in found.items()}
-
-
-def judged(variant, w, backward):
-    meaning, inputs = FAMILY.semantics[variant.semantics], drawn(w)
-    reference = meaning.reference(w, None)
-    marks = None if meaning.ambiguous is None else run_marks(meaning.ambiguous(w, None), inputs)
-    if not backward:
-        expected = run(reference, inputs, wide=True)
-        return meaning.contract.judge(Evidence(w, inputs, call(variant, w, inputs), expected, None, marks))
-    cotangent = np.random.default_rng(1).standard_normal(inputs["q"].shape)
-    cotangent = cotangent.astype(inputs["q"].dtype).astype(np.float64)
-    if marks is not None:
-        cotangent[marks] = 0
-    _, wanted = gradients(reference, inputs, cotangent, wide=True)
-    got = call(variant, w, inputs, cotangent)
-    return meaning.gradient.judge(Evidence(w, inputs, got, {name: wanted[name] for name in got}))
 
 
 WORKLOADS = {
@@ -72,14 +33,14 @@ WORKLOADS = {
 @pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
 def test_variant_matches_the_reference(variant, w):
-    judgement = judged(variant, w, backward=False)
+    judgement = judged(FAMILY, variant, w)
     assert judgement.passed, judgement.reason
 
 
 @pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
 @pytest.mark.parametrize("name", ["bf16", "batch-and-part-of-a-tile"])
 def test_gradients_match_the_reference(variant, name):
-    judgement = judged(variant, WORKLOADS[name], backward=True)
+    judgement = judged(FAMILY, variant, WORKLOADS[name], backward=True)
     assert judgement.passed, judgement.reason
 
 
@@ -88,7 +49,7 @@ def test_gradients_match_the_reference(variant, name):
     [(of(causal=False), False), (of(varlen=True), True), (of(varlen=True, causal=False), True)],
 )
 def test_dense_takes_what_the_sparse_form_refuses(w, backward):
-    assert judged(dense_jax, w, backward).passed
+    assert judged(FAMILY, dense_jax, w, backward).passed
     with pytest.raises(Unsupported, match=r"causal|cu_seqlens"):
         nsa_mslk_jax(w)
 
@@ -97,8 +58,8 @@ def test_dense_refuses_what_jax_does_not_compute():
     for dtype in ("f64", "f16"):  # f64 in f32; f16 not on the cpu
         with pytest.raises(Unsupported, match=dtype):
             dense_jax(of(dtype=dtype))
-    assert judged(nsa_mslk_jax, of(dtype="f16", seq=128), backward=False).passed
-    assert judged(nsa_mslk_jax, of(dtype="f64", seq=128), backward=False).passed
+    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f16", seq=128)).passed
+    assert judged(FAMILY, nsa_mslk_jax, of(dtype="f64", seq=128)).passed
 
 
 def test_a_query_that_sees_nothing_gives_zero_and_no_nan():
@@ -107,7 +68,7 @@ def test_a_query_that_sees_nothing_gives_zero_and_no_nan():
     inputs["q"][:], inputs["k"][:, 32:48] = 1, 2
     inputs["gates"][:] = (0, 1, 0)
     assert not call(nsa_mslk_jax, w, inputs)[:, :32].any()
-    found = call(nsa_mslk_jax, w, inputs, np.ones(inputs["q"].shape))
+    _, found = gradients(nsa_mslk_jax(w), inputs, np.ones(inputs["q"].shape))
     assert all(np.isfinite(part).all() for part in found.values())
 
 

@@ -5,23 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
-from impls.attention.dense import dense
-from impls.attention.dense_jax import dense_jax
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.lists_compact import lists_compact
-from impls.attention.lists_dedup import lists_dedup
-from impls.attention.lists_dense import lists_dense
-from impls.attention.lists_jax import lists_jax
-from impls.attention.lists_scatter_sort import lists_scatter_sort
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_jax import nsa_mslk_jax
-from impls.attention.nsa_paper import nsa_paper
 from tests.impls import jax_case
+from tests.impls.attention_case import drawn, verdict
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
-VARIANTS = (lists_dense, lists_scatter_sort, lists_dedup, lists_compact, lists_jax)
+VARIANTS = (V.lists_dense, V.lists_scatter_sort, V.lists_dedup, V.lists_compact, V.lists_jax)
 NAMES = [variant.name for variant in VARIANTS]
 MEANING = FAMILY.semantics["block_lists"]
 SMALL = AttentionWorkload(stage="block_lists", seq=2048, batch=2, heads=3, kv_heads=1, block=64, selected=5)
@@ -36,17 +27,8 @@ WORKLOADS = {
 }
 
 
-def drawn(w):
-    return FAMILY.inputs(w, np.random.default_rng(0))
-
-
 def call(variant, w, picks, **options):
     return jax_case.call(variant, w, {"picks": picks}, **options)
-
-
-def verdict(w, picks, result):
-    expected = MEANING.reference(w, None)(picks)
-    return MEANING.contract.judge(Evidence(w, {"picks": picks}, result, expected))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +57,7 @@ def test_known_lists(variant, block, picked, want):
 @pytest.mark.parametrize("variant", VARIANTS, ids=NAMES)
 def test_lists_match_the_reference(variant, w):
     picks = drawn(w)["picks"]
-    judgement = verdict(w, picks, call(variant, w, picks))
+    judgement = verdict("block_lists", w, {"picks": picks}, call(variant, w, picks))
     assert judgement.passed, judgement.reason
 
 
@@ -83,9 +65,9 @@ def test_a_compact_list_is_as_wide_as_the_longest():
     picks = np.zeros((1, 1, 2, 5), np.int32)
     picks[..., 1, 4] = 9
     w = dataclasses.replace(SMALL, batch=1, heads=1, seq=512)
-    assert call(lists_compact, w, picks)["blocks"].tolist() == [[[[0, -1], [0, 4]]]]
-    assert call(lists_compact, w, picks, trim=False)["blocks"].shape[-1] == 4
-    assert verdict(w, picks, call(lists_compact, w, picks, trim=False)).passed
+    assert call(V.lists_compact, w, picks)["blocks"].tolist() == [[[[0, -1], [0, 4]]]]
+    assert call(V.lists_compact, w, picks, trim=False)["blocks"].shape[-1] == 4
+    assert verdict("block_lists", w, {"picks": picks}, call(V.lists_compact, w, picks, trim=False)).passed
 
 
 def spoiled(name, made):
@@ -116,7 +98,9 @@ def spoiled(name, made):
 )
 def test_wrong_lists_fail(name):
     picks = drawn(SMALL)["picks"]
-    judgement = verdict(SMALL, picks, spoiled(name, call(lists_dedup, SMALL, picks)))
+    judgement = verdict(
+        "block_lists", SMALL, {"picks": picks}, spoiled(name, call(V.lists_dedup, SMALL, picks))
+    )
     assert not judgement.passed
     assert judgement.reason
 
@@ -125,7 +109,7 @@ def test_what_stands_behind_a_count_is_not_judged():
     picks = drawn(SMALL)["picks"]
     made = MEANING.reference(SMALL, None)(picks)
     made["blocks"] = np.where(made["blocks"] < 0, 77, made["blocks"])
-    assert verdict(SMALL, picks, made).passed
+    assert verdict("block_lists", SMALL, {"picks": picks}, made).passed
 
 
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
@@ -154,16 +138,6 @@ def test_a_part_of_the_heads_can_be_judged():
     whole, part = MEANING.reference(SMALL, None)(picks), MEANING.reference(SMALL, rows)(picks)
     assert FAMILY.rows(SMALL) == SMALL.heads
     assert all(np.array_equal(whole[name][:, rows], part[name]) for name in whole)
-
-
-@pytest.mark.parametrize("variant", [*VARIANTS, dense, dense_jax, nsa_mslk, nsa_mslk_jax, nsa_paper])
-def test_each_stage_refuses_the_other(variant):
-    stage = "attention" if variant in VARIANTS else "block_lists"
-    w = dataclasses.replace(SMALL, stage=stage, seq=512)
-    with pytest.raises(Unsupported, match=f"stage={stage}: this"):
-        variant(w)
-    with pytest.raises(Unsupported, match=f"stage={stage}: this"):
-        FAMILY.semantics[variant.semantics].reference(w, None)
 
 
 def test_bytes_are_picks_and_lists():

@@ -5,15 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Unsupported
-from impls.attention.dense import dense
-from impls.attention.dense_decode import dense_decode
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.given_blocks_gather import given_blocks_gather
-from impls.attention.nsa_paper import nsa_paper
-from impls.attention.nsa_paper_decode import nsa_paper_decode
-from tests.impls.attention_case import attend
+from tests.impls.attention_case import attend, drawn
 from tests.impls.torch_case import judged, run
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
@@ -21,18 +16,6 @@ GIVEN = AttentionWorkload(
     stage="given_blocks", seq=75, heads=4, kv_heads=2, head_dim=8, block=16, selected=3, gated=False
 )
 DECODE = dataclasses.replace(GIVEN, stage="decode", seq=200, selected=5, window=20, gated=True)
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
-@pytest.mark.parametrize("fields", [{}, {"dtype": "bf16"}, {"seq": 16, "batch": 2}, {"heads": 2}], ids=str)
-def test_given_blocks_are_attended_and_differentiated(fields):
-    w = dataclasses.replace(GIVEN, **fields)
-    for backward in (False, True):
-        judgement = judged(FAMILY, given_blocks_gather, w, backward=backward)
-        assert judgement.passed, judgement.reason
 
 
 def test_given_blocks_by_hand():
@@ -44,7 +27,7 @@ def test_given_blocks_by_hand():
     for t, h in np.ndindex(*q.shape[:2]):
         read = [s for s in range(t + 1) if s // 16 in picks[h // 2, t]]
         want[t, h] = attend(q[t, h], k[read, h // 2], v[read, h // 2])
-    for made in (given_blocks_gather(w), FAMILY.semantics["given_blocks"].reference(w, None)):
+    for made in (V.given_blocks_gather(w), FAMILY.semantics["given_blocks"].reference(w, None)):
         np.testing.assert_allclose(run(made, inputs)[0], want, rtol=1e-9)
 
 
@@ -57,17 +40,6 @@ def test_given_blocks_are_distinct_and_no_later_than_their_query():
     assert ((np.diff(ordered, axis=-1) > 0) | (ordered[..., 1:] < 0)).all()
 
 
-DECODES = [{}, {"dtype": "bf16"}, {"gated": False, "batch": 2}, {"seq": 7}, {"kernel": 16, "stride": 4}]
-
-
-@pytest.mark.parametrize("fields", DECODES, ids=str)
-def test_decodes_keep_their_contracts(fields):
-    w = dataclasses.replace(DECODE, **fields)
-    for variant in (dense_decode, nsa_paper_decode):
-        judgement = judged(FAMILY, variant, w)
-        assert judgement.passed, (variant.name, judgement.reason)
-
-
 def test_a_decode_is_the_last_row_of_the_whole():
     w = dataclasses.replace(DECODE, dtype="f64")
     inputs = drawn(w)
@@ -75,17 +47,17 @@ def test_a_decode_is_the_last_row_of_the_whole():
     others = drawn(whole, seed=1)
     full = {name: np.concatenate([others[name][:, :-1], inputs[name]], 1) for name in ("q", "gates")}
     full |= {name: inputs[name] for name in "kv"}
-    for variant, last in ((nsa_paper, nsa_paper_decode), (dense, dense_decode)):
+    for variant, last in ((V.nsa_paper, V.nsa_paper_decode), (V.dense, V.dense_decode)):
         want = run(variant(whole), full)[:, -1:]
         np.testing.assert_allclose(run(last(w), inputs), want, rtol=1e-9)
 
 
 def test_a_decode_without_its_selection_fails_the_contract():
     def unselective(w):
-        return nsa_paper_decode(dataclasses.replace(w, selected=3))
+        return V.nsa_paper_decode(dataclasses.replace(w, selected=3))
 
     unselective.semantics = "nsa_paper_decode"
-    assert judged(FAMILY, nsa_paper_decode, DECODE).passed
+    assert judged(FAMILY, V.nsa_paper_decode, DECODE).passed
     assert not judged(FAMILY, unselective, DECODE).passed
 
 
@@ -98,13 +70,3 @@ def test_reads_of_a_decode_do_not_grow_with_the_cache():
     # 65536 tokens more are 4096 means more; the paper's 16 blocks of 64 and a window of 512 stay
     assert long.flops - short.flops == 4 * 8 * 128 * 4096
     assert dense_long.flops / short.flops == pytest.approx(131072 / (4095 + 1024 + 512))
-
-
-def test_stages_keep_to_themselves():
-    for w in (GIVEN, DECODE):
-        with pytest.raises(Unsupported, match="use stage=attention"):
-            nsa_paper(w)
-    with pytest.raises(Unsupported, match="use stage=decode"):
-        dense_decode(GIVEN)
-    with pytest.raises(Unsupported, match="varlen=false"):
-        FAMILY.shapes(dataclasses.replace(DECODE, varlen=True))

@@ -7,20 +7,14 @@ import numpy as np
 import pytest
 
 from impls.attention import _nsa_torch
-from impls.attention.dense import dense
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_by_branch import nsa_mslk_by_branch
-from impls.attention.nsa_mslk_mask_mod import nsa_mslk_mask_mod
-from impls.attention.nsa_mslk_recompute import nsa_mslk_recompute
-from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
-from impls.attention.nsa_mslk_unshared import nsa_mslk_unshared
-from tests.impls.attention_case import drawn, rows_moved
+from tests.impls.attention_case import drawn
 from tests.impls.torch_case import gradients, operators, run, run_marks, tensor
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed)
+SPARSE = (V.nsa_mslk, V.nsa_mslk_sparse_compressed)
 NAMES = [variant.name for variant in SPARSE]
 
 SMALL = AttentionWorkload(
@@ -33,63 +27,10 @@ def of(**fields):
     return dataclasses.replace(SMALL, **fields)
 
 
-def test_dense_shows_no_token_to_earlier_queries():
-    assert rows_moved(dense(SMALL), drawn(SMALL), 200)[0] == 200
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-def test_sparse_forms_leak_within_a_block_and_select_within_a_tile(variant):
-    everything = of(selected=40, compressed_selected=5)
-    rows = rows_moved(variant(everything), drawn(everything), 300)
-    assert rows[0] == 288  # the block of token 300, whose mean those before it already see
-    few = of(selected=2)
-    rows = rows_moved(variant(few), drawn(few, gates=(0, 1, 0)), 300)
-    assert rows[0] >= 256  # its tile, for which that block may displace another
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-def test_no_gates_are_gates_of_a_third(variant):
-    inputs = drawn(SMALL, gates=(1 / 3, 1 / 3, 1 / 3))
-    uniform = run(variant(of(gated=False)), {name: inputs[name] for name in "qkv"})
-    np.testing.assert_allclose(uniform, run(variant(SMALL), inputs), rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-def test_window_holds_its_width_with_the_query_itself(variant):
-    rows = rows_moved(variant(SMALL), drawn(SMALL, gates=(0, 0, 1)), 300)
-    assert rows.tolist() == list(range(300, 300 + SMALL.window))
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-def test_selected_blocks_are_attended_once(variant):
-    """Upstream reads block 0 again for every pick that does not exist: the first tile shows it."""
-    w = of(seq=320, head_dim=20, selected=16, dtype="f64")
-    inputs = drawn(w, gates=(0, 1, 0))
-    inputs["k"][:, :256] = 0
-    result = run(variant(w), inputs)
-    means = np.cumsum(inputs["v"], 1) / np.arange(1, w.seq + 1)[:, None, None]
-    np.testing.assert_allclose(result[:, :256], means[:, :256].repeat(2, 2), atol=1e-13)
-
-    few = dataclasses.replace(w, selected=3)
-    inputs["v"][:] = np.eye(20).repeat(w.block, 0)[:, None]
-    read = run(variant(few), inputs)[0, -1] > 0
-    assert read.sum(-1).tolist() == [3] * 4
-
-
-def test_sparse_compressed_reads_only_its_groups():
-    w = of(head_dim=40, dtype="f64")
-    inputs = drawn(w, gates=(1, 0, 0))
-    inputs["v"][:] = np.eye(40).repeat(w.block, 0)[:, None]
-    last = run(nsa_mslk_sparse_compressed(w), inputs)[0, -1] > 0
-    assert last.sum(-1).tolist() == [16] * 4
-    assert (last.reshape(4, 5, 8).any(-1).sum(-1) == 2).all()
-    assert (run(nsa_mslk(w), inputs)[0, -1] > 0).all()
-
-
 def test_with_few_groups_both_sparse_forms_are_one_program():
     few = of(compressed_block=128, compressed_selected=16)
-    assert operators(nsa_mslk, FAMILY, few) == operators(nsa_mslk_sparse_compressed, FAMILY, few)
-    assert operators(nsa_mslk, FAMILY, SMALL) != operators(nsa_mslk_sparse_compressed, FAMILY, SMALL)
+    assert operators(V.nsa_mslk, FAMILY, few) == operators(V.nsa_mslk_sparse_compressed, FAMILY, few)
+    assert operators(V.nsa_mslk, FAMILY, SMALL) != operators(V.nsa_mslk_sparse_compressed, FAMILY, SMALL)
 
 
 @pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
@@ -109,29 +50,26 @@ def test_a_query_that_sees_nothing_gives_zero(variant):
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-10)
 
 
+STEPS = [("STEP_TILES", 1), ("STEP_TILES", 2), *(("CACHED_BYTES", limit) for limit in (1, 1 << 16, 1 << 40))]
+
+
 @pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-@pytest.mark.parametrize("tiles", [1, 2])
-def test_steps_do_not_show_in_the_result(variant, tiles, monkeypatch):
-    w = of(seq=1000, block=8, window=700, dtype="f64")
+@pytest.mark.parametrize(("limit", "value"), STEPS)
+@pytest.mark.parametrize("window", [70, 700])
+def test_steps_do_not_show_in_the_result(variant, window, limit, value, monkeypatch):
+    """Masks are drawn over those of the step before, from the fifth tile on in part."""
+    w = of(
+        seq=1000, block=8, window=window, dtype="f64", selected=5, compressed_block=2, compressed_selected=3
+    )
     inputs = drawn(w)
     cotangent = np.random.default_rng(3).standard_normal((1, w.seq, w.heads, w.head_dim))
-    whole = gradients(variant(w), inputs, cotangent)
-    monkeypatch.setattr(_nsa_torch, "STEP_TILES", tiles)
-    steps = gradients(variant(w), inputs, cotangent)
-    np.testing.assert_allclose(steps[0], whole[0], rtol=1e-10)
+    whole, wanted = gradients(variant(w), inputs, cotangent)
+    monkeypatch.setattr(_nsa_torch, limit, value)
+    result, found = gradients(variant(w), inputs, cotangent)
+    for made in (result, run(variant(w), inputs)):
+        np.testing.assert_allclose(made, whole, rtol=1e-10, atol=1e-14)
     for name in ("q", "k", "v", "gates"):
-        np.testing.assert_allclose(steps[1][name], whole[1][name], atol=1e-12)
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-@pytest.mark.parametrize("limit", [1, 1 << 16, 1 << 40])
-def test_steps_that_fit_a_cache_do_not_show_either(variant, limit, monkeypatch):
-    """Masks are drawn over those of the step before, from the fifth tile on in part."""
-    w = of(seq=1000, block=8, window=70, dtype="f64", selected=5, compressed_block=2, compressed_selected=3)
-    inputs = drawn(w)
-    whole, _ = gradients(variant(w), inputs, np.zeros((1, w.seq, w.heads, w.head_dim)))
-    monkeypatch.setattr(_nsa_torch, "CACHED_BYTES", limit)
-    np.testing.assert_allclose(run(variant(w), inputs), whole, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-12)
 
 
 def test_steps_shrink_with_the_memory_they_may_take():
@@ -267,11 +205,11 @@ def traced(variant, w):
 @pytest.mark.parametrize(
     ("variant", "plain"),
     [
-        (nsa_mslk_mask_mod, nsa_mslk),
-        (nsa_mslk_unshared, nsa_mslk_sparse_compressed),
-        (nsa_mslk_by_branch, nsa_mslk),
-        (partial(nsa_mslk_by_branch, in_place=False), nsa_mslk),
-        (nsa_mslk_recompute, nsa_mslk),
+        (V.nsa_mslk_mask_mod, V.nsa_mslk),
+        (V.nsa_mslk_unshared, V.nsa_mslk_sparse_compressed),
+        (V.nsa_mslk_by_branch, V.nsa_mslk),
+        (partial(V.nsa_mslk_by_branch, in_place=False), V.nsa_mslk),
+        (V.nsa_mslk_recompute, V.nsa_mslk),
     ],
     ids=["mask_mod", "unshared", "in place", "side by side", "recompute"],
 )
@@ -292,7 +230,7 @@ def test_skipping_halves_the_products_of_the_compressed_branch(monkeypatch):
     """Of n steps the i-th visits i shares of the means, or all n: n (n + 1) / 2 against n²."""
     monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
     w = of(seq=4096, head_dim=32)
-    masked, skipped = (traced(each, w).flops for each in (nsa_mslk_mask_mod, nsa_mslk))
+    masked, skipped = (traced(each, w).flops for each in (V.nsa_mslk_mask_mod, V.nsa_mslk))
     share = 4 * w.heads * w.head_dim * w.tile * (w.tile // w.block)
     assert masked - skipped == share * (16 * 16 - 16 * 17 // 2)
 
@@ -300,14 +238,16 @@ def test_skipping_halves_the_products_of_the_compressed_branch(monkeypatch):
 def test_shared_selection_saves_one_product_of_scores(monkeypatch):
     monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
     w = of(seq=1024)
-    twice, once = (traced(each, w).flops for each in (nsa_mslk_unshared, nsa_mslk_sparse_compressed))
+    twice, once = (traced(each, w).flops for each in (V.nsa_mslk_unshared, V.nsa_mslk_sparse_compressed))
     scored = sum(range(1, 5)) * (w.tile // w.block)  # of a tile's queries, the blocks up to its end
     assert twice - once == 2 * w.heads * w.head_dim * scored
 
 
 def test_branches_in_place_hold_two_results_less():
     w = of(seq=4096)
-    beside, in_place = (traced(partial(nsa_mslk_by_branch, in_place=x), w).temp_bytes for x in (False, True))
+    beside, in_place = (
+        traced(partial(V.nsa_mslk_by_branch, in_place=x), w).temp_bytes for x in (False, True)
+    )
     assert beside - in_place == 2 * 4 * w.seq * w.heads * w.head_dim
 
 
@@ -339,7 +279,7 @@ def residuals(variant, w):
 )
 def test_a_recomputing_backward_finds_saved_what_its_fact_says(fields):
     w = of(**fields)
-    saved = residuals(nsa_mslk_recompute, w)
-    assert nsa_mslk_recompute.facts(w, None, {}) == {"bytes_saved_for_backward": saved}
+    saved = residuals(V.nsa_mslk_recompute, w)
+    assert V.nsa_mslk_recompute.facts(w, None, {}) == {"bytes_saved_for_backward": saved}
     results = 3 * w.batch * w.seq * w.heads * w.head_dim * (2 if w.dtype == "bf16" else 4)
-    assert residuals(nsa_mslk, w) >= saved + results
+    assert residuals(V.nsa_mslk, w) >= saved + results

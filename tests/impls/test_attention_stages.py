@@ -5,39 +5,26 @@ import dataclasses
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
-from impls.attention.compress_gemm import compress_gemm
-from impls.attention.compress_jax import compress_jax
-from impls.attention.compress_mean import compress_mean
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.gate_in_place import gate_in_place
-from impls.attention.gate_jax import gate_jax
-from impls.attention.gate_sum import gate_sum
-from impls.attention.lists_dedup import lists_dedup
-from impls.attention.lists_transposed_compact import lists_transposed_compact
-from impls.attention.lists_transposed_dense import lists_transposed_dense
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.select_every_query import select_every_query
-from impls.attention.select_jax import select_jax
-from impls.attention.select_mean_query import select_mean_query
-from impls.attention.workload import STAGES
 from tests.impls import jax_case
-from tests.impls.torch_case import run, run_marks, tensors
+from tests.impls.attention_case import drawn, verdict
+from tests.impls.torch_case import run, tensors
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
 
 VARIANTS = (
-    compress_mean,
-    compress_gemm,
-    compress_jax,
-    select_mean_query,
-    select_every_query,
-    select_jax,
-    lists_transposed_dense,
-    lists_transposed_compact,
-    gate_sum,
-    gate_in_place,
-    gate_jax,
+    V.compress_mean,
+    V.compress_gemm,
+    V.compress_jax,
+    V.select_mean_query,
+    V.select_every_query,
+    V.select_jax,
+    V.lists_transposed_dense,
+    V.lists_transposed_compact,
+    V.gate_sum,
+    V.gate_in_place,
+    V.gate_jax,
 )
 NAMES = [variant.name for variant in VARIANTS]
 SMALL = AttentionWorkload(seq=1024, heads=4, kv_heads=2, head_dim=16, selected=3)
@@ -50,20 +37,6 @@ WORKLOADS = {
 }
 
 
-def drawn(w):
-    return dict(FAMILY.inputs(w, np.random.default_rng(0)))
-
-
-def verdict(w, inputs, result):
-    meaning = FAMILY.semantics[w.stage]
-    reference = meaning.reference(w, None)
-    expected = run(reference, inputs, wide=True) if meaning.framework == "torch" else reference(**inputs)
-    if w.stage == "select":
-        expected = expected.astype(np.int32)
-    marks = meaning.ambiguous and run_marks(meaning.ambiguous(w, None), inputs)
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, None, marks))
-
-
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
 @pytest.mark.parametrize("variant", VARIANTS, ids=NAMES)
 def test_a_stage_matches_its_reference(variant, w):
@@ -71,23 +44,8 @@ def test_a_stage_matches_its_reference(variant, w):
     inputs = drawn(w)
     floating = variant.framework == "torch" and FAMILY.semantics[variant.semantics].gradient
     made = run(variant(w), inputs) if floating else jax_case.call(variant, w, inputs)
-    judgement = verdict(w, inputs, made)
+    judgement = verdict(w.stage, w, inputs, made)
     assert judgement.passed, judgement.reason
-
-
-def test_the_stages_of_a_profile_bear_the_same_names():
-    """What is measured alone and is a part of a call is called alike in both; lists belong to a kernel."""
-    others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode"}
-    assert set(STAGES) - others == {"compress", "select", "gate"} <= set(FAMILY.stages)
-    assert set(STAGES) - {"attention", "decode"} <= set(FAMILY.semantics)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=NAMES)
-def test_a_stage_refuses_attention(variant):
-    with pytest.raises(Unsupported, match="stage=attention: this"):
-        variant(SMALL)
-    with pytest.raises(Unsupported, match=f"stage={variant.semantics}: this"):
-        nsa_mslk(dataclasses.replace(SMALL, stage=variant.semantics))
 
 
 def products(function, inputs):
@@ -104,7 +62,7 @@ def test_the_q_mean_identity_saves_a_factor_of_the_tile():
     """mean(Q·K) = mean(Q)·K: the same picks by 256 times fewer products (MSLK #296)."""
     w = dataclasses.replace(SMALL, stage="select", seq=4096, tile=256)
     inputs = drawn(w)
-    few, all_of_them = select_mean_query(w), select_every_query(w)
+    few, all_of_them = V.select_mean_query(w), V.select_every_query(w)
     np.testing.assert_array_equal(run(few, inputs), run(all_of_them, inputs))
     assert products(all_of_them, inputs) == 256 * products(few, inputs)
 
@@ -116,13 +74,13 @@ def test_known_picks():
     )
     inputs = {"q": np.array([1.0, 3, -1, -1]), "means": np.array([5.0, 2, 9, -7])}
     inputs = {name: values.reshape(1, 4, 1, 1) for name, values in inputs.items()}
-    for variant in (select_mean_query, select_every_query, select_jax):
+    for variant in (V.select_mean_query, V.select_every_query, V.select_jax):
         assert jax_case.call(variant, w, inputs).tolist() == [[[[0, 1], [1, 3]]]]
     wrong = np.array([[[[0, 1], [2, 3]]]])
-    assert "elements differ" in verdict(w, inputs, wrong).reason
+    assert "elements differ" in verdict(w.stage, w, inputs, wrong).reason
 
 
-@pytest.mark.parametrize("variant", [lists_transposed_dense, lists_transposed_compact])
+@pytest.mark.parametrize("variant", [V.lists_transposed_dense, V.lists_transposed_compact])
 def test_known_lists_turned_round(variant):
     w = AttentionWorkload(
         stage="transposed_lists", seq=512, heads=1, kv_heads=1, block=128, tile=128, selected=3
@@ -134,15 +92,15 @@ def test_known_lists_turned_round(variant):
     assert made["counts"].tolist() == [[[3, 1, 2, 1]]]
     readers = [made["tiles"][0, 0, i, :n].tolist() for i, n in enumerate([3, 1, 2, 1])]
     assert readers == [[0, 1, 3], [1], [2, 3], [3]]
-    assert verdict(w, inputs, made).passed
+    assert verdict(w.stage, w, inputs, made).passed
     made["tiles"][0, 0, 0, :2] = 1, 0
-    assert not verdict(w, inputs, made).passed
+    assert not verdict(w.stage, w, inputs, made).passed
 
 
 def test_a_stage_takes_the_lists_of_the_stage_before():
     lists = dataclasses.replace(SMALL, stage="block_lists")
     turned = dataclasses.replace(SMALL, stage="transposed_lists")
-    made = jax_case.call(lists_dedup, lists, drawn(lists))
+    made = jax_case.call(V.lists_dedup, lists, drawn(lists))
     given = drawn(turned)
     assert np.array_equal(made["counts"], given["counts"])
     read = np.arange(made["blocks"].shape[-1]) < made["counts"][..., None]

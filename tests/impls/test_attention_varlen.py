@@ -1,4 +1,4 @@
-"""Packed sequences in MSLK's sparse attention: each is attended as if it were alone."""
+"""Packed sequences: each is attended as if it were alone."""
 
 import dataclasses
 
@@ -8,19 +8,15 @@ import pytest
 from harness import Unsupported
 from impls.attention import _branches, _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_jax import nsa_mslk_jax
-from impls.attention.nsa_mslk_padded import nsa_mslk_padded
-from impls.attention.nsa_mslk_sparse_compressed import nsa_mslk_sparse_compressed
-from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
 from tests.impls.attention_case import drawn, mslk_by_hand, slices, verdict
 from tests.impls.test_attention_traps import tail
 from tests.impls.torch_case import gradients, judged, run
+from tests.impls.variants import ATTENTION as V
 
 pytestmark = pytest.mark.torch
 
-SPARSE = (nsa_mslk, nsa_mslk_sparse_compressed, nsa_mslk_upstream)
-NAMES = [variant.name for variant in SPARSE]
+SPARSE = (V.nsa_mslk, V.nsa_mslk_sparse_compressed, V.nsa_mslk_upstream)
+PACKED = (V.dense, *SPARSE, V.nsa_paper)
 LENGTHS = [1, 15, 255, 257, 500]
 SMALL = AttentionWorkload(
     seq=sum(LENGTHS), heads=2, kv_heads=1, head_dim=8, block=32, selected=3, window=70, tile=128,
@@ -44,7 +40,7 @@ def answers(function, w, inputs, wide=False):
 
 
 @pytest.mark.parametrize("w", [SMALL, LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+@pytest.mark.parametrize("variant", PACKED, ids=lambda variant: variant.name)
 def test_a_packed_sequence_is_one_alone(variant, w):
     """Forward and backward, of the implementation and of its reference, which takes any length alone."""
     w = of(w, dtype="f64")
@@ -61,15 +57,7 @@ def test_a_packed_sequence_is_one_alone(variant, w):
                 np.testing.assert_allclose(packed[name][:, part], values, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("w", [SMALL, of(LARGE, dtype="bf16", kv_heads=2)], ids=["small", "large"])
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
-@pytest.mark.parametrize("backward", [False, True])
-def test_packed_results_match_the_reference(variant, w, backward):
-    judgement = judged(FAMILY, variant, w, backward=backward)
-    assert judgement.passed, judgement.reason
-
-
-@pytest.mark.parametrize("variant", SPARSE, ids=NAMES)
+@pytest.mark.parametrize("variant", PACKED, ids=lambda variant: variant.name)
 def test_whole_blocks_are_the_fixed_length(variant):
     """A sequence alone in its pack, of whole blocks, is what varlen=false computes."""
     fixed = of(varlen=False, seq=320, dtype="f64")
@@ -85,7 +73,7 @@ def test_both_follow_the_definition():
     inputs = drawn(w, lengths=lengths)
     own = [{name: inputs[name][:, part] for name in ("q", "k", "v", "gates")} for part in slices(lengths)]
     want = np.concatenate([mslk_by_hand(w, one) for one in own], 1)
-    np.testing.assert_allclose(run(nsa_mslk(w), inputs), want, rtol=1e-10)
+    np.testing.assert_allclose(run(V.nsa_mslk(w), inputs), want, rtol=1e-10)
     reference = FAMILY.semantics["nsa_mslk"].reference(w, None)
     np.testing.assert_allclose(run(reference, inputs, wide=True), want, rtol=1e-10)
 
@@ -106,30 +94,25 @@ def test_upstreams_own_tails_fail(rule, monkeypatch):
 
     block_means = _branches.block_means
     inputs = drawn(SMALL, lengths=LENGTHS)
-    assert verdict("nsa_mslk", SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
+    assert verdict("nsa_mslk", SMALL, inputs, run(V.nsa_mslk(SMALL), inputs)).passed
     monkeypatch.setattr(_nsa_torch, "block_means", broken)
-    assert not verdict("nsa_mslk", SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
+    assert not verdict("nsa_mslk", SMALL, inputs, run(V.nsa_mslk(SMALL), inputs)).passed
 
 
 def test_a_tail_tile_without_selection_fails(monkeypatch):
     """T7: floor(length / tile) tiles are scored, so the last one selects nothing."""
     inputs = drawn(SMALL, lengths=LENGTHS)
     tail(monkeypatch)
-    assert not verdict("nsa_mslk", SMALL, inputs, run(nsa_mslk(SMALL), inputs)).passed
-
-
-def test_xla_wants_lengths_beforehand():
-    with pytest.raises(Unsupported, match="varlen=true"):
-        nsa_mslk_jax(SMALL)
+    assert not verdict("nsa_mslk", SMALL, inputs, run(V.nsa_mslk(SMALL), inputs)).passed
 
 
 @pytest.mark.parametrize("block", [128, 256])
 def test_small_steps_count_block_0_as_often(block, monkeypatch):
     """Upstream's picks that do not exist are as many in a step that sees few blocks."""
     w = of(varlen=False, seq=1024, block=block, tile=256, dtype="f64")
-    assert judged(FAMILY, nsa_mslk_upstream, w).passed
+    assert judged(FAMILY, V.nsa_mslk_upstream, w).passed
     monkeypatch.setattr(_nsa_torch, "STEP_TILES", 1)
-    assert judged(FAMILY, nsa_mslk_upstream, w).passed
+    assert judged(FAMILY, V.nsa_mslk_upstream, w).passed
 
 
 @pytest.mark.parametrize("lengths", [[42, 250, 1, 27], [64, 64, 64, 128], [256, 64]])
@@ -137,7 +120,7 @@ def test_padding_changes_nothing_but_rounding(lengths):
     """Zeros behind a sequence are in no mean and in no block that could be picked, gradients included."""
     w = of(seq=sum(lengths), segments=len(lengths), dtype="f64")
     inputs = drawn(w, lengths=lengths)
-    native, together = (answers(variant(w), w, inputs) for variant in (nsa_mslk, nsa_mslk_padded))
+    native, together = (answers(variant(w), w, inputs) for variant in (V.nsa_mslk, V.nsa_mslk_padded))
     for name, values in native.items():
         np.testing.assert_allclose(together[name], values, rtol=1e-9, atol=1e-11)
 

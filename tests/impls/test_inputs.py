@@ -1,12 +1,13 @@
 """Every family's inputs: as their shapes say, the same for one seed, and refused where they make no sense."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from harness import Unsupported
 from harness.catalog.arrays import walk
+from harness.core.workload import fields_of, shown
 from impls.attention.family import FAMILY as ATTENTION
 from impls.attention.family import AttentionWorkload
 from impls.mask.family import FAMILY as MASK
@@ -100,3 +101,20 @@ def test_inputs_are_as_their_shapes_say_and_follow_the_seed(w):
 def test_workloads_that_make_no_sense_are_refused(w, word):
     with pytest.raises(Unsupported, match=word):
         FAMILIES[type(w)].shapes(w)
+
+
+SHOWN = {
+    AttentionWorkload: "batch block causal dtype gated head_dim heads kv_heads selected seq varlen window",
+    MaskWorkload: "batch dtype rows seq topk",
+    MlaWorkload: "batch causal config dtype phase seq",
+    OffsetsWorkload: "batch kind layout max_segments seq",
+    TopkWorkload: "batch distribution dtype recall rows seq topk",
+}
+
+
+@pytest.mark.parametrize(
+    ("workload", "names"), SHOWN.items(), ids=lambda given: getattr(given, "__name__", "")
+)
+def test_only_seq_must_be_given_and_ids_show_what_they_always_showed(workload, names):
+    """Fields that joined later show only where they differ: ids of stored records stay what they were."""
+    assert sorted(shown(fields_of(workload), asdict(workload(seq=4096)))) == names.split()

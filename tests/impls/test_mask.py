@@ -1,29 +1,23 @@
 """The mask family: its inputs, every variant against its reference, and what XLA plans for it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from harness import Unsupported, cast
 from harness.catalog.arrays import short_name
-from impls.mask.bit_packed import bit_packed
-from impls.mask.broadcast import broadcast
-from impls.mask.broadcast_chunked import broadcast_chunked
 from impls.mask.family import FAMILY, MaskWorkload
-from impls.mask.onehot_gemm import onehot_gemm
 from impls.mask.reference import closed_value
-from impls.mask.scatter import scatter
-from impls.mask.scatter_flat import scatter_flat
-from impls.mask.scatter_sorted import scatter_sorted
-from impls.mask.threshold_exactk import threshold_exactk
-from impls.mask.threshold_raw import threshold_raw
 from tests.impls.jax_case import call, planned
 from tests.impls.mask_case import drawn, judged, of, reference
+from tests.impls.variants import MASK as V
 
-PLAIN = (broadcast, scatter, scatter_flat, threshold_exactk, threshold_raw)
+PLAIN = (V.broadcast, V.scatter, V.scatter_flat, V.threshold_exactk, V.threshold_raw)
 OTHERS = [
-    *((scatter_sorted, options) for options in ({}, {"unique": True})),
-    *((broadcast_chunked, {"chunk": chunk}) for chunk in (1, 5)),
-    *((onehot_gemm, options) for options in ({}, {"width": 7}, {"width": 9999})),
+    *((V.scatter_sorted, options) for options in ({}, {"unique": True})),
+    *((V.broadcast_chunked, {"chunk": chunk}) for chunk in (1, 5)),
+    *((V.onehot_gemm, options) for options in ({}, {"width": 7}, {"width": 9999})),
 ]
 LARGE = ((1, 3, 4096, 512), (2, 5, 257, 1), (1, 2, 33, 32))
 SMALL = ((1, 3, 1024, 64), (2, 5, 257, 6), (1, 2, 33, 32))
@@ -78,11 +72,7 @@ def test_reference_on_some_rows_is_part_of_the_whole(semantics):
 )
 def test_closed_value(dtype, value):
     assert float(closed_value(dtype)) == pytest.approx(value, rel=1e-6)
-
-
-def test_flat_offsets_that_need_64_bits_are_refused():
-    with pytest.raises(Unsupported, match="2147483648 offsets"):
-        scatter_flat(MaskWorkload(rows=16384, seq=131072))
+    assert closed_value(dtype) == cast(np.float64(-0.7) * np.finfo(np.float32).max, dtype)
 
 
 def test_cost_holds_the_published_figures():
@@ -93,7 +83,7 @@ def test_cost_holds_the_published_figures():
 
 @pytest.mark.jax
 def test_broadcast_is_planned_with_every_comparison_in_memory():
-    program = planned(broadcast(PUBLISHED), FAMILY.shapes(PUBLISHED))
+    program = planned(V.broadcast(PUBLISHED), FAMILY.shapes(PUBLISHED))
     compared = 1024 * 2048 * 131072
     assert program.memory_analysis().temp_size_in_bytes >= compared
     assert program.cost_analysis()["flops"] == pytest.approx(2 * compared, rel=0.01)
@@ -103,13 +93,13 @@ def test_broadcast_is_planned_with_every_comparison_in_memory():
 @pytest.mark.parametrize(
     ("variant", "most"),
     [
-        (scatter, 2**26),
-        (scatter_flat, 2**25),
-        (threshold_raw, 2**20),
-        (scatter_sorted, 2**26),
-        (broadcast_chunked, (16 + 4) * 1024 * 131072),
-        (onehot_gemm, 1024 * (2048 * 4 * (512 + 256) + 131072 * 8)),
-        (bit_packed, 2**27),
+        (V.scatter, 2**26),
+        (V.scatter_flat, 2**25),
+        (V.threshold_raw, 2**20),
+        (V.scatter_sorted, 2**26),
+        (V.broadcast_chunked, (16 + 4) * 1024 * 131072),
+        (V.onehot_gemm, 1024 * (2048 * 4 * (512 + 256) + 131072 * 8)),
+        (V.bit_packed, 2**27),
     ],
     ids=lambda part: getattr(part, "name", None),
 )
@@ -117,9 +107,22 @@ def test_the_others_need_little_beside_their_result(variant, most):
     """Where broadcast plans 264 GiB; a packed mask is a thirty-second of the dense one."""
     memory = planned(variant(PUBLISHED), FAMILY.shapes(PUBLISHED)).memory_analysis()
     assert memory.temp_size_in_bytes <= most
-    if variant is bit_packed:
+    if variant is V.bit_packed:
         assert memory.output_size_in_bytes == 1024 * 131072 * 4 // 32
 
 
-def test_the_closed_value_is_what_cast_gives():
-    assert closed_value("bf16") == cast(np.float64(-0.7) * np.finfo(np.float32).max, "bf16")
+@pytest.mark.parametrize(
+    ("build", "fields", "says"),
+    [
+        (V.scatter_flat, {"rows": 16384, "seq": 131072}, "2147483648 offsets"),
+        (partial(V.broadcast_chunked, chunk=0), {}, "chunk 0"),
+        (partial(V.broadcast_chunked, chunk=9), {"topk": 8}, "chunk 9 is no part of topk 8"),
+        (partial(V.onehot_gemm, width=0), {}, "width 0"),
+        (V.masked_again, {}, "set causal"),
+        (V.gather_kv, {}, "set head_dim"),
+        (V.masked_dense, {}, "set head_dim"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(build, fields, says):
+    with pytest.raises(Unsupported, match=says):
+        build(MaskWorkload(**{"seq": 4096, **fields}))

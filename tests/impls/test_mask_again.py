@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from harness import Unsupported
 from harness.catalog.arrays import numpy_dtype
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
@@ -139,8 +138,3 @@ def test_causal_scores_are_the_others_with_the_hidden_ones_closed():
     assert np.array_equal(hidden[:, seen], drawn[:, seen])
     assert (hidden[:, ~seen] == closed_value("bf16")).all()
     assert drawn.dtype == hidden.dtype
-
-
-def test_nothing_is_hidden_without_causal():
-    with pytest.raises(Unsupported, match="set causal"):
-        masked_again(MaskWorkload(seq=4096))

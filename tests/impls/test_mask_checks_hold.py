@@ -2,26 +2,23 @@
 
 import pytest
 
-from impls.mask.bit_packed import bit_packed
-from impls.mask.block_granular import block_granular
-from impls.mask.broadcast import broadcast
-from impls.mask.broadcast_chunked import broadcast_chunked
 from impls.mask.family import FAMILY, MaskWorkload
-from impls.mask.gather_kv import gather_kv
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
-from impls.mask.masked_dense import masked_dense
-from impls.mask.onehot_gemm import onehot_gemm
-from impls.mask.scatter import scatter
-from impls.mask.scatter_flat import scatter_flat
-from impls.mask.scatter_sorted import scatter_sorted
-from impls.mask.threshold_exactk import threshold_exactk
-from impls.mask.threshold_raw import threshold_raw
 from tests.impls.jax_case import jit, run
 from tests.impls.test_mask_checks import CHECKS, PLAIN
 from tests.impls.trials import failures, trial_of, verdicts
+from tests.impls.variants import MASK as V
 
-COMPARED = (broadcast, broadcast_chunked, onehot_gemm, bit_packed, block_granular, gather_kv, masked_dense)
-WRITTEN = (scatter, scatter_flat, scatter_sorted, threshold_exactk, threshold_raw)
+COMPARED = (
+    V.broadcast,
+    V.broadcast_chunked,
+    V.onehot_gemm,
+    V.bit_packed,
+    V.block_granular,
+    V.gather_kv,
+    V.masked_dense,
+)
+WRITTEN = (V.scatter, V.scatter_flat, V.scatter_sorted, V.threshold_exactk, V.threshold_raw)
 VARIANTS = {implementation.name: implementation for implementation in (*COMPARED, *WRITTEN)}
 
 
@@ -69,5 +66,5 @@ def test_masked_again_holds_what_concerns_it(of, dtype):
 
 @pytest.mark.jax
 def test_a_promise_of_unique_indices_is_caught_where_they_are_not():
-    failed, _ = failed_of(PLAIN, bit_packed, unique=True)
+    failed, _ = failed_of(PLAIN, V.bit_packed, unique=True)
     assert list(failed) == ["duplicates"]

@@ -4,20 +4,14 @@ import pytest
 
 from harness import Unsupported
 from impls.mla import family as mla
-from impls.mla.absorb import absorb
-from impls.mla.absorb_sdpa import absorb_sdpa
-from impls.mla.claimed_fast_path import claimed_fast_path
 from impls.mla.family import FAMILY, MlaWorkload
-from impls.mla.fast_path import fast_path
-from impls.mla.naive import naive
-from impls.mla.naive_chunked import naive_chunked
-from impls.mla.naive_sdpa import naive_sdpa
 from tests.impls.mla_trial import CHECKS, UNEVEN, trial
 from tests.impls.trials import failures, verdicts
+from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
-GOOD = (naive, absorb, fast_path, naive_chunked, naive_sdpa, absorb_sdpa)
+GOOD = (V.naive, V.absorb, V.fast_path, V.naive_chunked, V.naive_sdpa, V.absorb_sdpa)
 
 
 def examined(w, variant, mode="fwd"):
@@ -44,16 +38,16 @@ def test_prefill_holds(variant, w):
     said = examined(w, variant)
     assert failures(said) == {}
     wanted = set(CHECKS) - {"boundary", "fallback_is_naive", "causality", "fp8_dequant"}
-    if variant is not fast_path or w.weights == "fp8_block":
+    if variant is not V.fast_path or w.weights == "fp8_block":
         wanted -= {"dtypes"}
     if w.seq == 1:
         wanted -= {"decode_after_prefill", "content_matters"}
-    if variant is naive_chunked:
+    if variant is V.naive_chunked:
         wanted -= {"decode_after_prefill"}  # it refuses a decode
     assert wanted <= set(said)
 
 
-@pytest.mark.parametrize("variant", [v for v in GOOD if v is not naive_chunked], ids=lambda v: v.name)
+@pytest.mark.parametrize("variant", [v for v in GOOD if v is not V.naive_chunked], ids=lambda v: v.name)
 @pytest.mark.parametrize(
     "w",
     [
@@ -78,7 +72,7 @@ def test_a_backward_is_asked_for_numbers(variant, dtype):
     assert failures(said) == {}
 
 
-@pytest.mark.parametrize("variant", [naive, absorb, naive_sdpa], ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", [V.naive, V.absorb, V.naive_sdpa], ids=lambda variant: variant.name)
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_quantised_weights_of_uneven_shapes_hold(variant, config, dtype, monkeypatch):
@@ -100,15 +94,15 @@ def test_quantised_weights_of_uneven_shapes_hold(variant, config, dtype, monkeyp
     ids=["one", "causal", "causal-256", "one-open", "open", "above", "last", "fp8"],
 )
 def test_the_claimed_fast_path_fails_what_it_declares(w):
-    said = examined(w, claimed_fast_path)
-    declared = {name for name in claimed_fast_path.fails(w, {}) if name in said}
+    said = examined(w, V.claimed_fast_path)
+    declared = {name for name in V.claimed_fast_path.fails(w, {}) if name in said}
     assert set(failures(said)) == declared
-    assert bool(declared) == (claimed_fast_path.expect.when(w) or w.seq == 257)
+    assert bool(declared) == (V.claimed_fast_path.expect.when(w) or w.seq == 257)
 
 
 @pytest.mark.parametrize(
     ("variant", "same"),
-    [(fast_path, True), (claimed_fast_path, True), (absorb, False), (naive_sdpa, False)],
+    [(V.fast_path, True), (V.claimed_fast_path, True), (V.absorb, False), (V.naive_sdpa, False)],
     ids=lambda given: getattr(given, "name", given),
 )
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
@@ -128,17 +122,17 @@ def test_facts_say_what_a_token_leaves_behind():
         w = MlaWorkload(seq=9, **fields)
         for variant in GOOD:
             facts = variant.facts(w, None, {})
-            wanted = latents if variant in (absorb, absorb_sdpa) else heads
+            wanted = latents if variant in (V.absorb, V.absorb_sdpa) else heads
             assert facts["cache_bytes_per_token"] == wanted
     for w, path in ((MlaWorkload(seq=256), "fast"), (MlaWorkload(seq=257), "naive")):
-        assert fast_path.facts(w, None, {})["path"] == path
+        assert V.fast_path.facts(w, None, {})["path"] == path
     for causal, path, width in ((False, "claimed", 8 + 24), (True, "naive", 16 + 8 + 24)):
-        facts = claimed_fast_path.facts(MlaWorkload(seq=9, causal=causal), None, {})
+        facts = V.claimed_fast_path.facts(MlaWorkload(seq=9, causal=causal), None, {})
         assert facts == {"cache_bytes_per_token": 4 * width * 4, "path": path}
 
 
 def test_the_published_ratio_of_the_caches(monkeypatch):
     monkeypatch.undo()
     w = MlaWorkload(seq=9, config="v3", dtype="bf16")
-    kept = [v.facts(w, None, {})["cache_bytes_per_token"] for v in (naive, absorb)]
+    kept = [v.facts(w, None, {})["cache_bytes_per_token"] for v in (V.naive, V.absorb)]
     assert kept == [2 * 40960, 2 * 576]

@@ -7,22 +7,15 @@ import pytest
 
 from harness import Unsupported
 from harness.catalog.arrays import walk
-from harness.core.workload import fields_of, shown
 from impls.mla import family as mla
-from impls.mla.absorb import absorb
-from impls.mla.absorb_sdpa import absorb_sdpa
-from impls.mla.claimed_fast_path import claimed_fast_path
 from impls.mla.family import FAMILY, MlaWorkload, cost
-from impls.mla.fast_path import fast_path
-from impls.mla.naive import naive
-from impls.mla.naive_chunked import naive_chunked
-from impls.mla.naive_sdpa import naive_sdpa
 from tests.impls.mla_trial import NARROW, drawn
 from tests.impls.torch_case import Option, flat, gradients, judged, run
+from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
-ALL = (naive, absorb, fast_path, naive_chunked, naive_sdpa, absorb_sdpa)
+ALL = (V.naive, V.absorb, V.fast_path, V.naive_chunked, V.naive_sdpa, V.absorb_sdpa)
 NAMES = [variant.name for variant in ALL]
 
 
@@ -53,16 +46,7 @@ def test_variant_honours_the_field(variant, fields, monkeypatch):
 
 @pytest.mark.parametrize("fields", [{"v": 40}, {"rope": 2, "nope": 4}])
 def test_flash_pads_the_narrower(fields):
-    assert judged(FAMILY, Option(naive_sdpa, backend="flash"), MlaWorkload(seq=30, **fields)).passed
-
-
-def test_old_ids_keep_their_fields():
-    fields = fields_of(MlaWorkload)
-    old = {"batch", "seq", "phase", "config", "causal", "dtype"}
-    values = {field.name: getattr(MlaWorkload(seq=3), field.name) for field in fields}
-    assert set(shown(fields, values)) == old
-    found = set(shown(fields, {**values, "mscale": True, "weights": "fp8_block"}))
-    assert found == old | {"mscale", "weights"}
+    assert judged(FAMILY, Option(V.naive_sdpa, backend="flash"), MlaWorkload(seq=30, **fields)).passed
 
 
 def test_widths_follow_the_fields():
@@ -88,7 +72,7 @@ def test_larger_tokens_are_the_same_tokens():
         assert np.array_equal(a, b), name
 
 
-@pytest.mark.parametrize("variant", [*ALL, claimed_fast_path], ids=[*NAMES, "claimed_fast_path"])
+@pytest.mark.parametrize("variant", [*ALL, V.claimed_fast_path], ids=[*NAMES, "claimed_fast_path"])
 def test_quantised_weights_have_no_backward(variant):
     w = MlaWorkload(seq=4, causal=False, weights="fp8_block")
     for build in (variant, lambda w: FAMILY.semantics["dense"].reference(w, None)):
@@ -109,5 +93,5 @@ def test_the_cache_is_made_of_the_quantised_weight():
     arrays = drawn(w)
     assert flat(FAMILY.shapes(w)) == flat(arrays)
     want = run(FAMILY.semantics["dense"].reference(w, None), arrays, wide=True)
-    for variant in (naive, absorb):
+    for variant in (V.naive, V.absorb):
         np.testing.assert_allclose(run(variant(w), arrays), want, atol=1e-12)

@@ -14,7 +14,7 @@ from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
 from tests.impls.jax_case import jit
 from tests.impls.mla_trial import UNEVEN, drawn
-from tests.impls.torch_case import array, gradients, judged, tensor, tensors
+from tests.impls.torch_case import array, judged, tensor, tensors
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("uneven")]
 
@@ -98,21 +98,15 @@ def test_decoding_needs_no_more_than_the_dtype():
 
 
 @pytest.mark.parametrize("variant", [naive, absorb, fast_path], ids=lambda variant: variant.name)
-@pytest.mark.parametrize("config", ["small", "v3"])
-@pytest.mark.parametrize("dtype", ["f64", "f32", "bf16", "f16"])
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
+@pytest.mark.parametrize(
+    ("config", "dtype"), [("small", "f64"), ("v3", "f32"), ("v3", "bf16"), ("small", "f16")]
+)
 def test_variant_matches_the_reference(variant, config, dtype, phase):
     w = MlaWorkload(seq=30, batch=2, phase=phase, config=config, dtype=dtype, weights="fp8_block")
     judgement = judged(FAMILY, variant, w)
     assert judgement.passed, judgement.reason
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
-
-
-def test_quantised_weights_have_no_backward():
-    w = MlaWorkload(seq=9, weights="fp8_block")
-    for build in (naive, lambda w: FAMILY.semantics["dense"].reference(w, None)):
-        with pytest.raises(Unsupported, match="weights=fp8_block has no backward"):
-            gradients(build(w), drawn(w), np.ones((1, 9, w.widths.dim)))
 
 
 def test_the_key_projection_of_v3_ends_in_half_a_block(monkeypatch):

@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.mla.absorb import absorb
-from impls.mla.absorb_sdpa import absorb_sdpa
-from impls.mla.claimed_fast_path import claimed_fast_path
 from impls.mla.family import FAMILY, MlaWorkload
-from impls.mla.fast_path import fast_path
-from impls.mla.naive import naive
-from impls.mla.naive_chunked import naive_chunked
-from impls.mla.naive_sdpa import naive_sdpa
 from tests.impls.mla_trial import drawn
-from tests.impls.test_mla import SDPA
+from tests.impls.test_mla import DECODING, reference
 from tests.impls.torch_case import Option, gradients, judged, operators, run
+from tests.impls.variants import MLA as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("narrow")]
 
@@ -28,57 +22,57 @@ def shapes_seen(variant, w):
 def test_scores_are_stored_in_part_or_not_at_all():
     w = MlaWorkload(seq=300)
     stored = (4, 300, 300)
-    assert stored in shapes_seen(naive, w)
-    assert stored in shapes_seen(Option(naive_chunked, chunk=300), w)
-    assert stored in shapes_seen(absorb, w)
-    for variant in (absorb_sdpa, Option(naive_sdpa, backend="flash"), Option(naive_chunked, chunk=64)):
+    assert stored in shapes_seen(V.naive, w)
+    assert stored in shapes_seen(Option(V.naive_chunked, chunk=300), w)
+    assert stored in shapes_seen(V.absorb, w)
+    for variant in (V.absorb_sdpa, Option(V.naive_sdpa, backend="flash"), Option(V.naive_chunked, chunk=64)):
         assert stored not in shapes_seen(variant, w)
-    assert (4, 44, 300) in shapes_seen(Option(naive_chunked, chunk=64), w)  # 300 = 4 · 64 + 44
+    assert (4, 44, 300) in shapes_seen(Option(V.naive_chunked, chunk=64), w)  # 300 = 4 · 64 + 44
 
 
 def test_what_is_not_there_is_refused():
     decode = MlaWorkload(seq=9, phase="decode")
     with pytest.raises(Unsupported, match="use naive"):
-        naive_chunked(decode)
+        V.naive_chunked(decode)
     with pytest.raises(Unsupported, match="chunk=0"):
-        naive_chunked(MlaWorkload(seq=9), chunk=0)
+        V.naive_chunked(MlaWorkload(seq=9), chunk=0)
     with pytest.raises(Unsupported, match="fast_path"):
-        claimed_fast_path(decode)
-    for variant in SDPA:
+        V.claimed_fast_path(decode)
+    for build in (*DECODING, reference):
         with pytest.raises(Unsupported, match="phase=decode"):
-            gradients(variant(decode), drawn(decode), np.ones((1, 1, 96)))
+            gradients(build(decode), drawn(decode), np.ones((1, 1, 96)))
     w = MlaWorkload(seq=9)
     with pytest.raises(Unsupported, match="no cudnn kernel for f32"):
-        run(naive_sdpa(w, backend="cudnn"), drawn(w))
+        run(V.naive_sdpa(w, backend="cudnn"), drawn(w))
 
 
 @pytest.mark.parametrize("config", ["small", "v3"])
 @pytest.mark.parametrize("fields", [{"seq": 1}, {"seq": 2, "causal": False}, {"seq": 256, "causal": False}])
 def test_the_claimed_fast_path_is_wrong_where_it_is_taken(config, fields):
     w = MlaWorkload(config=config, dtype="bf16", **fields)
-    assert claimed_fast_path.expect.when(w)
+    assert V.claimed_fast_path.expect.when(w)
     for seed in range(3):
-        judgement = judged(FAMILY, claimed_fast_path, w, seed=seed)
+        judgement = judged(FAMILY, V.claimed_fast_path, w, seed=seed)
         assert not judgement.passed
         assert judgement.figures["relative_rms"] > 0.5  # unrelated, not imprecise
-    assert not judged(FAMILY, claimed_fast_path, w, backward=True).passed
-    assert judged(FAMILY, fast_path, w).passed
+    assert not judged(FAMILY, V.claimed_fast_path, w, backward=True).passed
+    assert judged(FAMILY, V.fast_path, w).passed
 
 
 @pytest.mark.parametrize("fields", [{"seq": 2}, {"seq": 256}, {"seq": 257, "causal": False}])
 def test_elsewhere_the_claimed_fast_path_is_naive(fields):
     w = MlaWorkload(**fields)
-    assert not claimed_fast_path.expect.when(w)
-    assert claimed_fast_path(w).__code__ is naive(w).__code__
+    assert not V.claimed_fast_path.expect.when(w)
+    assert V.claimed_fast_path(w).__code__ is V.naive(w).__code__
 
 
 def test_content_has_no_say_in_the_claimed_scores():
     """Queries' content rows of `wq`, as it reads them, change nothing; in the right one they do."""
     w = MlaWorkload(seq=20, causal=False)
     c, inputs = w.widths, drawn(w)
-    before = {variant.name: run(variant(w), inputs) for variant in (claimed_fast_path, fast_path)}
+    before = {variant.name: run(variant(w), inputs) for variant in (V.claimed_fast_path, V.fast_path)}
     rows = inputs["weights"]["wq"].reshape(c.heads, c.rope + c.nope, c.dim).copy()
     rows[:, c.rope :] += 1
     inputs["weights"] = {**inputs["weights"], "wq": rows.reshape(-1, c.dim)}
-    assert np.array_equal(run(claimed_fast_path(w), inputs), before["claimed_fast_path"])
-    assert not np.allclose(run(fast_path(w), inputs), before["fast_path"], atol=1e-2)
+    assert np.array_equal(run(V.claimed_fast_path(w), inputs), before["claimed_fast_path"])
+    assert not np.allclose(run(V.fast_path(w), inputs), before["fast_path"], atol=1e-2)

@@ -1,58 +1,23 @@
-"""The mla family's jax twins: the torch variants' answers and gradients, from programs XLA compiles."""
-
-import inspect
+"""The mla family's jax twins: right as the torch variants are, from programs XLA compiles."""
 
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from impls.mla.absorb_jax import absorb_jax
 from impls.mla.family import FAMILY, MlaWorkload
-from impls.mla.naive import naive
 from impls.mla.naive_jax import naive_jax
-from tests.impls import jax_case, torch_case
-from tests.impls.jax_case import jit
-from tests.impls.mla_trial import drawn, first_moved
+from tests.impls.jax_case import gradients, judged
+from tests.impls.mla_trial import by_jax, drawn, trial
+from tests.impls.trials import failures, verdicts
 
-pytestmark = [pytest.mark.torch, pytest.mark.jax, pytest.mark.usefixtures("narrow")]
-
-TWINS = (naive_jax, absorb_jax)
-NAMES = [twin.name for twin in TWINS]
-
-
-def wide(tree):
-    """Every array in double precision, on the host."""
-    import jax
-
-    return jax.tree.map(lambda part: np.asarray(part).astype(np.float64), tree)
+pytestmark = [
+    *(pytest.mark.torch, pytest.mark.jax),
+    pytest.mark.parametrize("twin", [naive_jax, absorb_jax], ids=lambda twin: twin.name),
+]
 
 
-def run(function, w, inputs):
-    return wide(jax_case.run(jit(function), inputs, x64=w.dtype == "f64"))
-
-
-def gradients(function, w, inputs, cotangent):
-    """Gradients of the floating inputs, under the names that the torch helpers give them."""
-    import jax
-    import jax.numpy as jnp
-
-    with jax.enable_x64(w.dtype == "f64"):
-        fixed = {n: inputs[n] for n in inspect.signature(function).parameters if n not in {"x", "weights"}}
-
-        @jit
-        def pulled(x, weights):
-            result, pull = jax.vjp(lambda x, weights: function(x=x, weights=weights, **fixed), x, weights)
-            return pull(jnp.asarray(cotangent, result.dtype))
-
-        of_x, of_weights = pulled(inputs["x"], inputs["weights"])
-        return {"x": wide(of_x), **{f"weights.{name}": g for name, g in wide(of_weights).items()}}
-
-
-def expected(w, inputs):
-    return torch_case.run(FAMILY.semantics["dense"].reference(w, None), inputs, wide=True)
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(
     ("config", "dtype", "fields"),
     [
@@ -64,65 +29,41 @@ def expected(w, inputs):
     ],
 )
 def test_twin_matches_the_reference(twin, config, dtype, fields):
-    w = MlaWorkload(config=config, dtype=dtype, **fields)
-    inputs = drawn(w)
-    evidence = Evidence(w, inputs, run(twin(w), w, inputs), expected(w, inputs))
-    judgement = FAMILY.semantics["dense"].contract.judge(evidence)
+    judgement = judged(FAMILY, twin, MlaWorkload(config=config, dtype=dtype, **fields))
     assert judgement.passed, judgement.reason
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(("config", "dtype"), [("small", "f64"), ("v3", "bf16")])
 def test_gradients_match_the_reference(twin, config, dtype):
     w = MlaWorkload(seq=40, batch=2, config=config, dtype=dtype)
-    inputs, meaning = drawn(w), FAMILY.semantics["dense"]
-    cotangent = np.random.default_rng(1).standard_normal((2, 40, w.widths.dim))
-    cotangent = wide(cotangent.astype(inputs["x"].dtype))
-    _, wanted = torch_case.gradients(meaning.reference(w, None), inputs, cotangent, wide=True)
-    judgement = meaning.gradient.judge(Evidence(w, inputs, gradients(twin(w), w, inputs, cotangent), wanted))
+    judgement = judged(FAMILY, twin, w, backward=True)
     assert judgement.passed, judgement.reason
     assert judgement.figures["largest_error_of_allowed"] < 0.7
 
 
-@pytest.mark.parametrize("phase", ["prefill", "decode"])
-def test_twins_agree_with_torch(phase):
-    w = MlaWorkload(seq=40, phase=phase, dtype="f64")
-    inputs = drawn(w)
-    want = torch_case.run(naive(w), inputs)
-    for twin in TWINS:
-        np.testing.assert_allclose(run(twin(w), w, inputs), want, atol=1e-12)
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
-def test_decode_after_prefill_is_the_last_row_of_the_longer_prefill(twin):
-    import jax
-
-    from impls.mla._jax import keys_values, latents
-
-    longer = MlaWorkload(seq=41, config="v3", dtype="f64")
-    inputs = drawn(longer)
-    weights = inputs["weights"]
-    with jax.enable_x64(new_val=True):
-        past = (inputs["x"][:, :40], weights, inputs["freqs"][:40])
-        ckv, kpe = latents(longer, *past)
-        k, v = keys_values(longer, *past)
-    decoding = {"x": inputs["x"][:, 40:], "weights": weights, "freqs": inputs["freqs"][40:]}
-    caches = {"cache_ckv": ckv, "cache_kpe": kpe, "cache_k": k, "cache_v": v}
-    w = MlaWorkload(seq=40, phase="decode", config="v3", dtype="f64")
-    got = run(twin(w), w, {**decoding, **wide(caches)})
-    np.testing.assert_allclose(got, run(twin(longer), longer, inputs)[:, 40:], atol=1e-12)
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
-def test_later_tokens_stay_unseen(twin):
-    w = MlaWorkload(seq=60)
-    function = twin(w)
-    assert first_moved(lambda inputs: run(function, w, inputs), w) == 30
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=NAMES)
+@pytest.mark.usefixtures("narrow")
 def test_a_decode_has_no_backward(twin):
     w = MlaWorkload(seq=9, phase="decode")
     with pytest.raises(Unsupported, match="phase=decode"):
-        gradients(twin(w), w, drawn(w), np.ones((1, 1, 96)))
+        gradients(twin(w), drawn(w), np.ones((1, 1, 96)))
+
+
+@pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    "w",
+    [
+        MlaWorkload(seq=9, dtype="bf16", weights="fp8_block", mscale=True),
+        MlaWorkload(seq=9, config="v3", dtype="f32", batch=2),
+        MlaWorkload(seq=6, dtype="f64", causal=False, nope=12, v=28),
+    ],
+    ids=["fp8", "v3", "open"],
+)
+def test_twin_holds_the_checks_that_concern_it(twin, w):
+    said = verdicts(FAMILY, "dense", trial(w, twin, by=by_jax))
+    assert failures(said) == {}
+    assert {"equivalence", "batch_slices", "input_scales", "no_nan", "content_matters"} <= set(said)
+    assert ("fp8_dequant" in said) is (w.weights == "fp8_block")
+    assert "decode_after_prefill" in said
+    assert ("causality" in said) is w.causal

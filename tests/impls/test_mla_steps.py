@@ -7,17 +7,14 @@ import pytest
 
 from harness import Unsupported
 from impls.mla._inputs import frequencies
-from impls.mla.absorb import absorb
-from impls.mla.absorb_steps import absorb_steps
 from impls.mla.family import FAMILY, MlaWorkload, cost
-from impls.mla.naive import naive
-from impls.mla.naive_steps import naive_steps
 from tests.impls.mla_trial import drawn
 from tests.impls.torch_case import Option, judged, run
 from tests.impls.trials import failures, trial_of, verdicts
+from tests.impls.variants import MLA as V
 
 W = MlaWorkload(seq=20, phase="decode", steps=5, batch=2)
-WAYS = [Option(way, cache=how) for way in (naive_steps, absorb_steps) for how in ("beside", "joined")]
+WAYS = [Option(way, cache=how) for way in (V.naive_steps, V.absorb_steps) for how in ("beside", "joined")]
 small = pytest.mark.usefixtures("narrow")
 
 
@@ -39,13 +36,13 @@ def test_every_step_attends_the_tokens_before_it(way, fields):
 def test_steps_are_decodes_whose_token_has_joined_the_cache():
     """Step by step with the decode of one token, which is given the longer cache."""
     inputs = drawn(replace(W, dtype="f64"))
-    got = run(naive_steps(replace(W, dtype="f64")), inputs)
+    got = run(V.naive_steps(replace(W, dtype="f64")), inputs)
     first = replace(W, dtype="f64", steps=1)
-    for way in (naive, absorb):
+    for way in (V.naive, V.absorb):
         part = {**inputs, "x": inputs["x"][:, :1], "freqs": inputs["freqs"][:1]}
         np.testing.assert_allclose(run(way(first), part), got[:, :1], rtol=1e-9)
     again = run(
-        naive_steps(replace(W, dtype="f64", steps=2)),
+        V.naive_steps(replace(W, dtype="f64", steps=2)),
         {**inputs, "x": inputs["x"][:, :2], "freqs": inputs["freqs"][:2]},
     )
     np.testing.assert_allclose(again, got[:, :2], rtol=1e-12)
@@ -55,7 +52,7 @@ def test_steps_are_decodes_whose_token_has_joined_the_cache():
 @pytest.mark.torch
 def test_a_step_that_forgets_the_one_before_fails_the_contract():
     def forgets(w):
-        alone = naive(replace(w, steps=1))
+        alone = V.naive(replace(w, steps=1))
 
         def decode(x, weights, freqs, cache_k, cache_v):
             import torch

@@ -6,42 +6,25 @@ from functools import cache
 import numpy as np
 import pytest
 
-from impls.offsets.bincount import bincount
-from impls.offsets.compact_bincount import compact_bincount
 from impls.offsets.family import FAMILY, OffsetsWorkload, partnerless, zero_empty
-from impls.offsets.mask_quadratic import mask_quadratic
-from impls.offsets.onehot_minmax import onehot_minmax
 from impls.offsets.reference import run_lengths
-from impls.offsets.segment_min import segment_min
 from tests.impls.jax_case import planned
-from tests.impls.offsets_case import KINDS, LAYOUTS, judged, reference
+from tests.impls.offsets_case import KINDS, LAYOUTS, judged, met, reference
+from tests.impls.variants import OFFSETS as V
 
-ALL = (mask_quadratic, compact_bincount, bincount, onehot_minmax, segment_min)
+ALL = (V.mask_quadratic, V.compact_bincount, V.bincount, V.onehot_minmax, V.segment_min)
 NAMES = [variant.name for variant in ALL]
 
 
 def by_hand(w, ids_q, ids_kv, pos_q, pos_kv):
     """One row's definition, written out: every pair is looked at."""
-    seq = len(ids_q)
-    length_q = [sum(ids_q[j] == ids_q[i] for j in range(seq)) if ids_q[i] else 0 for i in range(seq)]
-    length_kv = [sum(ids_kv[j] == ids_kv[i] for j in range(seq)) if ids_kv[i] else 0 for i in range(seq)]
-
-    def allowed(i, j):
-        if w.kind == "bottom_right":
-            return length_q[i] - pos_q[i] <= length_kv[j] - pos_kv[j]
-        if w.kind == "padding":
-            return True
-        distance = pos_q[i] - pos_kv[j]
-        return 0 <= distance < (w.window if w.kind == "sliding" else math.inf)
-
-    pairs = [(i, j) for i in range(seq) for j in range(seq) if ids_q[i] == ids_kv[j] != 0 and allowed(i, j)]
+    pairs = met(w, ids_q, ids_kv, pos_q, pos_kv)
     sides = []
-    for ids, met in ((ids_q, {i for i, _ in pairs}), (ids_kv, {j for _, j in pairs})):
-        counted = [int(ids[i]) if i in met else 0 for i in range(seq)]
-        starts = [i for i in range(seq) if counted[i] and (i == 0 or counted[i - 1] != counted[i])]
-        places = range(w.max_segments)
-        lengths = [counted.count(place + 1) for place in places]
-        sides.append((lengths, (starts + [-1] * seq * 2)[: w.max_segments + 1]))
+    for ids, tokens in ((ids_q, {i for i, _ in pairs}), (ids_kv, {j for _, j in pairs})):
+        counted = [int(number) if i in tokens else 0 for i, number in enumerate(ids)]
+        starts = [i for i, number in enumerate(counted) if number and (i == 0 or counted[i - 1] != number)]
+        lengths = [counted.count(place + 1) for place in range(w.max_segments)]
+        sides.append((lengths, (starts + [-1] * len(ids) * 2)[: w.max_segments + 1]))
     (q_len, q_off), (kv_len, kv_off) = sides
     return q_len, kv_len, q_off, kv_off
 
@@ -171,14 +154,16 @@ def figures(variant, w):
 
 @pytest.mark.jax
 def test_the_pairwise_mask_is_planned_in_four_bytes_a_pair():
-    temp, flops = figures(mask_quadratic, OffsetsWorkload(seq=131072))
+    temp, flops = figures(V.mask_quadratic, OffsetsWorkload(seq=131072))
     assert temp == pytest.approx(4 * 131072**2, rel=0.001)
     assert flops == pytest.approx(12 * 131072**2, rel=0.01)
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize(
-    ("variant", "exponent"), [(variant, 2 if variant is mask_quadratic else 1) for variant in ALL], ids=NAMES
+    ("variant", "exponent"),
+    [(variant, 2 if variant is V.mask_quadratic else 1) for variant in ALL],
+    ids=NAMES,
 )
 def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent):
     short, long = (figures(variant, OffsetsWorkload(seq=seq)) for seq in (16384, 32768))
@@ -189,7 +174,7 @@ def test_memory_and_work_grow_with_the_stated_power_of_seq(variant, exponent):
 @pytest.mark.jax
 def test_only_the_one_hot_grows_with_the_number_of_segments():
     growth = {}
-    for variant in (compact_bincount, bincount, onehot_minmax, segment_min):
+    for variant in (V.compact_bincount, V.bincount, V.onehot_minmax, V.segment_min):
         few, many = (figures(variant, OffsetsWorkload(seq=32768, max_segments=m))[0] for m in (16, 256))
         growth[variant.name] = many / few
     assert growth.pop("onehot_minmax") > 10

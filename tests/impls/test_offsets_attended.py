@@ -7,23 +7,15 @@ import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
+from impls.offsets._checks_golden import FIELDS
 from impls.offsets._thd_jax import attend_segments, join
-from impls.offsets.bincount import bincount
-from impls.offsets.compact_bincount import compact_bincount
 from impls.offsets.family import FAMILY, OffsetsWorkload
-from impls.offsets.mask_blocked import mask_blocked
-from impls.offsets.mask_quadratic import mask_quadratic
-from impls.offsets.onehot_minmax import onehot_minmax
-from impls.offsets.run_length import run_length
-from impls.offsets.segment_min import segment_min
 from impls.offsets.thd_counted import moved, thd_counted
 from impls.offsets.thd_masked import OF, thd_masked
-from impls.offsets.thd_ring import thd_ring
-from impls.offsets.thd_segments import thd_segments
-from impls.offsets.torch_unique import torch_unique
 from tests.impls import jax_case
-from tests.impls.offsets_case import KINDS
+from tests.impls.offsets_case import KINDS, met
 from tests.impls.torch_case import run
+from tests.impls.variants import OFFSETS as V
 
 W = OffsetsWorkload(batch=2, seq=96, max_segments=6, window=5, head_dim=6, heads=2)
 CROSS = replace(W, layout="cross", seq_kv=160)
@@ -59,39 +51,27 @@ def ring(monkeypatch):
     """Verdicts of thd_ring, whose n² pairs of stripes take turns in a program of one pair, not of all."""
     home = "impls.offsets.thd_ring"
     attend = cache(lambda w: jax_case.jit(partial(attend_segments, w)))
-    monkeypatch.setattr(f"{home}.segment_min", lambda w: jax_case.jit(segment_min(w)))
+    monkeypatch.setattr(f"{home}.segment_min", lambda w: jax_case.jit(V.segment_min(w)))
     monkeypatch.setattr(f"{home}.attend_segments", lambda w, *arrays: attend(w)(*arrays))
     monkeypatch.setattr(f"{home}.join", lambda parts, dtype: jax_case.jit(partial(join, dtype=dtype))(parts))
 
     def judge(w, **options):
         inputs = drawn(w)
-        return verdict(w, inputs, jax_case.run(thd_ring(w, **options), inputs, x64=w.dtype == "f64"))
+        return verdict(w, inputs, jax_case.run(V.thd_ring(w, **options), inputs, x64=w.dtype == "f64"))
 
     return judge
 
 
 def by_hand(w, inputs):
-    """Pair by pair, from the kinds' definitions."""
-    ids_q, ids_kv, pos_q, pos_kv = (
-        inputs[n] for n in ("segment_ids_q", "segment_ids_kv", "positions_q", "positions_kv")
-    )
+    """Query by query, over the keys that it meets."""
     q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
     out = np.zeros(q.shape)
-    for b, t, h in np.ndindex(q.shape[:3]):
-        runs = [(ids == ids_q[b, t]).sum() for ids in (ids_q[b], ids_kv[b])]
-        seen = [
-            s
-            for s in np.flatnonzero((ids_kv[b] == ids_q[b, t]) & (ids_q[b, t] != 0))
-            if {
-                "causal": pos_q[b, t] >= pos_kv[b, s],
-                "padding": True,
-                "bottom_right": runs[0] - pos_q[b, t] <= runs[1] - pos_kv[b, s],
-                "sliding": 0 <= pos_q[b, t] - pos_kv[b, s] < w.window,
-            }[w.kind]
-        ]
-        if seen:
-            weights = np.exp(k[b, seen, h] @ q[b, t, h] / w.head_dim**0.5)
-            out[b, t, h] = weights @ v[b, seen, h] / weights.sum()
+    for b in range(w.batch):
+        pairs = met(w, *(inputs[name][b] for name in FIELDS))
+        for t, h in np.ndindex(*q.shape[1:3]):
+            if seen := [s for query, s in pairs if query == t]:
+                weights = np.exp(k[b, seen, h] @ q[b, t, h] / w.head_dim**0.5)
+                out[b, t, h] = weights @ v[b, seen, h] / weights.sum()
     return out
 
 
@@ -129,7 +109,7 @@ def test_whose_offsets_they_are_does_not_show(of):
 def test_segments_one_by_one_give_the_same(layout, kind):
     w = replace(LAYOUTS[layout], kind=kind)
     if not (layout == "striped" and kind == "sliding"):
-        judgement = attended(thd_segments, w)
+        judgement = attended(V.thd_segments, w)
         assert judgement.passed, judgement.reason
 
 
@@ -137,7 +117,7 @@ def test_segments_one_by_one_give_the_same(layout, kind):
 @pytest.mark.parametrize("dtype", ["f64", "bf16", "f16"])
 def test_other_dtypes_keep_their_bounds(dtype, ring):
     w = replace(W, dtype=dtype)
-    for judgement in (attended(thd_masked, w), attended(thd_segments, w), ring(w)):
+    for judgement in (attended(thd_masked, w), attended(V.thd_segments, w), ring(w)):
         assert judgement.passed, judgement.reason
 
 
@@ -152,7 +132,7 @@ def test_a_ring_gives_the_attention_of_the_row(kind, devices, ring):
 
 @pytest.mark.jax
 def test_a_ring_is_one_program():
-    judgement = attended(thd_ring, W, devices=2)
+    judgement = attended(V.thd_ring, W, devices=2)
     assert judgement.passed, judgement.reason
 
 
@@ -175,7 +155,7 @@ def test_counting_ids_is_enough_unless_the_first_query_of_a_stripe_meets_nothing
 def test_each_wrong_number_is_a_wrong_result(part, monkeypatch):
     """One length or start of one segment, off by one."""
     inputs = drawn(W)
-    found = [np.array(numbers) for numbers in jax_case.call(mask_quadratic, W, inputs)]
+    found = [np.array(numbers) for numbers in jax_case.call(V.mask_quadratic, W, inputs)]
     found[part][0, 1] += 1 if part > 1 else -1
     monkeypatch.setitem(OF, "mask_quadratic", lambda _: lambda *_: tuple(found))
     assert not verdict(W, inputs, jax_case.run(jax_case.jit(thd_masked(W)), inputs)).passed
@@ -194,11 +174,18 @@ def test_offsets_of_rows_of_unlike_lengths(kind, seq_kv):
         for ids in (inputs["segment_ids_q"][0], inputs["segment_ids_kv"][0])
     ]
     assert all(0 < q < kv or q == kv == 0 for q, kv in zip(*per_id, strict=True))
-    for variant in (mask_quadratic, mask_blocked, onehot_minmax, segment_min, run_length, torch_unique):
+    for variant in (
+        V.mask_quadratic,
+        V.mask_blocked,
+        V.onehot_minmax,
+        V.segment_min,
+        V.run_length,
+        V.torch_unique,
+    ):
         result = jax_case.call(variant, w, inputs)
         judgement = verdict(w, inputs, tuple(np.asarray(part) for part in result), "exact")
         assert judgement.passed, (variant.name, judgement.reason)
-    for variant in (bincount, compact_bincount):
+    for variant in (V.bincount, V.compact_bincount):
         result = jax_case.call(variant, w, inputs)
         assert verdict(w, inputs, result, "exact").passed == (kind != "causal"), variant.name
 
@@ -218,4 +205,4 @@ def test_what_starts_and_lengths_cannot_tell_is_refused():
         (replace(W, seq=98), "divisor"),
     ):
         with pytest.raises(Unsupported, match=match):
-            thd_ring(w)
+            V.thd_ring(w)

@@ -238,15 +238,3 @@ def test_a_refusal_is_no_failure():
     with pytest.raises(Unsupported):
         verdict("golden", PLAIN, refuses)
     assert verdict("cu_seqlens_round_trip", PLAIN, refuses).passed
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_answers_by_hand_are_the_definition_s(kind):
-    names = tuple(_checks_golden.VECTORS)
-    w = _checks_golden.workload_of(replace(PLAIN, kind=kind, window=2), len(names))
-    inputs = _checks_golden.inputs_of(names)
-    result = right(w)(**inputs)
-    for at, name in enumerate(names):
-        want = [part.tolist() for part in _checks_golden.answer_of(name, kind)]
-        assert [part[at].tolist() for part in result] == want, name
-    assert {array.dtype for array in inputs.values()} == {np.dtype(np.int32)}

@@ -96,14 +96,3 @@ def test_what_does_not_read_positions_takes_two_inputs(name):
     for kind in KINDS:
         parameters = inspect.signature(VARIANTS[name](replace(W, kind=kind))).parameters
         assert set(parameters) == {"segment_ids_q", "segment_ids_kv"}
-
-
-@pytest.mark.parametrize("name", [name for name in MARKS if name != "fast_causal"])
-def test_a_batch_of_unlike_layouts_is_its_rows(name):
-    """Rows that no seeded batch holds together: one of a stripe beside one with an absent segment."""
-    stripe, absent = drawn("striped", 0), drawn("absent", 0)
-    mixed = {part: np.stack([stripe[part][0], absent[part][1]]) for part in stripe}
-    together = answer(name, "bottom_right", mixed)
-    for row, whole in enumerate((stripe, absent)):
-        for mine, theirs in zip(together, answer(name, "bottom_right", whole), strict=True):
-            assert np.array_equal(mine[row], theirs[row])

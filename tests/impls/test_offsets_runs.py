@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import Unsupported
+from impls.offsets._checks_golden import FIELDS
 from impls.offsets._run_starts import boundaries
 from impls.offsets.family import FAMILY, OffsetsWorkload, zero_empty
 from impls.offsets.fast_causal import fast_causal, more_to_trim
@@ -17,15 +18,15 @@ from impls.offsets.searchsorted import searchsorted
 from impls.offsets.torch_unique import torch_unique
 from tests.impls.jax_case import jit
 from tests.impls.offsets_case import KINDS, LAYOUTS, call, lists, reference
-from tests.impls.offsets_vectors import FIELDS, VECTORS, numbers, position, row
+from tests.impls.offsets_vectors import golden, numbers, position, row
 
 ALL = (searchsorted, run_length, fast_causal, mask_blocked, torch_unique)
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
 # Upstream's fast path: one token off each end at most, segments matched by place.
 TRIMS = {
-    "G3": ("3 4", "3 10", "0 4 -1", "0 6 -1"),
-    "G4": ("4 2", "2 3", "0 4 -1", "0 2 -1"),
+    "G3": ("3 4 0", "3 10 0", "0 4 -1 -1", "0 6 -1 -1"),
+    "G4": ("4 2 0", "2 3 0", "0 4 -1 -1", "0 2 -1 -1"),
     "G5": ("2 2 1", "2 0 1", "0 2 5 -1", "0 2 -1 -1"),
 }
 
@@ -33,20 +34,11 @@ TRIMS = {
 @pytest.mark.parametrize("name", ["G1", "G6", *TRIMS])
 def test_the_fast_path_gives_the_golden_result_or_its_known_wrong_one(name):
     """Row by row and unpadded, since it reads from the row's end."""
-    places, inputs = VECTORS[name]
-    w = OffsetsWorkload(seq=inputs["segment_ids_q"].shape[1], max_segments=places)
+    inputs = golden(name)
+    w = OffsetsWorkload(seq=inputs["segment_ids_q"].shape[1], max_segments=3)
     result, want = lists(call(fast_causal, w, inputs)), lists(reference(w, inputs))
     assert result == ([[numbers(part)] for part in TRIMS[name]] if name in TRIMS else want)
     assert (result != want) == (name in TRIMS)
-
-
-def test_the_fast_path_reads_the_first_rows_positions_in_a_batch():
-    w = OffsetsWorkload(batch=2, seq=8, max_segments=3)
-    both = {name: np.concatenate([VECTORS["G10a"][1][name], VECTORS["G10b"][1][name]]) for name in FIELDS}
-    assert reference(w, both)[1].tolist() == [[1, 1, 3], [5, 1, 0]]
-    assert call(fast_causal, w, both)[1][1].tolist() == [6, 1, 0]
-    alone = OffsetsWorkload(seq=8, max_segments=3)
-    assert call(fast_causal, alone, VECTORS["G10b"][1])[1].tolist() == [[5, 1, 0]]
 
 
 def test_the_fast_path_looks_at_the_last_token_but_one_beyond_the_last_segment():

@@ -1,11 +1,19 @@
-"""The names of stages in the code of a family, and those that it lists, are the same."""
+"""Stages: named alike in a family and its code, and one only for every implementation."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness import Unsupported
 from harness.catalog import loading
+from impls.attention.family import FAMILY as ATTENTION
+from impls.attention.family import AttentionWorkload
+from impls.attention.workload import STAGES
+from impls.topk.family import FAMILY as TOPK
+from impls.topk.family import TopkWorkload
+from tests.impls import variants
 
 IMPLS = Path(__file__).resolve().parents[2] / "impls"
 FAMILIES = ("attention", "mask", "mla", "offsets", "topk")
@@ -24,3 +32,37 @@ def names_marked(folder):
 def test_every_stage_is_listed_and_marked(name):
     (family,) = loading.families_in(loading.load(f"impls.{name}.family"))
     assert set(family.stages) == names_marked(IMPLS / name)
+
+
+def test_attentions_stages_of_a_workload_are_called_as_those_of_a_profile():
+    """What is measured alone and is a part of a call is called alike in both; lists belong to a kernel."""
+    others = {"attention", "block_lists", "transposed_lists", "given_blocks", "decode"}
+    assert set(STAGES) - others == {"compress", "select", "gate"} <= set(ATTENTION.stages)
+    assert set(STAGES) - {"attention", "decode"} <= set(ATTENTION.semantics)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", vars(variants.ATTENTION).values(), ids=lambda variant: variant.name)
+def test_an_implementation_of_attention_and_its_reference_refuse_the_other_stages(variant):
+    meaning = variant.semantics.removeprefix("nsa_paper_")
+    own = meaning if meaning in STAGES else "attention"
+    kernels = {"heads": 32, "kv_heads": 2, "dtype": "bf16", "gated": False, "indexer_heads": 8}
+    w = AttentionWorkload(seq=512, varlen=variant.name == "nsa_mslk_padded", **kernels)
+    for stage in sorted({*STAGES} - {own}):
+        for build in (variant, lambda w: ATTENTION.semantics[variant.semantics].reference(w, None)):
+            with pytest.raises(Unsupported, match=f"stage={stage}: this .*; use stage={own}"):
+                build(replace(w, stage=stage))
+
+
+@pytest.mark.parametrize("variant", vars(variants.TOPK).values(), ids=lambda variant: variant.name)
+def test_an_implementation_of_topk_has_the_shapes_of_its_own_stage_alone(variant):
+    """Nothing that selects from given scores is put to an indexer's inputs, nor the other way round."""
+    first = variant.name.split("_")[0]
+    own = first if first in {"indexer", "attention"} else "select"
+    for stage in ("select", "indexer", "attention"):
+        w = TopkWorkload(stage=stage, seq=4096)
+        if stage == own:
+            assert TOPK.shapes_of(variant.semantics, w) == TOPK.shapes(w)
+        else:
+            with pytest.raises(Unsupported, match=f"use stage={own}"):
+                TOPK.shapes_of(variant.semantics, w)

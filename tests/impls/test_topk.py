@@ -8,13 +8,9 @@ import pytest
 
 from harness import Unsupported
 from impls.topk._expected_recall import expected_recall
-from impls.topk.approx import approx
-from impls.topk.exact import exact
 from impls.topk.family import FAMILY, TopkWorkload
-from impls.topk.partition import partition
-from impls.topk.torch_topk import torch_topk
-from impls.topk.two_stage import two_stage
 from tests.impls.topk_case import DTYPES, draw, judged, on_jax, on_torch
+from tests.impls.variants import TOPK as V
 
 
 def test_clustered_scores_stand_side_by_side():
@@ -52,7 +48,7 @@ def test_exact_variants_tell_doubles_apart_that_are_one_float():
     scores = 1 + 1e-12 * np.random.default_rng(0).permutation(64).reshape(1, 1, 64)
     assert len(np.unique(scores.astype(np.float32))) == 1
     largest = set(np.argsort(-scores[0, 0])[:8].tolist())
-    results = on_jax(exact, w, scores), partition(w)(scores=scores), on_torch(torch_topk, w, scores)
+    results = on_jax(V.exact, w, scores), V.partition(w)(scores=scores), on_torch(V.torch_topk, w, scores)
     assert [set(indices[0, 0].tolist()) for _, indices in results] == [largest] * 3
 
 
@@ -62,7 +58,7 @@ def test_exact_variants_tell_doubles_apart_that_are_one_float():
 def test_two_stage_reaches_its_recall(dtype, distribution):
     w = TopkWorkload(rows=16, seq=4096, topk=64, recall=0.9, dtype=dtype, distribution=distribution)
     scores = draw(w)
-    judgement = judged("recall", w, scores, on_jax(two_stage, w, scores, buckets=256, keep=2))
+    judgement = judged("recall", w, scores, on_jax(V.two_stage, w, scores, buckets=256, keep=2))
     assert judgement.passed, judgement.reason
     assert judgement.figures["recall"] >= 0.9
 
@@ -71,7 +67,7 @@ def test_two_stage_reaches_its_recall(dtype, distribution):
 def test_two_stage_loses_most_of_a_period_that_divides_its_buckets():
     w = TopkWorkload(rows=4, seq=65536, topk=2048, distribution="periodic")
     scores = draw(w)
-    judgement = judged("recall", w, scores, on_jax(two_stage, w, scores))
+    judgement = judged("recall", w, scores, on_jax(V.two_stage, w, scores))
     assert not judgement.passed
     assert judgement.figures["recall"] < 0.7
     assert "below the target 0.95" in judgement.reason
@@ -83,14 +79,14 @@ def test_two_stage_is_exact_where_nothing_can_be_lost(buckets, keep):
     """Every score kept, or no more than `keep` of the largest in any bucket."""
     w = TopkWorkload(rows=3, seq=4096, topk=16, recall=0.5, distribution="clustered")
     scores = draw(w)
-    judgement = judged("exact", w, scores, on_jax(two_stage, w, scores, buckets=buckets, keep=keep))
+    judgement = judged("exact", w, scores, on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep))
     assert judgement.passed, judgement.reason
 
 
 @pytest.mark.jax
 def test_two_stage_keeps_indices_apart_in_a_closed_row():
     w = TopkWorkload(rows=1, seq=64, topk=16, recall=0.5)
-    values, indices = on_jax(two_stage, w, np.full((1, 1, 64), -np.inf, np.float32), buckets=8, keep=2)
+    values, indices = on_jax(V.two_stage, w, np.full((1, 1, 64), -np.inf, np.float32), buckets=8, keep=2)
     assert np.isneginf(values).all()
     assert len(np.unique(indices)) == 16
 
@@ -104,27 +100,12 @@ def test_two_stage_recall_is_what_theory_says(seq, topk, buckets, keep):
     """Within four standard errors of the mean over rows; unrolled and looped programs alike."""
     w = TopkWorkload(rows=256, seq=seq, topk=topk, recall=0.5)
     scores = draw(w)
-    values, _ = on_jax(two_stage, w, scores, buckets=buckets, keep=keep)
+    values, _ = on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep)
     cutoff = np.partition(scores, -topk, axis=-1)[..., -topk, None]
     recall = (values >= cutoff).mean(axis=-1)
     error = recall.std(ddof=1) / math.sqrt(recall.size)
     assert recall.min() < 1
     assert abs(recall.mean() - expected_recall(seq, topk, buckets, keep)) < 4 * error
-
-
-@pytest.mark.parametrize(
-    ("seq", "topk", "buckets", "keep", "recall"),
-    [
-        (4096, 64, 2048, 1, 0.9923),
-        (8192, 64, 2048, 1, 0.9885),
-        (65536, 512, 16384, 1, 0.9884),
-        (131072, 2048, 65536, 1, 0.9922),
-        (131072, 2048, 32768, 1, 0.9768),
-        (1048576, 2048, 65536, 1, 0.9855),
-    ],
-)
-def test_theory_gives_the_known_values(seq, topk, buckets, keep, recall):
-    assert expected_recall(seq, topk, buckets, keep) == pytest.approx(recall, abs=5e-5)
 
 
 @pytest.mark.parametrize(("seq", "topk", "buckets", "keep"), [(64, 60, 8, 7), (64, 8, 16, 1), (96, 12, 8, 3)])
@@ -149,7 +130,7 @@ def test_theory_finds_the_fewest_buckets_for_95_percent(seq, topk, keep, buckets
 def test_approx_falls_back_to_the_exact_result_on_cpu():
     w = TopkWorkload(rows=4, seq=8192, topk=64, recall=0.5)
     scores = draw(w)
-    result = on_jax(approx, w, scores)
+    result = on_jax(V.approx, w, scores)
     assert judged("exact", w, scores, result).passed
     assert judged("recall", w, scores, result).figures["recall"] == 1.0
 
@@ -159,7 +140,7 @@ def test_approx_falls_back_to_the_exact_result_on_cpu():
 def test_approx_takes_every_dtype(dtype):
     w = TopkWorkload(rows=2, seq=512, topk=64, dtype=dtype)
     scores = draw(w)
-    assert judged("recall", w, scores, on_jax(approx, w, scores)).passed
+    assert judged("recall", w, scores, on_jax(V.approx, w, scores)).passed
 
 
 @pytest.mark.jax
@@ -177,11 +158,11 @@ def test_approx_takes_every_dtype(dtype):
 )
 def test_refused_options(buckets, keep, refused):
     with pytest.raises(Unsupported, match=refused):
-        two_stage(TopkWorkload(seq=16384), buckets=buckets, keep=keep)
+        V.two_stage(TopkWorkload(seq=16384), buckets=buckets, keep=keep)
 
 
 def test_two_stage_shows_its_options():
-    assert {field.name: field.default for field in two_stage.options} == {"buckets": 4096, "keep": 2}
+    assert {field.name: field.default for field in V.two_stage.options} == {"buckets": 4096, "keep": 2}
 
 
 def test_cost_reads_scores_and_writes_the_selection():

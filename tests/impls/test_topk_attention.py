@@ -5,15 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
+from harness import Unsupported
 from harness.catalog.arrays import short_name
-from impls.topk.attention_approx import attention_approx
-from impls.topk.attention_exact import attention_exact
-from impls.topk.attention_torch import attention_torch
-from impls.topk.family import FAMILY, TopkWorkload, cost, inputs, shapes
-from impls.topk.indexer_exact import indexer_exact
+from impls.topk.family import FAMILY, TopkWorkload, cost, shapes
 from tests.impls.jax_case import call
+from tests.impls.topk_case import DTYPES, drawn, verdict, wide
 from tests.impls.torch_case import named, tensors
+from tests.impls.variants import TOPK as V
 
 SMALL = TopkWorkload(
     stage="attention",
@@ -27,27 +25,16 @@ SMALL = TopkWorkload(
     key_dim=12,
     value_dim=7,
 )
-DTYPES = ("f64", "f32", "bf16", "f16")
 
 
-def drawn(w, seed=0):
-    return dict(inputs(w, np.random.default_rng(seed)))
-
-
-def wide(arrays):
-    return {name: array.astype(np.float64) for name, array in arrays.items()}
-
-
-def judged(w, arrays, result, semantics="attention", rows=None):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, rows)(**wide(arrays))
-    return meaning.contract.judge(Evidence(w, arrays, result, expected, rows))
+def judged(w, inputs, result, semantics="attention", rows=None):
+    return verdict(semantics, w, inputs, result, rows)
 
 
 def on_torch(w, arrays, **options):
     import torch
 
-    function = attention_torch(w, **options)
+    function = V.attention_torch(w, **options)
     with torch.no_grad():
         out, values, columns = function(**tensors(named(function, arrays)))
     return out.double().numpy(), values.double().numpy(), columns.numpy()
@@ -74,7 +61,7 @@ def test_the_reference_attends_what_it_selects():
 def test_jax_variants_keep_their_contracts(mask, dtype):
     w = replace(SMALL, dtype=dtype)
     arrays = drawn(w)
-    for variant in (attention_exact, attention_approx):
+    for variant in (V.attention_exact, V.attention_approx):
         result = call(variant, w, arrays, mask=mask)
         assert short_name(result[0].dtype) == dtype
         judgement = judged(w, arrays, result, variant.semantics)
@@ -95,7 +82,7 @@ def test_the_torch_variant_keeps_its_contract(mask, dtype):
 @pytest.mark.jax
 def test_both_masks_give_one_result_bit_for_bit():
     arrays = drawn(SMALL)
-    scattered, compared = (call(attention_exact, SMALL, arrays, mask=m) for m in ("scatter", "broadcast"))
+    scattered, compared = (call(V.attention_exact, SMALL, arrays, mask=m) for m in ("scatter", "broadcast"))
     for left, right in zip(scattered, compared, strict=True):
         assert np.array_equal(left, right)
 
@@ -104,7 +91,7 @@ def test_both_masks_give_one_result_bit_for_bit():
 def test_an_approximate_selection_is_judged_by_its_recall_and_keeps_as_much_attention():
     w = replace(SMALL, batch=1, rows=8, seq=8192, topk=1024, recall=0.95)
     arrays = drawn(w)
-    result = call(attention_approx, w, arrays, select="two_stage")
+    result = call(V.attention_approx, w, arrays, select="two_stage")
     judgement = judged(w, arrays, result, "attention_recall")
     assert judgement.passed, judgement.reason
     figures = judgement.figures
@@ -113,12 +100,12 @@ def test_an_approximate_selection_is_judged_by_its_recall_and_keeps_as_much_atte
     half = replace(w, seq=16384)
     arrays = drawn(half)
     figures = judged(
-        half, arrays, call(attention_approx, half, arrays, select="two_stage"), "attention_recall"
+        half, arrays, call(V.attention_approx, half, arrays, select="two_stage"), "attention_recall"
     )
     assert 0.95 < figures.figures["recall"] < 1
     # Keys know nothing of the indexer's scores, so as much attention is lost as columns are.
     assert figures.figures["attention_mass"] == pytest.approx(figures.figures["recall"], abs=0.01)
-    assert not judged(half, arrays, call(attention_approx, half, arrays, select="two_stage")).passed
+    assert not judged(half, arrays, call(V.attention_approx, half, arrays, select="two_stage")).passed
 
 
 def broken(rule, w, arrays):
@@ -173,14 +160,6 @@ def test_chosen_rows_are_judged_alone():
     assert not judged(SMALL, arrays, tuple(part[:, :2] for part in whole), rows=rows).passed
 
 
-def test_inputs_are_as_described_and_the_indexer_has_its_own():
-    arrays, alone = drawn(SMALL), drawn(replace(SMALL, stage="indexer"))
-    assert {name: (a.shape, short_name(a.dtype)) for name, a in arrays.items()} == {
-        name: (a.shape, a.dtype) for name, a in shapes(SMALL).items()
-    }
-    assert set(arrays) - set(alone) == set("qkv")
-
-
 def test_cost_is_of_the_selected_columns_beside_the_indexers():
     made = FAMILY.cost_of("attention", SMALL)
     index = FAMILY.cost_of("indexer", replace(SMALL, stage="indexer"))
@@ -194,4 +173,4 @@ def test_several_devices_are_refused():
     with pytest.raises(Unsupported, match="devices=1"):
         shapes(replace(SMALL, devices=5))
     with pytest.raises(Unsupported, match="stage=indexer"):
-        FAMILY.shapes_of(indexer_exact.semantics, SMALL)
+        FAMILY.shapes_of(V.indexer_exact.semantics, SMALL)

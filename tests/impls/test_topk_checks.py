@@ -8,6 +8,7 @@ import pytest
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.reference import largest
+from tests.impls.topk_case import taken
 from tests.impls.trials import NOTHING, trial_of
 
 CHECKS = {check.name: check for check in FAMILY.checks}
@@ -29,10 +30,6 @@ def verdict(name, w, builder, **more):
 
 def exact(w):
     return largest(w, None)
-
-
-def taken(scores, indices):
-    return np.take_along_axis(scores, indices, axis=-1), indices
 
 
 def ranked(w, ranks):

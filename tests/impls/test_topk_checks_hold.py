@@ -6,19 +6,15 @@ import pytest
 
 from harness import Unsupported
 from harness.xla import figures as xla_figures
-from impls.topk.approx import approx
-from impls.topk.approx_override import approx_override
-from impls.topk.approx_unaggregated import approx_unaggregated
 from impls.topk.family import FAMILY, TopkWorkload
-from impls.topk.radix_f16 import radix_f16
-from impls.topk.two_stage import two_stage
 from tests.impls.jax_case import jit, planned
 from tests.impls.test_topk_checks import CHECKS, trial
+from tests.impls.variants import TOPK as V
 
 W = TopkWorkload(rows=8, seq=4096, topk=64)
 NARROW = TopkWorkload(rows=32, seq=16384, topk=512, distribution="narrow")
-OTHERS = ((approx, {}), (approx_unaggregated, {}), (approx_override, {"shards": 4}))
-CASES = [*OTHERS, *((two_stage, {"buckets": n, "keep": keep}) for n, keep in ((512, 2), (2048, 1)))]
+OTHERS = ((V.approx, {}), (V.approx_unaggregated, {}), (V.approx_override, {"shards": 4}))
+CASES = [*OTHERS, *((V.two_stage, {"buckets": n, "keep": keep}) for n, keep in ((512, 2), (2048, 1)))]
 
 
 def compiled(variant, w, **options):
@@ -51,27 +47,27 @@ def test_the_approximate_variants_hold(variant, options):
 
 @pytest.mark.jax
 def test_the_operator_approximates_nothing_here_and_says_so():
-    made = compiled(approx, W)
+    made = compiled(V.approx, W)
     figures = CHECKS["approximation_engaged"].judge(made).figures
     if "PartialReduce" in made.static.custom_calls:
         pytest.skip("a TPU approximates")
     assert figures["approximation"] == "exact by fallback"
     assert figures["lost"] == 0
-    assert approx.facts(W, made.static, {})["approximation"] == "exact by fallback"
+    assert V.approx.facts(W, made.static, {})["approximation"] == "exact by fallback"
 
 
 @pytest.mark.jax
 def test_two_stages_lose_a_run_of_their_stride_and_keep_one_of_neighbours():
-    figures = CHECKS["placement"].judge(compiled(two_stage, W, buckets=512, keep=2)).figures
+    figures = CHECKS["placement"].judge(compiled(V.two_stage, W, buckets=512, keep=2)).figures
     assert figures["run"] == 1
     assert figures["stride_512"] == figures["worst"] == 16 / 64
 
 
 def test_coarse_keys_fail_what_they_declare_and_nothing_else():
-    declared = radix_f16.fails(NARROW, {})
-    made = trial(NARROW, radix_f16)
+    declared = V.radix_f16.fails(NARROW, {})
+    made = trial(NARROW, V.radix_f16)
     failed = {
         c.name for c in FAMILY.checks if c.decides and c.name != "arm_executed" and not c.judge(made).passed
     }
     assert failed == set(declared) == {"recall_target_strict", "attention_mass_recall", "value_recall"}
-    assert not radix_f16.fails(W, {})
+    assert not V.radix_f16.fails(W, {})

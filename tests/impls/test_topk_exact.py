@@ -7,29 +7,16 @@ import pytest
 
 from harness import Unsupported
 from harness.catalog.arrays import short_name
-from impls.topk.approx_override import approx_override
-from impls.topk.approx_unaggregated import approx_unaggregated
-from impls.topk.bisection import bisection
-from impls.topk.block_maxima import block_maxima
-from impls.topk.block_maxima_host import block_maxima_host
-from impls.topk.chunked_merge import chunked_merge
-from impls.topk.exact import exact
 from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
-from impls.topk.maxima_tree import maxima_tree
-from impls.topk.partition import partition
-from impls.topk.radix import radix
-from impls.topk.sampled_threshold import sampled_threshold
-from impls.topk.sharded import sharded
-from impls.topk.sort_slice import sort_slice
-from impls.topk.torch_topk import torch_topk
 from tests.impls.test_topk_checks import CHECKS, trial
 from tests.impls.topk_case import DTYPES, draw, edges, judged, on_jax, on_torch
+from tests.impls.variants import TOPK as V
 
-NUMPY = {variant.name: variant for variant in (partition, sampled_threshold, radix)}
+NUMPY = {variant.name: variant for variant in (V.partition, V.sampled_threshold, V.radix)}
 JAX = {
-    **{variant.name: variant for variant in (exact, sort_slice, bisection, chunked_merge, sharded)},
-    "override": partial(approx_override, shards=4),
-    "unaggregated": approx_unaggregated,
+    **{variant.name: variant for variant in (V.exact, V.sort_slice, V.bisection, V.chunked_merge, V.sharded)},
+    "override": partial(V.approx_override, shards=4),
+    "unaggregated": V.approx_unaggregated,
 }
 TIES_BY_INDEX = ("sort_slice", "bisection", "chunked_merge", "sharded")
 TOP_K = ("chunked_merge", "sharded")
@@ -39,11 +26,11 @@ def of_torch(w, variant, **options):
     return lambda scores: on_torch(variant, w, scores, **options)
 
 
-IN_TORCH = {"torch_topk": partial(of_torch, variant=torch_topk)}
-MAXIMA = {f"maxima_tree{fanout}": partial(maxima_tree, fanout=fanout) for fanout in (2, 4, 8)}
+IN_TORCH = {"torch_topk": partial(of_torch, variant=V.torch_topk)}
+MAXIMA = {f"maxima_tree{fanout}": partial(V.maxima_tree, fanout=fanout) for fanout in (2, 4, 8)}
 IN_BLOCKS = {
     f"{variant.name}{block}": partial(of_torch, variant=variant, block=block)
-    for variant in (block_maxima, block_maxima_host)
+    for variant in (V.block_maxima, V.block_maxima_host)
     for block in (1, 8, 16)
 }
 
@@ -141,7 +128,7 @@ def test_edges_leave_no_nan_behind():
     scores = np.full((1, 1, 256), -1, np.float32)
     scores[..., 17] = np.nan
     scores[..., 17 + 128] = 5  # of the same group
-    values, indices = maxima_tree(TopkWorkload(rows=1, seq=256, topk=2), fanout=2)(scores=scores)
+    values, indices = V.maxima_tree(TopkWorkload(rows=1, seq=256, topk=2), fanout=2)(scores=scores)
     assert 17 + 128 in indices
     assert 5 in values
 
@@ -149,12 +136,12 @@ def test_edges_leave_no_nan_behind():
 @pytest.mark.parametrize(
     ("variant", "seq", "topk", "options", "refused"),
     [
-        (block_maxima, 4096, 64, {"block": 48}, "does not divide into blocks of 48"),
-        (block_maxima, 4096, 64, {"block": 0}, "blocks of 0"),
-        (block_maxima, 4096, 64, {"block": 64}, "no more than topk 64"),
-        (maxima_tree, 4096, 64, {"fanout": 16}, "no 16th of seq 4096"),
-        (maxima_tree, 4097, 4, {}, "no 8th of seq 4097"),
-        (maxima_tree, 4096, 64, {"fanout": 1}, "groups of 1"),
+        (V.block_maxima, 4096, 64, {"block": 48}, "does not divide into blocks of 48"),
+        (V.block_maxima, 4096, 64, {"block": 0}, "blocks of 0"),
+        (V.block_maxima, 4096, 64, {"block": 64}, "no more than topk 64"),
+        (V.maxima_tree, 4096, 64, {"fanout": 16}, "no 16th of seq 4096"),
+        (V.maxima_tree, 4097, 4, {}, "no 8th of seq 4097"),
+        (V.maxima_tree, 4096, 64, {"fanout": 1}, "groups of 1"),
     ],
 )
 def test_refusals_name_the_remedy(variant, seq, topk, options, refused):

@@ -1,36 +1,23 @@
 """Stage `indexer` of the topk family: its scores by hand, its contracts, and what it refuses."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from harness import Evidence, Unsupported
 from harness.catalog.arrays import short_name
-from harness.catalog.discovery import builtin
-from harness.core.workload import shown
 from impls.topk._indexer import scores_at, scores_of
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.indexer_approx import indexer_approx
 from impls.topk.indexer_exact import indexer_exact
 from tests.impls.jax_case import call
+from tests.impls.topk_case import DTYPES, drawn, taken, verdict, wide
 
 SMALL = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
-DTYPES = ("f64", "f32", "bf16", "f16")
-
-
-def drawn(w, seed=0):
-    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
-
-
-def wide(inputs):
-    return {name: array.astype(np.float64) for name, array in inputs.items()}
 
 
 def judged(w, inputs, result, semantics="indexer", rows=None):
-    meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, rows)(**wide(inputs))
-    return meaning.contract.judge(Evidence(w, inputs, result, expected, rows))
+    return verdict(semantics, w, inputs, result, rows)
 
 
 def by_hand(w, inputs):
@@ -42,10 +29,6 @@ def by_hand(w, inputs):
         for h in range(w.heads):
             scores[b, r, s] += weights[b, r, h] * scale * max(q[b, r, h] @ k[b, s], 0)
     return scores
-
-
-def taken(scores, indices):
-    return np.take_along_axis(scores, indices, axis=-1), indices
 
 
 def ranked(scores):
@@ -196,30 +179,3 @@ def test_scores_are_steps_of_heads_over_keys():
     w = replace(SMALL, batch=1)
     parts = (wide(drawn(w))[name][0] for name in ("queries", "keys", "weights"))
     np.testing.assert_allclose(scores_of(w, *parts), by_hand(w, drawn(w))[0], rtol=1e-12, atol=1e-14)
-
-
-def test_every_implementation_is_of_one_stage():
-    """Nothing that selects from given scores is put to an indexer's inputs, nor the other way round."""
-    stages = {
-        "select": TopkWorkload(seq=4096),
-        "indexer": SMALL,
-        "attention": replace(SMALL, stage="attention"),
-    }
-    for info in builtin().of_family("topk"):
-        first = info.name.split("_")[0]
-        own = first if first in stages else "select"
-        assert info.semantics in FAMILY.semantics
-        for stage, w in stages.items():
-            if stage == own:
-                assert FAMILY.shapes_of(info.semantics, w) == FAMILY.shapes(w)
-            else:
-                with pytest.raises(Unsupported, match=f"use stage={own}"):
-                    FAMILY.shapes_of(info.semantics, w)
-
-
-def test_ids_of_given_scores_are_what_they_were():
-    info = builtin().family("topk")
-    values = asdict(TopkWorkload(seq=4096))
-    known = {"batch", "rows", "seq", "topk", "recall", "distribution", "dtype"}
-    assert shown(info.fields, values).keys() == known
-    assert shown(info.fields, asdict(SMALL)).keys() == known | {"stage", "heads", "head_dim"}

@@ -10,13 +10,9 @@ import pytest
 
 from harness import Unsupported
 from impls.topk import _sample_threshold, radix_f16
-from impls.topk.approx_override import approx_override
-from impls.topk.chunked_merge import chunked_merge
 from impls.topk.family import TopkWorkload
-from impls.topk.radix import radix
-from impls.topk.sampled_threshold import sampled_threshold
-from impls.topk.sharded import sharded
 from tests.impls.topk_case import draw, judged
+from tests.impls.variants import TOPK as V
 
 
 @pytest.mark.parametrize("guessed", [-math.inf, 0.5, math.inf])
@@ -28,7 +24,7 @@ def test_a_wrong_guess_costs_time_alone(monkeypatch, guessed):
     )
     w = TopkWorkload(rows=6, seq=256, topk=64)
     scores = draw(w) + np.linspace(-1, 1, 6, dtype=np.float32)[:, None]
-    assert judged("exact", w, scores, sampled_threshold(w)(scores=scores)).passed
+    assert judged("exact", w, scores, V.sampled_threshold(w)(scores=scores)).passed
 
 
 @pytest.mark.parametrize("topk", [1, 2, 16, 64, 100, 512, 2048])
@@ -96,22 +92,22 @@ def test_digits_that_skip_a_bin_are_seen_by_the_contract(monkeypatch):
 
     w = TopkWorkload(rows=2, seq=512, topk=64, distribution="tied")
     scores = draw(w)
-    assert judged("exact", w, scores, radix(w)(scores=scores)).passed
+    assert judged("exact", w, scores, V.radix(w)(scores=scores)).passed
     monkeypatch.setitem(shared.KEYS, "f32", "i4")  # truncated to whole numbers: the first digits tie
-    assert not judged("exact", w, scores, radix(w)(scores=scores)).passed
+    assert not judged("exact", w, scores, V.radix(w)(scores=scores)).passed
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize(
     ("build", "refused"),
     [
-        (lambda w: chunked_merge(w, blocks=12), "power of two"),
-        (lambda w: chunked_merge(w, blocks=0), "power of two"),
-        (lambda w: chunked_merge(w, blocks=8192), "into 8192 blocks"),
-        (lambda w: sharded(w, shards=3), "into 3 shards"),
-        (lambda w: sharded(w, shards=0), "into 0 shards"),
-        (lambda w: approx_override(w, shards=3), "into 3 shards"),
-        (lambda w: approx_override(w, shards=8), "a shard has 512"),
+        (lambda w: V.chunked_merge(w, blocks=12), "power of two"),
+        (lambda w: V.chunked_merge(w, blocks=0), "power of two"),
+        (lambda w: V.chunked_merge(w, blocks=8192), "into 8192 blocks"),
+        (lambda w: V.sharded(w, shards=3), "into 3 shards"),
+        (lambda w: V.sharded(w, shards=0), "into 0 shards"),
+        (lambda w: V.approx_override(w, shards=3), "into 3 shards"),
+        (lambda w: V.approx_override(w, shards=8), "a shard has 512"),
         (lambda w: radix_f16.radix_f16(replace(w, recall=0.99)), "recall 0.99"),
         (lambda w: radix_f16.radix_f16(replace(w, dtype="bf16")), "bf16"),
         (lambda w: radix_f16.radix_f16(replace(w, distribution="narrow", topk=3000)), "chance"),

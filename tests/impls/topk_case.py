@@ -26,7 +26,7 @@ def edges(seq):
 
 
 def draw(w, seed=0):
-    return FAMILY.inputs(w, np.random.default_rng(seed))["scores"]
+    return drawn(w, seed)["scores"]
 
 
 def on_jax(variant, w, scores, **options):
@@ -43,6 +43,23 @@ def on_torch(variant, w, scores, **options):
 
 
 def judged(semantics, w, scores, result, rows=None):
+    return verdict(semantics, w, {"scores": scores}, result, rows)
+
+
+def drawn(w, seed=0):
+    return dict(FAMILY.inputs(w, np.random.default_rng(seed)))
+
+
+def wide(inputs):
+    """The inputs in double precision, as references take them."""
+    return {name: array.astype(np.float64) for name, array in inputs.items()}
+
+
+def verdict(semantics, w, inputs, result, rows=None):
     meaning = FAMILY.semantics[semantics]
-    expected = meaning.reference(w, rows)(scores=scores.astype(np.float64))
-    return meaning.contract.judge(Evidence(w, {"scores": scores}, result, expected, rows))
+    expected = meaning.reference(w, rows)(**wide(inputs))
+    return meaning.contract.judge(Evidence(w, inputs, result, expected, rows))
+
+
+def taken(scores, indices):
+    return np.take_along_axis(scores, indices, axis=-1), indices

@@ -83,8 +83,11 @@ def gradients(function, inputs, cotangent, wide=False):
     return array(result), array(dict(zip(leaves, filled, strict=True)))
 
 
-def judged(family, implementation, w, seed=0, backward=False, rows=None):
-    """The judgement of the forward contract, or of the gradients' under a seeded cotangent."""
+def judged(family, implementation, w, seed=0, backward=False, rows=None, answer=None, pull=None):
+    """The judgement of the forward contract, or of the gradients' under a seeded cotangent.
+
+    `answer` and `pull` call another framework's implementation, as `run` and `gradients` call torch's.
+    """
     inputs = family.inputs(w, np.random.default_rng(seed))
     meaning = family.semantics[implementation.semantics]
     function, reference = implementation(w), meaning.reference(w, rows)
@@ -93,7 +96,7 @@ def judged(family, implementation, w, seed=0, backward=False, rows=None):
     if meaning.ambiguous is not None:
         ambiguous = run_marks(meaning.ambiguous(w, rows), inputs)
     if not backward:
-        result = run(function, inputs)
+        result = (answer or run)(function, inputs)
         result = result if rows is None else result[:, rows]
         return meaning.contract.judge(Evidence(w, inputs, result, expected, rows, ambiguous))
     cotangent = np.random.default_rng(seed + 1).standard_normal(expected.shape)
@@ -101,7 +104,7 @@ def judged(family, implementation, w, seed=0, backward=False, rows=None):
     if ambiguous is not None:
         cotangent[ambiguous] = 0
     _, wanted = gradients(reference, inputs, cotangent, wide=True)
-    _, got = gradients(function, inputs, cotangent)
+    _, got = (pull or gradients)(function, inputs, cotangent)
     return meaning.gradient.judge(Evidence(w, inputs, got, wanted))
 
 

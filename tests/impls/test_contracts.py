@@ -1,0 +1,37 @@
+"""Every contract of attention's results and gradients, in both families, sees one wrong element."""
+
+import numpy as np
+import pytest
+
+from harness import Evidence
+from impls.attention.family import FAMILY as ATTENTION
+from impls.attention.family import AttentionWorkload
+from impls.attention.workload import STAGES
+from impls.mla.family import FAMILY as MLA
+from impls.mla.family import MlaWorkload
+from tests.impls.torch_case import run
+
+W = AttentionWorkload(seq=640, heads=4, kv_heads=2, head_dim=16, block=16, selected=4, window=70)
+OTHERS = {"dsa", "nsa_paper_decode", *STAGES}  # of inputs of their own
+CASES = [
+    *((ATTENTION, name, W) for name in ATTENTION.semantics if name not in OTHERS),
+    (MLA, "dense", MlaWorkload(seq=60)),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize(("family", "name", "w"), CASES, ids=[name for _, name, _ in CASES])
+def test_one_wrong_element_is_seen_unless_rounding_decides_its_row(family, name, w):
+    meaning, inputs = family.semantics[name], family.inputs(w, np.random.default_rng(0))
+    expected = run(meaning.reference(w, None), inputs, wide=True)
+    row = (0, 40, 1)[: expected.ndim - 1]
+    wrong, marked = expected.copy(), np.zeros(expected.shape[:-1], bool)
+    wrong[*row, 3] += 0.5 * np.sqrt(np.mean(wrong[row] ** 2))
+    marked[row] = True
+    for contract in (meaning.contract, meaning.gradient):
+        assert contract.judge(Evidence(w, inputs, expected, expected)).passed
+        judgement = contract.judge(Evidence(w, inputs, wrong, expected))
+        assert not judgement.passed
+        assert judgement.figures["largest_error_of_allowed"] > 100
+    assert meaning.contract.judge(Evidence(w, inputs, wrong, expected, None, marked)).passed
