@@ -1,4 +1,4 @@
-"""FlexAttention over mla's keys and values: slow to compile, so few points are here."""
+"""FlexAttention over mla's keys and values; the conformance suite compiles it and holds it to its contract."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,6 @@ pytestmark = pytest.mark.torch
 def narrow(monkeypatch):
     config = Config(dim=96, heads=4, q_lora=0, kv_lora=40, nope=24, rope=8, v=16)
     monkeypatch.setitem(mla.CONFIGS, "small", config)
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's compiler, of torch
-def test_blocks_that_are_skipped_hold_nothing_visible():
-    """300 = 2 · 128 + 44: whole blocks, blocks in part, skipped ones, and a last one that is short."""
-    judgement = judged(FAMILY, flex, MlaWorkload(seq=300, batch=2))
-    assert judgement.passed, judgement.reason
 
 
 @pytest.mark.parametrize("seq", [1, 127, 128, 129, 300, 700])

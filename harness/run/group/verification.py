@@ -37,6 +37,7 @@ class Verifier:
 
     def __init__(self, context: GroupContext) -> None:
         self.context = context
+        self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
         self.references: dict[Home, Worker | None] = {}  # None where one has died
         self.row_costs: dict[Home, dict[str, Any]] = {}  # of the semantics that have a reference there
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
@@ -62,7 +63,7 @@ class Verifier:
             try:
                 if home not in self.references:
                     self._open_reference(home, states[0], write=False)
-                answer = self._ask(home, "contract", "reference", semantics=semantics, sets=SETS)
+                answer = self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets)
                 self.row_costs[home][semantics] = answer["row_cost"]
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
@@ -76,14 +77,14 @@ class Verifier:
         with self.context.spending("startup"):
             self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
         # One more than samples rotate over: the first set's answers, which were judged, are never timed.
-        self._ask(home, "inputs", "inputs", sets=SETS + 1, write=write)
+        self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
 
     def _reopen_reference(self, home: Home, state: CaseState) -> None:
         """Start the process of a module's references again, which a case may have killed."""
         self._open_reference(home, state, write=False)
         for semantics, row_cost in self.row_costs[home].items():
             # On as many rows as before: what a case has handed over is judged by the same cotangent.
-            self._ask(home, "contract", "reference", semantics=semantics, sets=SETS, row_cost=row_cost)
+            self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, row_cost=row_cost)
         for name in self.drawn.get(home, ()):
             self._ask(home, "contract", "fresh", **self._fresh(home, name, write=False))
         self.files.note()
