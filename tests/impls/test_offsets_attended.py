@@ -85,15 +85,17 @@ def test_the_reference_follows_the_definition(layout, kind):
 
 
 @pytest.mark.jax
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", [thd_masked, V.thd_segments], ids=lambda variant: variant.name)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_starts_and_lengths_are_enough_for_the_result(layout, kind):
+def test_starts_and_lengths_are_enough_for_the_result(variant, layout, kind):
     w = replace(LAYOUTS[layout], kind=kind)
     if layout == "striped" and kind == "sliding":
         with pytest.raises(Unsupported, match="window"):
             FAMILY.shapes_of("attended", w)
         return
-    judgement = attended(thd_masked, w)
+    judgement = attended(variant, w)
     assert judgement.passed, judgement.reason
 
 
@@ -101,16 +103,6 @@ def test_starts_and_lengths_are_enough_for_the_result(layout, kind):
 @pytest.mark.parametrize("of", OF)
 def test_whose_offsets_they_are_does_not_show(of):
     assert attended(thd_masked, LAYOUTS["absent"], of=of).passed
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_segments_one_by_one_give_the_same(layout, kind):
-    w = replace(LAYOUTS[layout], kind=kind)
-    if not (layout == "striped" and kind == "sliding"):
-        judgement = attended(V.thd_segments, w)
-        assert judgement.passed, judgement.reason
 
 
 @pytest.mark.jax
