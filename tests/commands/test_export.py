@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,14 +17,14 @@ NASTY = "a|b `c` <b>*x*</b> \x1b[31mred\x1b[0m\n[t](u) $m$ ~~s~~ #1"
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def results(tmp_path):
     store_two_runs(tmp_path / "results")
     return tmp_path / "results"
 
 
 @pytest.fixture
-def export(results: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
-    def run(*words: str) -> tuple[int, str, str]:
+def export(results, capsysbinary):
+    def run(*words):
         code = call_app(app, ["export", *words, "--results", str(results)])
         out, err = capsysbinary.readouterr()
         return code, out.decode(), err.decode()
@@ -34,7 +32,7 @@ def export(results: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Any:
     return run
 
 
-def test_csv_has_the_documented_columns_and_every_digit(export: Any, results: Path) -> None:
+def test_csv_has_the_documented_columns_and_every_digit(export, results):
     code, out, _ = export(RUNS[0], "--to", "csv", "--impl", "scatter")
     (row,) = csv.DictReader(io.StringIO(out))
     assert code == 0
@@ -44,7 +42,7 @@ def test_csv_has_the_documented_columns_and_every_digit(export: Any, results: Pa
     assert [float(row["sample_s"]) for row in csv.DictReader(io.StringIO(out))] == [1, 2, 2, 2, 2, 2, 3, 3]
 
 
-def test_parquet_reads_back_as_the_frame(export: Any, results: Path, tmp_path: Path) -> None:
+def test_parquet_reads_back_as_the_frame(export, results, tmp_path):
     from harness.frames.load import load
 
     file = tmp_path / "new" / "run.parquet"
@@ -56,7 +54,7 @@ def test_parquet_reads_back_as_the_frame(export: Any, results: Path, tmp_path: P
     pd.testing.assert_frame_equal(pd.read_parquet(file).drop(columns=empty), frame.drop(columns=empty))
 
 
-def test_github_benchmarks_are_what_its_custom_tool_reads(export: Any) -> None:
+def test_github_benchmarks_are_what_its_custom_tool_reads(export):
     """Each entry has a name, a unit and a number; what else there is, is text."""
     code, out, err = export("--to", "github-action-benchmark")
     entries = json.loads(out)
@@ -69,7 +67,7 @@ def test_github_benchmarks_are_what_its_custom_tool_reads(export: Any) -> None:
     assert f"run {RUNS[1]}" in entries[0]["extra"]
 
 
-def test_bencher_metrics_are_nanoseconds_with_their_bounds(export: Any) -> None:
+def test_bencher_metrics_are_nanoseconds_with_their_bounds(export):
     _, out, _ = export("--to", "bencher", "--seq", "4Ki", "--impl", "base")
     metrics = json.loads(out)
     case = "mask/base@batch=1,dtype=f32,seq=4096"
@@ -79,7 +77,7 @@ def test_bencher_metrics_are_nanoseconds_with_their_bounds(export: Any) -> None:
     }
 
 
-def test_markdown_says_what_show_says(export: Any) -> None:
+def test_markdown_says_what_show_says(export):
     code, out, _ = export("--to", "markdown", "--mode", "fwd")
     assert code == 0
     assert (
@@ -93,7 +91,7 @@ def test_markdown_says_what_show_says(export: Any) -> None:
     assert "exponents" not in out, "there are none"
 
 
-def test_nothing_of_others_is_markdown_or_html(export: Any, tmp_path: Path, results: Path) -> None:
+def test_nothing_of_others_is_markdown_or_html(export, tmp_path, results):
     crashed = record_of("a", 1, status="crashed", reason=NASTY, options={"o": NASTY}, run=RUNS[0])
     timed = record_of("b", 1, timing=timing_of([1.0] * 6), correctness=PASSED, run=RUNS[0])
     store(results, "20261122T113000Z-ccccccc", [crashed, timed], "mask/b")
@@ -122,20 +120,20 @@ def test_nothing_of_others_is_markdown_or_html(export: Any, tmp_path: Path, resu
         (["--to", "csv", "--out", "/dev/null/x.csv"], 5, "cannot be written"),
     ],
 )
-def test_a_mistake_is_a_sentence(export: Any, words: list[str], code: int, says: str) -> None:
+def test_a_mistake_is_a_sentence(export, words, code, says):
     said = export(*words)
     assert (said[0], said[1]) == (code, "")
     assert says in said[2]
     assert said[2].count("\n") == 1
 
 
-def test_a_full_disk_is_a_sentence(export: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_sentence(export, tmp_path, monkeypatch):
     import errno
     import os
 
     from harness.store import atomic
 
-    def full(*_: Any) -> None:
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(atomic.os, "write", full)

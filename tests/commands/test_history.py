@@ -1,8 +1,6 @@
 """`history`: medians of a case run after run on one machine, with what gates said."""
 
 import json
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,7 +8,6 @@ import pytest
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.commands.history import read_histories
-from harness.core.record import Record
 from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.store import GateFolder
 from tests.records import PASSED, record_of, timing_of
@@ -21,13 +18,13 @@ GATE = "20261122T120000Z-bbbbbbb"
 CASE = "mask/a@batch=1,dtype=f32,seq=4096:fwd:cpu"
 
 
-def timed(seconds: float, rounds: int = 6, **more: Any) -> Record:
+def timed(seconds, rounds=6, **more):
     timing = timing_of([seconds] * rounds, **more)
     return record_of("a", 4096, timing=timing, correctness=PASSED, started="2026-11-20T11:30:00Z")
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
+def results(tmp_path):
     """1 s on another machine; then 2 s, out of memory, and 3 s; a gate that saw it between the last two."""
     store(tmp_path, RUNS[0], [timed(1.0)], facts={**FACTS, "threads": 4})
     store(tmp_path, RUNS[1], [timed(2.0), record_of("compiled", 1)], commit="aaaaaaaa1")
@@ -40,8 +37,8 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_medians_are_of_the_newest_machine_beside_the_one_before(results: Path) -> None:
-    told: list[str] = []
+def test_medians_are_of_the_newest_machine_beside_the_one_before(results):
+    told = []
     (history,) = read_histories(results, "mask/a@*", told.append).cases
     assert [(m.run, m.time.value, m.status) for m in history.medians] == [
         (RUNS[1], 2.0, "ok"),
@@ -55,7 +52,7 @@ def test_medians_are_of_the_newest_machine_beside_the_one_before(results: Path) 
     assert told == []
 
 
-def test_times_by_another_clock_have_no_ratio(tmp_path: Path) -> None:
+def test_times_by_another_clock_have_no_ratio(tmp_path):
     for run, method in zip(RUNS, ("wall", "cuda_events", "cuda_events"), strict=False):
         store(tmp_path, run, [timed(1.0, method=method)])
     (history,) = read_histories(tmp_path, CASE, print).cases
@@ -63,9 +60,7 @@ def test_times_by_another_clock_have_no_ratio(tmp_path: Path) -> None:
     assert history.medians[1].ratio.reason == "timed by cuda_events, the run before by wall"
 
 
-def test_the_table_is_headed_as_a_trend(
-    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_is_headed_as_a_trend(results, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     assert call_app(app, ["history", CASE, "--results", str(results)]) == 0
     out = capsys.readouterr().out
@@ -78,7 +73,7 @@ def test_the_table_is_headed_as_a_trend(
     assert "plans 33 GiB" in out
 
 
-def test_json_has_every_figure(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_figure(results, capsys):
     assert call_app(app, ["history", CASE, "--json", "--results", str(results)]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["trend"] is True
@@ -87,7 +82,7 @@ def test_json_has_every_figure(results: Path, capsys: pytest.CaptureFixture[str]
     assert case["verdicts"][0]["gate"] == GATE
 
 
-def test_the_chart_has_runs_failures_and_verdicts(results: Path) -> None:
+def test_the_chart_has_runs_failures_and_verdicts(results):
     file = results / "trend.svg"
     assert call_app(app, ["history", "*", "--out", str(file), "--results", str(results)]) == 0
     texts = [text.strip() for text in ET.parse(file).getroot().itertext() if text.strip()]
@@ -103,14 +98,12 @@ def test_the_chart_has_runs_failures_and_verdicts(results: Path) -> None:
         (["mask/compiled@*"], 'CASE: no case matches "mask/compiled@*"'),
     ],
 )
-def test_a_case_that_nothing_timed_is_a_sentence(
-    results: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
+def test_a_case_that_nothing_timed_is_a_sentence(results, capsys, words, says):
     assert call_app(app, ["history", *words, "--results", str(results)]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_too_many_cases_and_no_runs_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_many_cases_and_no_runs_are_sentences(tmp_path, capsys):
     assert call_app(app, ["history", "*", "--results", str(tmp_path)]) == 2
     assert "make one with: seqsweep run" in capsys.readouterr().err
     many = [record_of("a", seq, timing=timing_of([1.0]), correctness=PASSED) for seq in range(1, 10)]
@@ -120,11 +113,11 @@ def test_too_many_cases_and_no_runs_are_sentences(tmp_path: Path, capsys: pytest
     assert call_app(app, ["history", "*seq=9:*", "--results", str(tmp_path)]) == 0
 
 
-def test_what_cannot_be_read_is_told_and_left_out(results: Path) -> None:
+def test_what_cannot_be_read_is_told_and_left_out(results):
     (results / "gates" / GATE / "gate.json").write_text("{")
     records = results / "runs" / RUNS[3] / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
-    told: list[str] = []
+    told = []
     (history,) = read_histories(results, CASE, told.append).cases
     assert history.verdicts == ()
     assert any("records.jsonl:2: " in line and RUNS[3] in line for line in told)

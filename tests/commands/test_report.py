@@ -1,7 +1,6 @@
 """`report`, `verify` and `show --record`: files, exit codes, and what is refused."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Any:
+def call(tmp_path, capsysbinary, monkeypatch):
     store_kept_run(tmp_path / "results", sweep())
     (tmp_path / LOCK).write_text("jax==0.10.2\n")
     (tmp_path / "bench.yaml").write_text(
@@ -25,7 +24,7 @@ def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch
     )
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: str) -> tuple[int, str, str]:
+    def run(*words):
         code = call_app(app, words)
         out, err = capsysbinary.readouterr()
         return code, out.decode(), err.decode()
@@ -33,7 +32,7 @@ def call(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch
     return run
 
 
-def test_a_file_is_made_then_filled_then_stale(call: Any, tmp_path: Path) -> None:
+def test_a_file_is_made_then_filled_then_stale(call, tmp_path):
     page = tmp_path / "FINDINGS.md"
     code, out, _ = call("report", "--into", "FINDINGS.md")
     assert (code, out) == (0, "wrote FINDINGS.md\nwrote findings/mask-speedup.svg\n")
@@ -52,7 +51,7 @@ def test_a_file_is_made_then_filled_then_stale(call: Any, tmp_path: Path) -> Non
     )
 
 
-def test_without_a_file_it_is_printed(call: Any, tmp_path: Path) -> None:
+def test_without_a_file_it_is_printed(call, tmp_path):
     code, out, err = call("report", "mask")
     assert (code, err) == (0, "")
     assert out.startswith("# Findings\n\n## What was found\n")
@@ -74,13 +73,13 @@ def test_without_a_file_it_is_printed(call: Any, tmp_path: Path) -> None:
         (["show", "--record", "0" * 12], "none of 1 runs has a record"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(call: Any, words: list[str], says: str) -> None:
+def test_what_cannot_be_is_one_sentence(call, words, says):
     code, out, err = call(*words)
     assert (code, out) == (2, "")
     assert says in err
 
 
-def test_a_record_is_printed_by_the_hash_in_a_row(call: Any, tmp_path: Path) -> None:
+def test_a_record_is_printed_by_the_hash_in_a_row(call, tmp_path):
     row = next(line for line in call("report")[1].splitlines() if line.startswith("| 8Ki | sparse"))
     digest = row.split(" | ")[-1].removesuffix(" |")
     code, out, _ = call("show", "--record", digest)
@@ -93,7 +92,7 @@ def test_a_record_is_printed_by_the_hash_in_a_row(call: Any, tmp_path: Path) -> 
     assert RunFolder(run.parent.parent / "moved").record_of_hash(digest) is not None
 
 
-def test_an_edited_receipt_ends_with_1_before_anything_runs(call: Any, tmp_path: Path) -> None:
+def test_an_edited_receipt_ends_with_1_before_anything_runs(call, tmp_path):
     receipt = call("report", "--pr")[1]
     (tmp_path / "r.md").write_text(receipt.replace("2.000×", "3.000×"))
     code, out, _ = call("verify", "r.md")
@@ -101,7 +100,7 @@ def test_an_edited_receipt_ends_with_1_before_anything_runs(call: Any, tmp_path:
     assert out.startswith("r.md was edited: it reads ")
 
 
-def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call: Any, tmp_path: Path) -> None:
+def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call, tmp_path):
     (tmp_path / "r.md").write_text(call("report", "--pr")[1])
     code, out, _ = call("verify", "r.md")
     assert code == 3
@@ -109,14 +108,14 @@ def test_a_receipt_of_cases_that_are_not_here_ends_with_3(call: Any, tmp_path: P
     assert 'unknown implementation "mask/' in out or "is called" in out
 
 
-def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_findings_of_this_project_are_what_its_kept_runs_say(monkeypatch):
     """As `make findings` writes them; their prose is held to nothing."""
     monkeypatch.chdir(ROOT)
     runs = [word for run in sorted(Path("results/reference").iterdir()) for word in ("--run", str(run))]
     assert call_app(app, ["report", *runs, "--into", "docs/FINDINGS.md", "--check"]) == 0
 
 
-def test_a_receipt_has_the_gate_of_its_own_code_and_no_newer_one(tmp_path: Path) -> None:
+def test_a_receipt_has_the_gate_of_its_own_code_and_no_newer_one(tmp_path):
     outcome = GateOutcome(TIME, "main at 1a2b3c4", (CaseVerdict("case", UNCHANGED, "within Δ"),)).to_json()
     own, others = {"mask/sparse": "closure:1"}, {"mask/sparse": "closure:2"}
     headers = (

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from harness.commands.run import end_compilation, end_run
-from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
@@ -27,11 +26,11 @@ WRONG = record_of("wrong", 1024, "incorrect", correctness=FAILED, static=FIGURES
 class Folder:
     path = Path("results/runs/x")
 
-    def __init__(self, depth: str) -> None:
+    def __init__(self, depth):
         self.info = {"depth": depth}
 
 
-def done(*records: Record, depth: str = "run", interrupted: bool = False) -> Done:
+def done(*records, depth="run", interrupted=False):
     return Done(Folder(depth), RunOutcome(records, interrupted, {}))
 
 

@@ -5,8 +5,6 @@ import json
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,13 +17,11 @@ from harness.commands import output
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
 from harness.core.errors import UsageError
-from harness.core.record import Record
 from harness.core.workload import Field
-from harness.gate.outcome import INCORRECT, CaseVerdict, GateOutcome
+from harness.gate.outcome import INCORRECT, CaseVerdict
 from harness.gate.output import report_outcome
 from harness.gate.report import annotations, junit, summary
 from harness.report.charts import draw_run
-from harness.report.progress import Progress
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
@@ -57,7 +53,7 @@ LONE = NASTY + " \ud800lone"  # of which JSON has no form
 SHOWN_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def assert_shown(text: str, *, once: bool = True) -> None:
+def assert_shown(text, *, once=True):
     """All words are there, and no character that a terminal would take for anything but itself."""
     assert [c for c in SHOWN_STYLE.sub("", text) if not (c.isprintable() or c in "\n\u202f")] == []
     if once:
@@ -66,11 +62,11 @@ def assert_shown(text: str, *, once: bool = True) -> None:
             assert word in flat, word
 
 
-def assert_fit(text: str) -> None:
+def assert_fit(text):
     assert_shown(text, once=False)
 
 
-def nasty_run(text: str) -> tuple[dict[str, Any], list[Record]]:
+def nasty_run(text):
     crashed = record_of("b", 4096, "crashed", reason=text)
     timed = record_of("a", 4096, timing=timing_of([1e-3] * 6, warnings=(text,)), facts={"fact": text})
     named = record_of("c", 4096, "unsupported", reason=text, options={"how": text}, workload={"kind": text})
@@ -81,7 +77,7 @@ def nasty_run(text: str) -> tuple[dict[str, Any], list[Record]]:
 
 
 @pytest.mark.parametrize("colours", [False, True])
-def test_tables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, colours: bool) -> None:
+def test_tables(capsys, monkeypatch, colours):
     if colours:
         monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "500")
@@ -90,7 +86,7 @@ def test_tables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert_shown(capsys.readouterr().out)
 
 
-def test_json_is_faithful(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_faithful(monkeypatch):
     written = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", written)
     info, records = nasty_run(NASTY)
@@ -100,7 +96,7 @@ def test_json_is_faithful(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(text)["records"][1]["reason"] == NASTY
 
 
-def test_charts_parse() -> None:
+def test_charts_parse():
     drawn = draw_run(*nasty_run(LONE))
     assert len(drawn) == 3
     for data in drawn.values():
@@ -110,7 +106,7 @@ def test_charts_parse() -> None:
         assert "::error::x" in texts
 
 
-def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called() -> None:
+def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called():
     info, records = nasty_run(NASTY)
     info["suites"] = {f"../\0{NASTY}/a": info["suites"]["mask"]}
     for name in draw_run(info, records):
@@ -118,9 +114,7 @@ def test_a_chart_is_a_file_in_its_folder_whatever_the_suite_is_called() -> None:
         assert name.isprintable()
 
 
-def test_stored_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_stored_runs(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "2000")
     folder = RunFolder.create(
         tmp_path, NASTY.replace("/", "").replace("\0", ""), {"suites": {NASTY: {}}, "problems": [NASTY]}
@@ -137,7 +131,7 @@ def test_stored_runs(
     assert_shown(capsys.readouterr().out)
 
 
-def test_a_family(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "2000")
     field = Field("seq", "str", required=False, default=NASTY, choices=(NASTY,))
     family = FamilyInfo("f", NASTY, (field,), (NASTY,), ("fwd",), NASTY, checks={NASTY: NASTY})
@@ -148,7 +142,7 @@ def test_a_family(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     assert_shown(capsys.readouterr().out)
 
 
-def nasty_outcome() -> GateOutcome:
+def nasty_outcome():
     case = CaseVerdict(
         f"fa\x1bm/{LONE}@seq=1:fwd:cpu", INCORRECT, LONE, notes=(LONE,), file=f"a{LONE}.py", line=1
     )
@@ -156,7 +150,7 @@ def nasty_outcome() -> GateOutcome:
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_gate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
+def test_a_gate(capsys, monkeypatch, broken):
     monkeypatch.setenv("COLUMNS", "800")
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
@@ -181,7 +175,7 @@ def test_a_gate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     assert "next" in markdown
 
 
-def test_claims_page() -> None:
+def test_claims_page():
     verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), REPRODUCED, LONE, ())
     text = page([verdict], {"jax": LONE})
     assert_fit(text)
@@ -189,15 +183,15 @@ def test_claims_page() -> None:
     assert "<script" not in text
 
 
-def test_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors(capsys):
     assert call_app(app, ["run", LONE]) == UsageError.exit_code
     said = capsys.readouterr().err
     assert_shown(said)
     assert said.count("\n") == 1, "one sentence"
 
 
-def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    progress: Progress = output.progress_of(type("Schedule", (), {"groups": (), "replicates": 1})())
+def test_progress(capsys):
+    progress = output.progress_of(type("Schedule", (), {"groups": (), "replicates": 1})())
     progress.group_started(0, LONE, [LONE], None)
     progress.case_state(LONE, LONE)
     progress.message(LONE)
@@ -205,7 +199,7 @@ def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert_shown(capsys.readouterr().err)
 
 
-def test_a_reason_is_clean_from_the_start() -> None:
+def test_a_reason_is_clean_from_the_start():
     reason = message_of(RuntimeError(LONE))
     assert_shown(reason)
     assert "\n" not in reason

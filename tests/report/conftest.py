@@ -1,14 +1,10 @@
 """A run built by hand: a suite with every kind of outcome, all its figures chosen."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from harness.analysis.results import label_of
-from harness.analysis.suite_results import SuiteResults, results_of
-from harness.core.record import Correctness, Cost, Record
-from harness.core.static_figures import Static
+from harness.analysis.suite_results import results_of
+from harness.core.record import Correctness, Cost
 from tests import records
 from tests.records import FAILED, PASSED, timing_of
 
@@ -17,17 +13,17 @@ GB = 10**9
 LEFT_OUT = {"peak_bytes": "XLA's figure for this backend leaves temporaries out"}
 
 
-def static_of(**figures: Any) -> Static:
+def static_of(**figures):
     return records.static_of(**{**figures, "unavailable": LEFT_OUT | figures.get("unavailable", {})})
 
 
-def record_of(name: str, seq: int, status: str = "ok", **more: Any) -> Record:
+def record_of(name, seq, status="ok", **more):
     more["workload"] = {"rows": 128, "topk": 2048, **more.get("workload", {})}
     more.setdefault("correctness", PASSED if status == "ok" else None)
     return records.record_of(name, seq, status=status, **more)
 
 
-def info_of(records: Sequence[Record], baseline: str | None, name: str = "mask") -> dict[str, Any]:
+def info_of(records, baseline, name="mask"):
     described = {
         "family": records[0].family,
         "baseline": baseline,
@@ -37,15 +33,15 @@ def info_of(records: Sequence[Record], baseline: str | None, name: str = "mask")
     return {"suites": {name: described}}
 
 
-def around(seconds: float, rounds: int, start: int = 0) -> list[float]:
+def around(seconds, rounds, start=0):
     """Times near `seconds`; another `start` gives another order."""
     noise = (1.0, 0.985, 1.012, 1.004, 0.991, 1.023, 0.978, 1.008, 0.996, 1.031, 0.988, 1.001)
     return [seconds * noise[(start + i) % len(noise)] for i in range(rounds)]
 
 
 @pytest.fixture
-def run() -> list[Record]:
-    made: list[Record] = []
+def run():
+    made = []
     for seq in (4096, 16384, 65536, 131072):
         share, squares = seq / 4096, seq * 128 * 2048
         dense = static_of(temp_bytes=squares, flops=2.0 * squares, bytes_accessed=9.0 * seq**2)
@@ -71,7 +67,7 @@ def run() -> list[Record]:
 
 
 @pytest.fixture
-def info(run: list[Record]) -> dict[str, Any]:
+def info(run):
     return info_of(run, "mask/broadcast")
 
 
@@ -83,7 +79,7 @@ describe = pytest.fixture(lambda: info_of, name="describe")
 
 @pytest.fixture
 def suite():
-    def build(records: Sequence[Record], baseline: str | None = "mask/broadcast") -> SuiteResults:
+    def build(records, baseline="mask/broadcast"):
         return results_of(info_of(records, baseline), records)[0]
 
     return build

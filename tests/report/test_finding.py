@@ -2,7 +2,6 @@
 
 import pytest
 
-from harness.analysis.suite_results import SuiteResults
 from harness.report.finding import headline, panel_finding
 from tests.report.charts.suites import record, suite, timing
 
@@ -10,9 +9,7 @@ K = 1024
 LENGTHS = (4 * K, 8 * K, 16 * K)
 
 
-def panel(
-    *speedups: float, wide: tuple[int, ...] = (), few: tuple[int, ...] = (), **more: str
-) -> SuiteResults:
+def panel(*speedups, wide=(), few=(), **more):
     """`scatter` beside broadcast, by length; `wide` places have an interval of ±50 %, `few` have none."""
     records = []
     for place, speedup in enumerate(speedups):
@@ -24,7 +21,7 @@ def panel(
     return suite(*records)
 
 
-def sentence(*speedups: float, **places: tuple[int, ...]) -> str:
+def sentence(*speedups, **places):
     finding = panel_finding(panel(*speedups, **places))
     assert finding is not None
     return finding.sentence()

@@ -1,21 +1,16 @@
 """The whole of `conduct`, with fakes where it would start processes or look at this machine."""
 
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.catalog.catalog import Catalog
 from harness.run import session
 from harness.run.group import sampling
 from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
 from harness.run.resume import Request
-from harness.sweep.schedule import Schedule
 from tests.run import plans
-from tests.run.fakes import FakeExecutor, Heard
+from tests.run.fakes import Heard
 
 FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10.2"}}
 
@@ -23,7 +18,7 @@ FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10
 class Conductor:
     """Calls `conduct` as the command line does; every call is a new process of the runner."""
 
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, scratch: str = "scratch") -> None:
+    def __init__(self, home, monkeypatch, scratch="scratch"):
         self.home = self.locks = home
         self.results = home / "results"
         self.scratch = home / scratch
@@ -33,24 +28,24 @@ class Conductor:
 
     def __call__(
         self,
-        executor: FakeExecutor,
-        schedule: Schedule | None = None,
+        executor,
+        schedule=None,
         *,
-        resume: bool = False,
-        depth: str = "run",
-        facts: Mapping[str, Any] = FACTS,
-        catalog: Catalog | None = None,
-        max_seq: bool = False,
-    ) -> session.Done:
+        resume=False,
+        depth="run",
+        facts=FACTS,
+        catalog=None,
+        max_seq=False,
+    ):
         executor.folder = self.scratch
 
-        def probe(*_: object) -> dict[str, Any]:
+        def probe(*_):
             return {"fingerprint": dict(facts), "environment": {"load": 0.0}}
 
-        def start(*_: object) -> FakeExecutor:
+        def start(*_):
             return executor
 
-        def lock_path(device: str) -> Path:
+        def lock_path(device):
             return self.locks / f"{device}.lock"
 
         self.monkeypatch.setattr(session, "Processes", start)
@@ -63,7 +58,7 @@ class Conductor:
         request = Request(*asked, self.results, command, depth, "0.1.0", resume, max_seq=max_seq)
         return session.conduct(request, self.heard)
 
-    def lines(self) -> list[bytes]:
+    def lines(self):
         """The lines of the only run's records."""
         (records,) = self.results.glob("runs/*/records.jsonl")
         return records.read_bytes().splitlines()
@@ -72,23 +67,23 @@ class Conductor:
 class Undisturbed:
     """What the machine under the tests goes through is none of the scripted world's business."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_):
         pass
 
     gpu_readings = ()
 
-    def look(self) -> None:
+    def look(self):
         pass
 
-    def warnings(self) -> list[str]:
+    def warnings(self):
         return []
 
 
 @pytest.fixture(autouse=True)
-def _undisturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+def _undisturbed(monkeypatch):
     monkeypatch.setattr(sampling, "Interference", Undisturbed)
 
 
 @pytest.fixture
-def conduct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Conductor:
+def conduct(tmp_path, monkeypatch):
     return Conductor(tmp_path, monkeypatch)

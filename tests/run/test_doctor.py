@@ -7,7 +7,7 @@ import pytest
 
 from harness.core.errors import MachineError
 from harness.run import doctor
-from harness.run.doctor import Finding, examine
+from harness.run.doctor import examine
 
 FACTS: dict[str, Any] = {
     "fingerprint": {"cpu": "EPYC", "cores": 2, "governor": None},
@@ -18,8 +18,8 @@ FACTS: dict[str, Any] = {
 
 
 @pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    def look(results: Path = tmp_path, holder: str | None = None, **facts: Any) -> dict[str, Finding]:
+def found(tmp_path, monkeypatch):
+    def look(results=tmp_path, holder=None, **facts):
         monkeypatch.setattr(doctor, "probe_fingerprint", lambda *_: {**FACTS, **facts})
         monkeypatch.setattr(doctor, "held_by", lambda device: holder)
         return {finding.what: finding for finding in examine(results)}
@@ -27,7 +27,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return look
 
 
-def test_a_machine_in_order(found: Any) -> None:
+def test_a_machine_in_order(found):
     findings = found()
     assert [f.what for f in findings.values() if f.state == "problem"] == []
     assert findings["torch"].says == "2.13.0"
@@ -51,26 +51,22 @@ def test_a_machine_in_order(found: Any) -> None:
         ("lock", {"holder": "process 7"}, "held by process 7", "wait for it"),
     ],
 )
-def test_a_problem_comes_with_its_remedy(
-    found: Any, what: str, changed: dict[str, Any], says: str, remedy: str
-) -> None:
+def test_a_problem_comes_with_its_remedy(found, what, changed, says, remedy):
     finding = found(**changed)[what]
     assert finding.state == "problem"
     assert says in finding.says
     assert remedy in finding.remedy
 
 
-def test_results_are_written_where_their_nearest_folder_may_be(found: Any, tmp_path: Path) -> None:
+def test_results_are_written_where_their_nearest_folder_may_be(found, tmp_path):
     assert found(results=tmp_path / "deep" / "results")["results"].state == "ok"
 
 
-def test_a_lock_that_is_no_file_is_a_problem_among_others(
-    found: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_is_no_file_is_a_problem_among_others(found, monkeypatch):
     examined = found()
     assert examined["lock"].state == "ok"
 
-    def held_by(_: str) -> None:
+    def held_by(_):
         raise MachineError("/tmp/x.lock cannot be held (it is no regular file)")
 
     monkeypatch.setattr(doctor, "held_by", held_by)

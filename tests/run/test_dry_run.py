@@ -1,7 +1,6 @@
 """What a run would do, without doing it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ SCATTER = ("mask/scatter", 1024, "host")
 
 
 @pytest.fixture
-def rehearse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def rehearse(tmp_path, monkeypatch):
     """The rows of a dry run; `acts` are a fake compiler's answers, and `worker` is that compiler."""
     monkeypatch.setattr(pool_module, "key", lambda request, *_: {"case": request.case.id})
 
@@ -34,7 +33,7 @@ def rehearse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-def test_suites_are_counted_and_nothing_is_compiled() -> None:
+def test_suites_are_counted_and_nothing_is_compiled():
     planned = schedule(seqs=(1024, 2048), skips=(("threshold", 2048),), replicates=3)
     counted = count_cases(planned)
     assert counted.suites == [
@@ -53,7 +52,7 @@ def test_suites_are_counted_and_nothing_is_compiled() -> None:
     assert counted.cases is None
 
 
-def test_a_case_that_two_suites_share_is_counted_once_in_all() -> None:
+def test_a_case_that_two_suites_share_is_counted_once_in_all():
     planned = schedule(seqs=(1024,))
     shared = replace(planned, suites=(*planned.suites, replace(planned.suites[0], name="again")))
     counted = count_cases(shared)
@@ -61,7 +60,7 @@ def test_a_case_that_two_suites_share_is_counted_once_in_all() -> None:
     assert (counted.total, counted.budget_s) == (2, 2 * SETTINGS.budget_s)
 
 
-def test_every_case_is_compiled_and_none_is_run(rehearse) -> None:
+def test_every_case_is_compiled_and_none_is_run(rehearse):
     assert rehearse(skips=(("threshold", 2048),)) == [
         PlannedCase(case("threshold", 2048).id, None, None, None, "mask has no such mode; use another"),
         PlannedCase(case("broadcast").id, 3 * MIB, True, 1.25, None),
@@ -71,20 +70,20 @@ def test_every_case_is_compiled_and_none_is_run(rehearse) -> None:
     assert rehearse.worker.closed
 
 
-def test_what_is_kept_is_not_compiled_again(rehearse) -> None:
+def test_what_is_kept_is_not_compiled_again(rehearse):
     first = rehearse()
     assert rehearse() == first
     assert rehearse.worker.compiled == []
 
 
-def test_what_does_not_fit_would_not_run(rehearse) -> None:
+def test_what_does_not_fit_would_not_run(rehearse):
     row = rehearse({SCATTER: answer(2000 * MIB)})[1]
     assert (row.planned_bytes, row.fits, row.seconds) == (2002 * MIB, False, None)
     assert row.skip
     assert row.skip.startswith("the compiler plans 1.96 GiB; the limit is 1000 MiB")
 
 
-def test_inputs_that_do_not_fit_would_not_run(rehearse) -> None:
+def test_inputs_that_do_not_fit_would_not_run(rehearse):
     unplanned = CompileResult("ok", CompileResult.failed("ok", "no planner").static, input_bytes=2000 * MIB)
     row = rehearse({SCATTER: unplanned})[1]
     assert (row.planned_bytes, row.fits) == (None, False)
@@ -92,6 +91,6 @@ def test_inputs_that_do_not_fit_would_not_run(rehearse) -> None:
     assert row.skip.startswith("its inputs alone take 1.95 GiB; the limit is 1000 MiB")
 
 
-def test_what_does_not_compile_would_not_run(rehearse) -> None:
+def test_what_does_not_compile_would_not_run(rehearse):
     row = rehearse({SCATTER: CompileResult.failed("crashed", "ValueError: no")})[1]
     assert (row.skip, row.seconds) == ("ValueError: no", None)

@@ -10,10 +10,8 @@ import pytest
 
 from harness.core.errors import MachineError
 from harness.run.machine.lock import held_by
-from harness.run.session import Done
 from harness.store import atomic
 from harness.store.runs import WITHDRAWN
-from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, Killed
 from tests.run.plans import schedule
 
@@ -26,12 +24,12 @@ FIRST_SAMPLE = 11  # the ask of a group that reads the clock first
 MOMENTS = [1, FIRST_SAMPLE, *range(IN_A_GROUP, 2 * IN_A_GROUP + 2), ASKS - 1, ASKS]
 
 
-def sampled_lengths(executor: FakeExecutor) -> set[int]:
+def sampled_lengths(executor):
     """The lengths at which a clock was read."""
     return {seq for _, seq, verb, _ in executor.asked if verb == "sample"}
 
 
-def check_whole(conduct: Conductor, done: Done, first: FakeExecutor, second: FakeExecutor) -> None:
+def check_whole(conduct, done, first, second):
     records = done.folder.read()
     assert records.problems == ()
     assert {record.key[:2] for record in records.records} == CASES
@@ -48,7 +46,7 @@ def check_whole(conduct: Conductor, done: Done, first: FakeExecutor, second: Fak
     assert done.folder.info["finished"]
 
 
-def test_an_uninterrupted_run(conduct: Conductor) -> None:
+def test_an_uninterrupted_run(conduct):
     executor = FakeExecutor()
     done = conduct(executor)
     assert len(executor.asked) == ASKS
@@ -57,7 +55,7 @@ def test_an_uninterrupted_run(conduct: Conductor) -> None:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None:
+def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
     first = FakeExecutor(stop=(moment, KeyboardInterrupt()))
     stopped = conduct(first)
     before, within = divmod(moment - 1, IN_A_GROUP)
@@ -75,7 +73,7 @@ def test_ctrl_c_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_sigkill_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None:
+def test_sigkill_at_any_ask_then_resume(conduct, moment):
     first = FakeExecutor(stop=(moment, Killed()))
     with pytest.raises(Killed):
         conduct(first)
@@ -85,7 +83,7 @@ def test_sigkill_at_any_ask_then_resume(conduct: Conductor, moment: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_sigkill_while_a_group_is_written_then_resume(conduct: Conductor, seed: int) -> None:
+def test_sigkill_while_a_group_is_written_then_resume(conduct, seed):
     """The last append is cut at a random byte, as a kill in the middle of it leaves it."""
     dice = random.Random(seed)
     group = dice.randrange(1, 3)
@@ -101,7 +99,7 @@ def test_sigkill_while_a_group_is_written_then_resume(conduct: Conductor, seed: 
     assert len(sampled_lengths(first) & sampled_lengths(second)) == 1
 
 
-def test_the_records_of_an_interrupted_group_say_so(conduct: Conductor) -> None:
+def test_the_records_of_an_interrupted_group_say_so(conduct):
     slow = Act(seconds=0.3)
     executor = FakeExecutor(
         {"broadcast": slow, "scatter": slow}, stop=(FIRST_SAMPLE + 1, KeyboardInterrupt())
@@ -115,14 +113,14 @@ def test_the_records_of_an_interrupted_group_say_so(conduct: Conductor) -> None:
     assert waiting.reason == "the run was interrupted before its first sample; go on with run --resume"
 
 
-def test_what_a_resumed_run_takes_out_is_kept_aside(conduct: Conductor) -> None:
+def test_what_a_resumed_run_takes_out_is_kept_aside(conduct):
     conduct(FakeExecutor(stop=(FIRST_SAMPLE + 3, KeyboardInterrupt())))
     interrupted = conduct.lines()
     done = conduct(FakeExecutor(), resume=True)
     assert (done.folder.path / WITHDRAWN).read_bytes().splitlines() == interrupted
 
 
-def test_interrupted_twice_then_resumed_twice(conduct: Conductor) -> None:
+def test_interrupted_twice_then_resumed_twice(conduct):
     first = FakeExecutor(stop=(IN_A_GROUP + FIRST_SAMPLE + 5, KeyboardInterrupt()))
     conduct(first)
     again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
@@ -131,20 +129,18 @@ def test_interrupted_twice_then_resumed_twice(conduct: Conductor) -> None:
     check_whole(conduct, conduct(last, resume=True), first, last)
 
 
-def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct: Conductor) -> None:
+def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct):
     executor = FakeExecutor(wrong=["broadcast/1"], stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
     statuses = {r.implementation: r.status for r in conduct(executor).outcome.records}
     assert statuses == {"mask/broadcast": "incorrect", "mask/scatter": "ok"}
 
 
-def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch):
     executor = FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt()))
     close = FakeWorker.close
     impatient = iter([True])
 
-    def close_slowly(worker: FakeWorker) -> None:
+    def close_slowly(worker):
         if executor.stop and len(executor.asked) >= executor.stop[0] and next(impatient, False):
             raise KeyboardInterrupt
         close(worker)
@@ -157,9 +153,7 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(
     check_whole(conduct, conduct(last, resume=True), executor, last)
 
 
-def test_ctrl_c_while_writing_leaves_no_half_group(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
     executor = FakeExecutor()
     fail_second_write(monkeypatch, KeyboardInterrupt())
     done = conduct(executor)
@@ -170,9 +164,7 @@ def test_ctrl_c_while_writing_leaves_no_half_group(
     check_whole(conduct, conduct(last, resume=True), executor, last)
 
 
-def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(conduct, monkeypatch):
     executor = FakeExecutor()
     fail_second_write(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(MachineError, match="No space left on device"):
@@ -189,10 +181,10 @@ def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(
 FSYNC = os.fsync
 
 
-def fail_second_write(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def fail_second_write(monkeypatch, error):
     """Flushing the second group to the disk fails."""
 
-    def fsync(descriptor: int) -> None:
+    def fsync(descriptor):
         FSYNC(descriptor)
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         if path.name == "records.jsonl" and os.fstat(descriptor).st_size > 0:
@@ -200,12 +192,12 @@ def fail_second_write(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> 
             if len(seen) == 2:
                 raise error
 
-    seen: list[Path] = []
+    seen = []
     monkeypatch.setattr(atomic.os, "fsync", fsync)
 
 
-def test_a_polite_kill_is_a_ctrl_c(conduct: Conductor) -> None:
-    def terminate(_: object) -> dict[str, object]:
+def test_a_polite_kill_is_a_ctrl_c(conduct):
+    def terminate(_):
         os.kill(os.getpid(), signal.SIGTERM)
         return {}
 
@@ -218,7 +210,7 @@ def test_a_polite_kill_is_a_ctrl_c(conduct: Conductor) -> None:
 
 
 @pytest.mark.parametrize("moment", range(1, 15, 3))
-def test_a_resumed_group_measured_alone_is_whole_again(conduct: Conductor, moment: int) -> None:
+def test_a_resumed_group_measured_alone_is_whole_again(conduct, moment):
     acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
     first = FakeExecutor(acts, stop=(FIRST_SAMPLE + moment, KeyboardInterrupt()))
     conduct(first)

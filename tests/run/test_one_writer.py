@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,19 +14,17 @@ from tests.run.conftest import Conductor
 from tests.run.fakes import Act, FakeExecutor, Killed
 
 
-def only_run(conduct: Conductor) -> RunFolder:
+def only_run(conduct):
     (path,) = conduct.results.glob("runs/*")
     return RunFolder(path)
 
 
-def test_a_second_resume_with_another_tmpdir_is_refused(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_resume_with_another_tmpdir_is_refused(conduct, monkeypatch):
     with pytest.raises(Killed):
         conduct(FakeExecutor(stop=(40, Killed())))
-    refusals: list[MachineError] = []
+    refusals = []
 
-    def second(_: object) -> dict[str, Any]:
+    def second(_):
         other = Conductor(conduct.home, monkeypatch, scratch="other")
         other.locks = conduct.home / "another TMPDIR"
         other.locks.mkdir(exist_ok=True)
@@ -44,10 +41,10 @@ def test_a_second_resume_with_another_tmpdir_is_refused(
 
 
 @pytest.mark.parametrize("depth", ["run", "check"])
-def test_readers_are_not_kept_waiting(conduct: Conductor, depth: str) -> None:
-    sizes: list[int] = []
+def test_readers_are_not_kept_waiting(conduct, depth):
+    sizes = []
 
-    def read(_: object) -> dict[str, Any]:
+    def read(_):
         sizes.append(len(only_run(conduct).read().records))
         return {}
 
@@ -55,11 +52,11 @@ def test_readers_are_not_kept_waiting(conduct: Conductor, depth: str) -> None:
     assert sizes == [0, 2, 4]
 
 
-def plant(conduct: Conductor, last: int) -> Any:
+def plant(conduct, last):
     """For an Act: when it is asked for the `last` time, append a sealed line for a case of the rival."""
-    asked: list[object] = []
+    asked = []
 
-    def append(_: object) -> dict[str, Any]:
+    def append(_):
         asked.append(None)
         if len(asked) == last:
             folder = only_run(conduct)
@@ -73,7 +70,7 @@ def plant(conduct: Conductor, last: int) -> Any:
 
 
 @pytest.mark.parametrize("group", [2, 3])
-def test_a_line_that_the_runner_did_not_write_is_left_out(conduct: Conductor, group: int) -> None:
+def test_a_line_that_the_runner_did_not_write_is_left_out(conduct, group):
     honest = conduct(FakeExecutor())
     times = {record.case: record.timing for record in honest.outcome.records}
     honest.folder.path.rename(conduct.home / "honest")
@@ -93,11 +90,11 @@ def test_a_line_that_the_runner_did_not_write_is_left_out(conduct: Conductor, gr
     assert done.folder.info["problems"] == [sentence]
 
 
-def test_a_line_after_the_last_group_is_left_out_too(conduct: Conductor) -> None:
+def test_a_line_after_the_last_group_is_left_out_too(conduct):
     executor = FakeExecutor()
     close = executor.close
 
-    def append_and_close() -> None:
+    def append_and_close():
         with (only_run(conduct).path / RECORDS).open("ab") as file:
             file.write(b"{}\n")
         close()
@@ -108,8 +105,8 @@ def test_a_line_after_the_last_group_is_left_out_too(conduct: Conductor) -> None
     assert (done.folder.path / FOREIGN).read_bytes() == b"{}\n"
 
 
-def test_what_was_written_and_is_changed_is_told(conduct: Conductor) -> None:
-    def change(_: object) -> dict[str, Any]:
+def test_what_was_written_and_is_changed_is_told(conduct):
+    def change(_):
         path = only_run(conduct).path / RECORDS
         path.write_bytes(path.read_bytes().replace(b'"wall_s":', b'"wall_S":'))
         return {}
@@ -119,7 +116,7 @@ def test_what_was_written_and_is_changed_is_told(conduct: Conductor) -> None:
     assert sentence == ("records.jsonl: lines of this run were changed by something else; quote none of it")
 
 
-def test_a_resumed_run_takes_the_file_as_it_is(conduct: Conductor) -> None:
+def test_a_resumed_run_takes_the_file_as_it_is(conduct):
     conduct(FakeExecutor(stop=(60, KeyboardInterrupt())))
     with (only_run(conduct).path / RECORDS).open("ab") as file:
         file.write(b"torn")
@@ -129,12 +126,10 @@ def test_a_resumed_run_takes_the_file_as_it_is(conduct: Conductor) -> None:
     assert len(conduct.lines()) == 6
 
 
-def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_can_be_locked_the_run_goes_on_and_says_so(conduct, monkeypatch):
     flock = file_lock.fcntl.flock
 
-    def no_locks(descriptor: int, operation: int) -> None:
+    def no_locks(descriptor, operation):
         if "run.lock" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
             raise OSError(38, "Function not implemented")
         flock(descriptor, operation)

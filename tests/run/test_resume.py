@@ -19,16 +19,16 @@ from tests.run.plans import SETTINGS, case, catalog, schedule
 Refused = Callable[[Conductor], Any]
 
 
-def again(**changed: Any) -> Refused:
+def again(**changed):
     """The same command, but for what is named here."""
 
-    def resume(conduct: Conductor) -> Any:
+    def resume(conduct):
         return conduct(FakeExecutor(), resume=True, **changed)
 
     return resume
 
 
-def with_settings(**changed: Any) -> Refused:
+def with_settings(**changed):
     return again(schedule=schedule(settings=dataclasses.replace(SETTINGS, **changed)))
 
 
@@ -53,7 +53,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("difference", REFUSALS)
-def test_a_run_that_differs_is_refused_by_what_differs(conduct: Conductor, difference: str) -> None:
+def test_a_run_that_differs_is_refused_by_what_differs(conduct, difference):
     with pytest.raises(Killed):
         conduct(FakeExecutor(stop=(48, Killed())))
     (folder,) = conduct.results.glob("runs/*")
@@ -66,18 +66,18 @@ def test_a_run_that_differs_is_refused_by_what_differs(conduct: Conductor, diffe
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before, "nothing was changed in it"
 
 
-def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct: Conductor) -> None:
+def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
     with pytest.raises(UsageError, match=r"--resume: no run of mask is stored in .*results; start a new one"):
         conduct(FakeExecutor(), resume=True)
 
 
-def test_a_check_is_no_run_to_resume(conduct: Conductor) -> None:
+def test_a_check_is_no_run_to_resume(conduct):
     conduct(FakeExecutor(), depth="check")
     with pytest.raises(UsageError, match="no run of mask is stored"):
         conduct(FakeExecutor(), resume=True)
 
 
-def test_a_complete_run_says_so_and_gives_its_records(conduct: Conductor) -> None:
+def test_a_complete_run_says_so_and_gives_its_records(conduct):
     first = conduct(FakeExecutor())
     info = first.folder.info
     executor = FakeExecutor()
@@ -92,7 +92,7 @@ def test_a_complete_run_says_so_and_gives_its_records(conduct: Conductor) -> Non
     assert second.outcome.overhead == first.outcome.overhead
 
 
-def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct: Conductor) -> None:
+def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduct):
     done = conduct(FakeExecutor())
     done.folder.update_info(finished=None, overhead=None)
     again = conduct(FakeExecutor(), resume=True)
@@ -100,7 +100,7 @@ def test_a_run_that_was_killed_after_its_last_group_is_finished_by_resume(conduc
     assert again.outcome.records == done.outcome.records
 
 
-def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
+def test_resuming_says_how_much_is_left(conduct):
     first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     conduct(FakeExecutor(), resume=True)
     assert conduct.heard.messages() == [
@@ -109,7 +109,7 @@ def test_resuming_says_how_much_is_left(conduct: Conductor) -> None:
     assert [event[1] for event in conduct.heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_a_torn_line_is_told(conduct: Conductor) -> None:
+def test_a_torn_line_is_told(conduct):
     with pytest.raises(Killed):
         conduct(FakeExecutor(stop=(38, Killed())))
     (path,) = conduct.results.glob("runs/*/records.jsonl")
@@ -119,7 +119,7 @@ def test_a_torn_line_is_told(conduct: Conductor) -> None:
     assert any("records.jsonl:2" in line and "measured again" in line for line in told)
 
 
-def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
+def test_the_overhead_of_two_sittings_adds_up(conduct):
     first = conduct(FakeExecutor(stop=(38, KeyboardInterrupt())))
     executor = FakeExecutor()
     second = conduct(executor, resume=True)
@@ -133,7 +133,7 @@ def test_the_overhead_of_two_sittings_adds_up(conduct: Conductor) -> None:
     assert second.folder.info["overhead"] == total
 
 
-def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct: Conductor) -> None:
+def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
     slow = Act(seconds=lambda seq: 0.6 * (seq / 1024) ** 2)
     starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
     doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
@@ -149,7 +149,7 @@ def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct: Conducto
 
 
 @pytest.mark.parametrize("compiling", [True, False])
-def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct: Conductor, compiling: bool) -> None:
+def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct, compiling):
     verb = "prepare" if compiling else "check"
     hung = Act(seq={1024: Act(verbs={verb: Ended("timeout", "no answer; raise --timeout")})})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
@@ -162,7 +162,7 @@ def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct: Conduc
     assert ("prepare" in executor.verbs("scatter")) is not compiling
 
 
-def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct: Conductor) -> None:
+def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
     """A larger length may be tiled; its own plan is asked for, resumed or not."""
     huge = Act(seq={1024: Act(planned=2000 * 2**20)})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
@@ -173,7 +173,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct: Conductor) 
     assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
 
 
-def test_replicates_are_resumed_one_by_one(conduct: Conductor) -> None:
+def test_replicates_are_resumed_one_by_one(conduct):
     whole = schedule(seqs=(1024,), replicates=3)
     with pytest.raises(Killed):
         conduct(FakeExecutor(stop=(38, Killed())), whole)
@@ -183,7 +183,7 @@ def test_replicates_are_resumed_one_by_one(conduct: Conductor) -> None:
     assert executor.verbs("scatter").count("prepare") == 2
 
 
-def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct: Conductor) -> None:
+def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct):
     whole = schedule(seqs=(1024,), skips=(("threshold", 1024),))
     with pytest.raises(Killed):
         conduct(FakeExecutor(stop=(5, Killed())), whole)
@@ -194,14 +194,14 @@ def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct: Cond
     assert (skipped.status, skipped.reason) == ("unsupported", "mask has no such mode; use another")
 
 
-def test_a_schedule_of_impossible_cases_only(conduct: Conductor) -> None:
+def test_a_schedule_of_impossible_cases_only(conduct):
     whole = schedule(seqs=(), skips=(("threshold", 1024),))
     first = conduct(FakeExecutor(), whole)
     assert [record.status for record in first.outcome.records] == ["unsupported"]
     assert conduct(FakeExecutor(), whole, resume=True).outcome.records == first.outcome.records
 
 
-def test_run_json_says_how_it_was_measured(conduct: Conductor) -> None:
+def test_run_json_says_how_it_was_measured(conduct):
     info = conduct(FakeExecutor()).folder.info
     assert info["command"] == ["seqsweep", "run"]
     assert info["depth"] == "run"
@@ -211,14 +211,14 @@ def test_run_json_says_how_it_was_measured(conduct: Conductor) -> None:
     assert info["finished"]
 
 
-def test_records_point_to_fingerprint_and_environment(conduct: Conductor) -> None:
+def test_records_point_to_fingerprint_and_environment(conduct):
     done = conduct(FakeExecutor())
     (record, *_) = done.outcome.records
     assert done.folder.fingerprints()[record.fingerprint] == FACTS
     assert done.folder.environments()[record.environment] == {"load": 0.0}
 
 
-def test_known_seconds_are_those_of_the_newest_runs(conduct: Conductor) -> None:
+def test_known_seconds_are_those_of_the_newest_runs(conduct):
     assert known_seconds(conduct.results) == {}
     done = conduct(FakeExecutor())
     known = known_seconds(conduct.results)
@@ -226,8 +226,8 @@ def test_known_seconds_are_those_of_the_newest_runs(conduct: Conductor) -> None:
     assert min(known.values()) > 0
 
 
-def test_one_benchmark_per_device(conduct: Conductor) -> None:
-    def second(_: object) -> Any:
+def test_one_benchmark_per_device(conduct):
+    def second(_):
         with pytest.raises(MachineError, match=r'device cpu is held by process \d+ \("seqsweep run"\)'):
             conduct(FakeExecutor())
         return {}
@@ -236,20 +236,18 @@ def test_one_benchmark_per_device(conduct: Conductor) -> None:
     assert conduct(executor, schedule(seqs=(1024,))).outcome.records
 
 
-def test_check_needs_no_lock_and_times_nothing(conduct: Conductor) -> None:
+def test_check_needs_no_lock_and_times_nothing(conduct):
     done = conduct(FakeExecutor(), depth="check")
     assert not (conduct.home / "cpu.lock").exists()
     assert all(record.timing is None for record in done.outcome.records)
 
 
-def test_a_clock_set_back_does_not_change_which_run_is_the_latest(
-    conduct: Conductor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monkeypatch):
     conduct(FakeExecutor())
 
     class SetBack(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
+        def now(cls, tz=None):
             return datetime.now(tz) - timedelta(days=400)
 
     monkeypatch.setattr(session, "datetime", SetBack)

@@ -1,9 +1,5 @@
 """The order of a run, and what whoever watches it hears."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from harness.core.record import Record
 from harness.run.group.records import was_cut_short
 from harness.run.runner import remaining_groups, run, unfinished_keys
 from tests.run.fakes import FakeExecutor, Heard
@@ -13,14 +9,14 @@ from tests.run.plans import context, schedule
 class Kept:
     """A sink that remembers every write."""
 
-    def __init__(self) -> None:
-        self.writes: list[list[Record]] = []
+    def __init__(self):
+        self.writes = []
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records):
         self.writes.append(list(records))
 
 
-def test_groups_in_order_each_written_before_the_next_begins(tmp_path: Path) -> None:
+def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
     heard, kept, executor = Heard(), Kept(), FakeExecutor()
     whole = schedule(replicates=2)
     outcome = run(whole, context(executor, tmp_path, listener=heard), kept)
@@ -36,7 +32,7 @@ def test_groups_in_order_each_written_before_the_next_begins(tmp_path: Path) -> 
     assert steps[-1][2] == 0
 
 
-def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path: Path) -> None:
+def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_path):
     whole = schedule()
     done = run(whole, context(FakeExecutor(), tmp_path), Kept()).records[:2]
     heard, kept = Heard(), Kept()
@@ -46,13 +42,13 @@ def test_only_what_is_left_is_measured_and_positions_are_those_of_the_whole(tmp_
     assert [event[1] for event in heard.events if event[0] == "started"] == [1, 2]
 
 
-def test_a_fingerprint_may_differ_by_group(tmp_path: Path) -> None:
+def test_a_fingerprint_may_differ_by_group(tmp_path):
     kept = Kept()
     run(schedule(), context(FakeExecutor(), tmp_path), kept, fingerprint=lambda group: group.key)
     assert all(record.fingerprint == record.as_case.group for write in kept.writes for record in write)
 
 
-def test_known_seconds_are_the_first_estimate(tmp_path: Path) -> None:
+def test_known_seconds_are_the_first_estimate(tmp_path):
     heard = Heard()
     whole = schedule()
     known = {one.id: 1.5 for group in whole.groups for one in group.cases}
@@ -60,7 +56,7 @@ def test_known_seconds_are_the_first_estimate(tmp_path: Path) -> None:
     assert [event[3] for event in heard.events if event[0] == "started"] == [9.0, 6.0, 3.0]
 
 
-def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path: Path) -> None:
+def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_path):
     whole = schedule()
     records = run(whole, context(FakeExecutor(), tmp_path), Kept()).records
     assert remaining_groups(whole, records) == []
@@ -70,7 +66,7 @@ def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_pat
     assert unfinished_keys(whole, half) == {(records[1].case, 0)}
 
 
-def test_an_interrupted_group_is_left_with_all_its_records(tmp_path: Path) -> None:
+def test_an_interrupted_group_is_left_with_all_its_records(tmp_path):
     whole = schedule()
     executor = FakeExecutor(stop=(15, KeyboardInterrupt()))
     outcome = run(whole, context(executor, tmp_path), Kept())

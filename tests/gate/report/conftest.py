@@ -2,8 +2,6 @@
 
 import io
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -36,20 +34,18 @@ DIFFER = "the sides' outputs differ"
 WRONG = "2 of 128 rows | differ from the reference"
 
 
-def id_of(name: str, seq: int, topk: int = 2048, mode: str = "fwd") -> str:
+def id_of(name, seq, topk=2048, mode="fwd"):
     return f"{name}@batch=1,dtype=f32,rows=128,seq={seq},topk={topk}:{mode}:cpu"
 
 
-def timed_verdict(
-    case: str, verdict: str, low: float, middle: float, high: float, pairs: int = 6, **more: Any
-):
+def timed_verdict(case, verdict, low, middle, high, pairs=6, **more):
     """A verdict with its change and bounds in percent."""
     effect, low, high = (math.log1p(value / 100) for value in (middle, low, high))
     more.setdefault("reason", f"{verdict}, with a remedy")
     return CaseVerdict(case, verdict, effect=effect, low=low, high=high, pairs=pairs, **more)
 
 
-def every_verdict() -> tuple[CaseVerdict, ...]:
+def every_verdict():
     return (
         timed_verdict(id_of("mask/scatter", 4096), UNCHANGED, -0.9, 0.2, 1.3, 4),
         timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 3.2, 5.1, 7.0, **LONE),
@@ -70,14 +66,14 @@ LEFT_OUT = {
 }
 
 
-def outcome_of(cases: Sequence[CaseVerdict] | None = None, **more: Any) -> GateOutcome:
+def outcome_of(cases=None, **more):
     left_out = LEFT_OUT if cases is None else {}
     slowdown = {"mask": 0.05, "topk": 0.05}
     values = {"kind": TIME, "base": BASE, "slowdown": slowdown, "left_out": left_out, "wall_s": 61.5, **more}
     return GateOutcome(cases=every_verdict() if cases is None else tuple(cases), **values)
 
 
-def static_outcome() -> GateOutcome:
+def static_outcome():
     reason = "temp 8.00 KiB → 16.0 KiB (+100 %), FLOPs as before"
     cases = (
         CaseVerdict(id_of("mask/scatter", 4096), UNCHANGED, "all figures as before"),
@@ -87,11 +83,11 @@ def static_outcome() -> GateOutcome:
     return outcome_of(cases, kind=STATIC, base="the committed figures (jaxlib 0.10.2, host)")
 
 
-def evidence_of(**more: Any) -> CaseEvidence:
+def evidence_of(**more):
     first = (0.048, 0.051, 0.055, 0.050)
     fresh = (0.049, 0.052, 0.047, 0.053)
     rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))
-    values: dict[str, Any] = {
+    values = {
         "case": id_of("mask/scatter", 16384),
         "verdict": timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
         "slowdown": 0.05,
@@ -115,10 +111,10 @@ evidence = pytest.fixture(lambda: evidence_of, name="evidence")
 
 
 @pytest.fixture
-def page() -> Callable[..., str]:
+def page():
     """What `write(console, thing)` prints, at a width and without colour."""
 
-    def build(write: Callable[[Console, Any], None], thing: Any, width: int = 120) -> str:
+    def build(write, thing, width=120):
         out = io.StringIO()
         write(Console(file=out, width=width, highlight=False), thing)
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

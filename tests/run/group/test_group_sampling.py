@@ -2,9 +2,6 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,22 +14,22 @@ from tests.run.plans import SETTINGS, group, measure, timing
 THREE = ("broadcast", "scatter", "threshold")
 
 
-def turns(tmp_path: Path, **more: Any) -> list[str]:
+def turns(tmp_path, **more):
     executor = FakeExecutor()
     measure(executor, tmp_path, **more)
     return executor.turns()
 
 
-def rounds(turns: list[str]) -> list[list[str]]:
+def rounds(turns):
     return [turns[start : start + len(THREE)] for start in range(0, len(turns), len(THREE))]
 
 
-def test_everyone_has_a_turn_in_every_round(tmp_path: Path) -> None:
+def test_everyone_has_a_turn_in_every_round(tmp_path):
     for one in rounds(turns(tmp_path, one=group(THREE))):
         assert sorted(one) == sorted(THREE)
 
 
-def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path: Path) -> None:
+def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path):
     first = turns(tmp_path, one=group(THREE))
     assert turns(tmp_path, one=group(THREE)) == first
     assert len({tuple(one) for one in rounds(first)}) > 1
@@ -42,26 +39,26 @@ def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path: Path) -> No
     assert turns(tmp_path, one=group(THREE), replicate=1) != first
 
 
-def test_samples_carry_their_round(tmp_path: Path) -> None:
+def test_samples_carry_their_round(tmp_path):
     found = timing(measure(FakeExecutor(), tmp_path)["scatter"])
     assert len(found.samples_s) == len(found.round) == 3 * samples_needed()
     assert found.round == tuple(r for r in range(samples_needed()) for _ in range(3))
     assert (found.low_s, found.high_s) == (pytest.approx(1e-3), pytest.approx(1e-3))
 
 
-def test_steady_cases_stop_on_their_interval(tmp_path: Path) -> None:
+def test_steady_cases_stop_on_their_interval(tmp_path):
     found = measure(FakeExecutor(), tmp_path)
     assert {timing(record).stopped for record in found.values()} == {"interval"}
 
 
-def test_restless_cases_stop_on_their_budget(tmp_path: Path) -> None:
+def test_restless_cases_stop_on_their_budget(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=0.3, noise=(1.0, 4.0, 0.3, 2.0))})
     found = timing(measure(executor, tmp_path)["scatter"])
     assert found.stopped == "budget"
     assert sum(found.samples_s[:-1]) <= SETTINGS.budget_s  # and one that is judged
 
 
-def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path: Path) -> None:
+def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=10.0)})
     found = timing(measure(executor, tmp_path)["scatter"])
     assert found.samples_s == (10.0, 10.0)
@@ -72,9 +69,7 @@ def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path:
     ("seconds", "inner", "readings", "warm"),
     [(7e-6, 143, 3, True), (3e-4, 4, 3, True), (0.02, 1, 3, True), (0.03, 1, 1, True), (0.3, 1, 1, False)],
 )
-def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(
-    tmp_path: Path, seconds: float, inner: int, readings: int, warm: bool
-) -> None:
+def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(tmp_path, seconds, inner, readings, warm):
     executor = FakeExecutor({"scatter": Act(seconds=seconds)})
     found = measure(executor, tmp_path, group(["scatter"]))["scatter"]
     asked = next(arguments for *_, verb, arguments in executor.asked if verb == "sample")
@@ -82,7 +77,7 @@ def test_a_reading_lasts_a_millisecond_and_a_turn_not_too_long(
     assert timing(found).inner == inner
 
 
-def test_dying_in_the_middle_keeps_the_status_and_lets_the_others_go_on(tmp_path: Path) -> None:
+def test_dying_in_the_middle_keeps_the_status_and_lets_the_others_go_on(tmp_path):
     third = at(3, Ended("oom", "resident memory reached 9 GiB"))
     executor = FakeExecutor({"broadcast": Act(verbs={"sample": third})})
     found = measure(executor, tmp_path, group(THREE))
@@ -93,7 +88,7 @@ def test_dying_in_the_middle_keeps_the_status_and_lets_the_others_go_on(tmp_path
         assert len(set(timing(found[name]).round)) == samples_needed()
 
 
-def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path: Path) -> None:
+def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path):
     """Its many rounds are gone, and a ratio to them will never be narrow."""
 
     late = at(9, Ended("crashed", "killed by SIGSEGV"))
@@ -103,13 +98,13 @@ def test_a_baseline_that_dies_late_does_not_decide_for_the_others(tmp_path: Path
     assert len(set(found.round)) < 12
 
 
-def test_the_clock_is_read_in_silence(tmp_path: Path) -> None:
+def test_the_clock_is_read_in_silence(tmp_path):
     heard = Heard()
     measure(FakeExecutor(), tmp_path, listener=heard)  # Heard objects to being drawn to meanwhile
     assert heard.events.count(("pause",)) == heard.events.count(("resume",)) > 0
 
 
-def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_path: Path) -> None:
+def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_path):
     acts = {name: Act(planned=600 * MIB) for name in THREE}
     executor = FakeExecutor(acts)
     found = measure(executor, tmp_path, group(THREE))
@@ -122,7 +117,7 @@ def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_pa
         assert warning.startswith("measured alone: the group together plans 1.76 GiB, the limit is 1000 MiB")
 
 
-def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path: Path) -> None:
+def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path):
     acts = {name: Act(planned=600 * MIB) for name in THREE}
     executor = FakeExecutor(acts)
     measure(executor, tmp_path, group(THREE))
@@ -132,12 +127,12 @@ def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("depth", ["run", "check"])
-def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path: Path, depth: str) -> None:
+def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
     executor = FakeExecutor()
-    beside: dict[str, list[set[str]]] = {}
+    beside = {}
 
-    def look(name: str) -> Callable[[object], dict[str, object]]:
-        def note(_: object) -> dict[str, object]:
+    def look(name):
+        def note(_):
             beside.setdefault(name, []).append({w.name for w in executor.living} - {name, "reference"})
             return {}
 
@@ -158,13 +153,13 @@ def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path: Path, d
         assert [timing(found[name]).warnings for name in THREE] == [(), (warning,), (warning,)]
 
 
-def test_one_case_is_never_alone(tmp_path: Path) -> None:
+def test_one_case_is_never_alone(tmp_path):
     executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
     found = timing(measure(executor, tmp_path, group(["scatter"]))["scatter"])
     assert found.warnings == ()
 
 
-def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path: Path) -> None:
+def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path):
     executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
     found = measure(executor, tmp_path)
     ready = {who: arguments["sets"] for who, _, verb, arguments in executor.asked if verb == "ready"}
@@ -173,23 +168,23 @@ def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path: Path
 
 
 @pytest.mark.parametrize(("depth", "sets"), [("run", 3), ("check", 1)])
-def test_sets_that_nobody_samples_are_not_drawn(tmp_path: Path, depth: str, sets: int) -> None:
+def test_sets_that_nobody_samples_are_not_drawn(tmp_path, depth, sets):
     executor = FakeExecutor()
     measure(executor, tmp_path, depth=depth)
     drawn = [a["sets"] for *_, verb, a in executor.asked if verb in {"inputs", "reference"}]
     assert drawn == [sets, sets - 1]
 
 
-def test_a_backward_is_sampled_with_cotangents(tmp_path: Path) -> None:
+def test_a_backward_is_sampled_with_cotangents(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, group(mode="fwd_bwd"))
     assert all(a["cotangents"] for *_, verb, a in executor.asked if verb == "ready")
 
 
-def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path: Path) -> None:
+def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path):
     """An implementation that forges its process's clock claims a microsecond where a second passes."""
 
-    def forged(arguments: dict[str, Any]) -> dict[str, Any]:
+    def forged(arguments):
         return {"samples_s": [1e-6] * arguments["readings"]}
 
     acts = {"scatter": Act(seconds=1.0, verbs={"sample": forged, "check": {"seconds": 1.0}})}
@@ -205,25 +200,23 @@ class Disturbed:
 
     gpu_readings = ()
 
-    def __init__(self, executor: FakeExecutor) -> None:
+    def __init__(self, executor):
         self.executor = executor
-        self.seen: list[int] = []
+        self.seen = []
 
-    def __call__(self, device: str, now: object) -> "Disturbed":
+    def __call__(self, device, now):
         assert (device, now) == ("cpu", self.executor.clock)
         return self
 
-    def look(self) -> None:
+    def look(self):
         self.seen.append(len(self.executor.turns()))
 
-    def warnings(self) -> list[str]:
+    def warnings(self):
         self.asked_after = len(self.executor.turns())
         return ["the host took 12 % away"]
 
 
-def test_what_disturbed_the_machine_is_said_of_every_member(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_disturbed_the_machine_is_said_of_every_member(tmp_path, monkeypatch):
     executor = FakeExecutor()
     disturbed = Disturbed(executor)
     monkeypatch.setattr(sampling, "Interference", disturbed)
@@ -233,9 +226,7 @@ def test_what_disturbed_the_machine_is_said_of_every_member(
     assert disturbed.asked_after == 3 * samples_needed()
 
 
-def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(tmp_path, monkeypatch):
     executor = FakeExecutor(wrong=["broadcast/1", "scatter/1"])
     disturbed = Disturbed(executor)
     monkeypatch.setattr(sampling, "Interference", disturbed)
@@ -244,7 +235,7 @@ def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(
     assert not hasattr(disturbed, "asked_after")
 
 
-def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path: Path) -> None:
+def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path):
     """All rounds of a long baseline are its rival's, too: a ratio is over the rounds that both have."""
     executor = FakeExecutor({"broadcast": Act(seconds=0.3)})
     found = measure(executor, tmp_path)

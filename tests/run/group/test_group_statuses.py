@@ -1,11 +1,9 @@
 """What becomes of a case, by what its process does; the others of its group never notice."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from harness.core.case import Case
 from harness.core.errors import MachineError, Unsupported
 from harness.core.record import STATUSES
 from harness.run.group.predict import KnownWork
@@ -23,7 +21,7 @@ ENDS = {
 
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged", "finish"])
 @pytest.mark.parametrize("status", ENDS)
-def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str, verb: str) -> None:
+def test_a_process_that_ends_decides_its_case_alone(tmp_path, status, verb):
     executor = FakeExecutor({"scatter": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["scatter"].status == status
@@ -35,7 +33,7 @@ def test_a_process_that_ends_decides_its_case_alone(tmp_path: Path, status: str,
 
 @pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("status", ENDS)
-def test_a_lost_baseline_erases_nothing(tmp_path: Path, status: str, verb: str) -> None:
+def test_a_lost_baseline_erases_nothing(tmp_path, status, verb):
     executor = FakeExecutor({"broadcast": acting(verb, ENDS[status])})
     found = measure(executor, tmp_path)
     assert found["broadcast"].status == status
@@ -45,7 +43,7 @@ def test_a_lost_baseline_erases_nothing(tmp_path: Path, status: str, verb: str) 
     assert timing(found["scatter"]).low_s is not None
 
 
-def test_an_ok_case_has_all_its_evidence(tmp_path: Path) -> None:
+def test_an_ok_case_has_all_its_evidence(tmp_path):
     found = measure(FakeExecutor(), tmp_path)["scatter"]
     assert found.status == "ok"
     assert verdict(found).passed
@@ -58,13 +56,13 @@ def test_an_ok_case_has_all_its_evidence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", ["crashed", "unsupported"])
-def test_a_process_that_cannot_be_started(tmp_path: Path, status: str) -> None:
+def test_a_process_that_cannot_be_started(tmp_path, status):
     found = measure(FakeExecutor({"scatter": Act(spawn=ENDS[status])}), tmp_path)
     assert (found["scatter"].status, found["broadcast"].status) == (status, "ok")
     assert found["scatter"].static["host"].unavailable["flops"] == "the case ended before it was compiled"
 
 
-def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path):
     executor = FakeExecutor({"scatter": Act(spawn=MachineError("no process can be started"))})
     with pytest.raises(MachineError):
         measure(executor, tmp_path)
@@ -72,7 +70,7 @@ def test_a_machine_that_starts_nothing_stops_the_run_and_leaves_nothing(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     executor = FakeExecutor()
     with pytest.raises(MachineError, match="cannot be made"):
@@ -87,9 +85,7 @@ def test_a_scratch_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> N
         ("plain", Act(planned=None, input_bytes=2000 * MIB), "its inputs alone take 1.95 GiB"),
     ],
 )
-def test_a_plan_beyond_the_limit_is_oom_and_never_runs(
-    tmp_path: Path, name: str, act: Act, says: str
-) -> None:
+def test_a_plan_beyond_the_limit_is_oom_and_never_runs(tmp_path, name, act, says):
     executor = FakeExecutor({name: act})
     found = measure(executor, tmp_path, group(["broadcast", name]))
     assert found[name].status == "oom"
@@ -104,7 +100,7 @@ ABORTED = Ended("crashed", "killed by SIGABRT; run it alone under a debugger", d
 
 
 @pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])
-def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path: Path, verb: str) -> None:
+def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, verb):
     act = replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)
     executor = FakeExecutor({"scatter": act})
     found = measure(executor, tmp_path)
@@ -116,7 +112,7 @@ def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path: Path,
     assert found["broadcast"].status == "ok"
 
 
-def test_further_inputs_near_the_memory_limit_are_named(tmp_path: Path) -> None:
+def test_further_inputs_near_the_memory_limit_are_named(tmp_path):
     tight = Act(planned=700 * MIB, input_bytes=200 * MIB, verbs={"sample": ABORTED})
     found = measure(FakeExecutor({"scatter": tight}), tmp_path)["scatter"]
     assert found.status == "oom"
@@ -125,7 +121,7 @@ def test_further_inputs_near_the_memory_limit_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path: Path) -> None:
+def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path):
     act = Act(planned=900 * MIB, verbs={"check": ABORTED})
     executor = FakeExecutor({"broadcast": act, "scatter": act})
     found = measure(executor, tmp_path, depth="check")
@@ -140,13 +136,13 @@ def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path: Path) -> 
         (900 * MIB, Ended("crashed", "it answered before it was asked")),
     ],
 )
-def test_a_crash_that_memory_does_not_explain_stays_one(tmp_path: Path, planned: int, end: Ended) -> None:
+def test_a_crash_that_memory_does_not_explain_stays_one(tmp_path, planned, end):
     executor = FakeExecutor({"scatter": Act(planned=planned, verbs={"check": end})})
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.reason) == ("crashed", end.reason)
 
 
-def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_path: Path) -> None:
+def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_path):
     near = Act(planned=900 * MIB, verbs={"check": ABORTED})
     executor = FakeExecutor({"scatter": Act(planned=950 * MIB, seq={1024: near})})
     shared = context(executor, tmp_path)
@@ -155,20 +151,20 @@ def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_pat
     assert reason(later).startswith("inferred from the oom at seq 1Ki")
 
 
-def test_what_plans_nothing_may_still_run(tmp_path: Path) -> None:
+def test_what_plans_nothing_may_still_run(tmp_path):
     found = measure(FakeExecutor({"plain": Act(planned=None)}), tmp_path, group(["plain"]))
     assert found["plain"].status == "ok"
     assert found["plain"].static["host"].fits is None
 
 
-def test_check_judges_and_times_nothing(tmp_path: Path) -> None:
+def test_check_judges_and_times_nothing(tmp_path):
     executor = FakeExecutor()
     found = measure(executor, tmp_path, depth="check")
     assert all(verdict(record).passed and record.timing is None for record in found.values())
     assert executor.turns() == []
 
 
-def test_a_larger_length_is_inferred_after_an_oom(tmp_path: Path) -> None:
+def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"check": ENDS["oom"]})})})
     shared = context(executor, tmp_path)
     assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "oom"
@@ -179,7 +175,7 @@ def test_a_larger_length_is_inferred_after_an_oom(tmp_path: Path) -> None:
     assert later["broadcast"].status == "ok"
 
 
-def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp_path: Path) -> None:
+def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"prepare": ENDS["timeout"]})})})
     shared = context(executor, tmp_path)
     assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "timeout"
@@ -190,14 +186,14 @@ def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp
     assert "scatter" not in [who for who, *_ in executor.asked[before:]]
 
 
-def test_a_shorter_length_still_runs_after_an_oom(tmp_path: Path) -> None:
+def test_a_shorter_length_still_runs_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": ENDS["oom"]})})})
     shared = context(executor, tmp_path)
     measure(executor, tmp_path, group(seq=4096), shared=shared)
     assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "ok"
 
 
-def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path: Path) -> None:
+def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=lambda seq: 0.1 * (seq / 1024) ** 2)})
     shared = context(executor, tmp_path)
     for seq in (1024, 2048):
@@ -210,7 +206,7 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
     assert timing(found["scatter"]).stopped == "interval"
 
 
-def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path: Path) -> None:
+def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path):
     slow_start = Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})
     executor = FakeExecutor({"broadcast": slow_start})
     shared = context(executor, tmp_path)
@@ -221,7 +217,7 @@ def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path: Path) -> Non
     assert predicted.seconds == pytest.approx(1e-3)
 
 
-def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path: Path) -> None:
+def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
     acts = {
         "broadcast": Act(seconds=1.0, seq={8192: Act(flops=640.0)}, flops=10.0),
         "scatter": Act(seconds=1.0),
@@ -237,7 +233,7 @@ def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path: Path) ->
     assert found["scatter"].status == "ok"
 
 
-def test_check_predicts_nothing_for_it_has_no_budget(tmp_path: Path) -> None:
+def test_check_predicts_nothing_for_it_has_no_budget(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=float)})
     shared = context(executor, tmp_path, depth="check")
     statuses = [
@@ -247,7 +243,7 @@ def test_check_predicts_nothing_for_it_has_no_budget(tmp_path: Path) -> None:
     assert statuses == ["ok"] * 3
 
 
-def test_a_group_without_survivors_draws_no_inputs(tmp_path: Path) -> None:
+def test_a_group_without_survivors_draws_no_inputs(tmp_path):
     acts = {name: Act(verbs={"prepare": ENDS["crashed"]}) for name in ("broadcast", "scatter")}
     executor = FakeExecutor(acts)
     found = measure(executor, tmp_path)
@@ -255,11 +251,11 @@ def test_a_group_without_survivors_draws_no_inputs(tmp_path: Path) -> None:
     assert executor.verbs("reference") == []
 
 
-def test_the_statuses_here_are_the_closed_set() -> None:
+def test_the_statuses_here_are_the_closed_set():
     assert {*ENDS, "ok", "incorrect", "skipped"} == set(STATUSES)
 
 
-def test_time_is_accounted_by_activity(tmp_path: Path) -> None:
+def test_time_is_accounted_by_activity(tmp_path):
     executor = FakeExecutor()
     shared = context(executor, tmp_path)
     measure(executor, tmp_path, shared=shared)
@@ -270,7 +266,7 @@ def test_time_is_accounted_by_activity(tmp_path: Path) -> None:
     assert shared.spent["turns"] == pytest.approx(0.0)
 
 
-def test_the_job_tells_a_process_all_it_needs(tmp_path: Path) -> None:
+def test_the_job_tells_a_process_all_it_needs(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, group(["scatter"], mode="fwd_bwd"))
     (job, limit), (reference, _) = executor.jobs
@@ -282,12 +278,12 @@ def test_the_job_tells_a_process_all_it_needs(tmp_path: Path) -> None:
     assert [a["cotangent"] for *_, verb, a in executor.asked if verb == "check"] == ["cotangent-exact"]
 
 
-def test_the_output_of_a_crash_is_kept_and_named(tmp_path: Path) -> None:
+def test_the_output_of_a_crash_is_kept_and_named(tmp_path):
     fell = Ended("crashed", "killed by SIGSEGV", output="Printed:\n\nlast words\n")
     executor = FakeExecutor({"scatter": Act(verbs={"sample": fell})})
     shared, kept = context(executor, tmp_path), []
 
-    def keep(case: Case, replicate: int, text: str) -> str:
+    def keep(case, replicate, text):
         kept.append((case.id, replicate, text))
         return "crashes/scatter.txt"
 
@@ -301,7 +297,7 @@ def test_the_output_of_a_crash_is_kept_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [ENDS["timeout"], ENDS["crashed"], ENDS["unsupported"]])
-def test_where_there_is_nothing_to_read_no_file_is_made(tmp_path: Path, end: Exception) -> None:
+def test_where_there_is_nothing_to_read_no_file_is_made(tmp_path, end):
     executor = FakeExecutor({"scatter": Act(verbs={"check": end})})
     shared = context(executor, tmp_path)
     shared.keep_crash = lambda *_: pytest.fail("nothing was printed")

@@ -1,41 +1,37 @@
 """Contract before clock: who is judged, when, and what a failing judge does to whom."""
 
 import itertools
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.core.errors import Unsupported
 from harness.run.group.group_context import GroupContext
-from harness.run.group.run_context import RunContext
 from harness.run.group.sampling import CONFIRMATIONS
 from harness.run.processes.executor import Ended
-from harness.sweep.schedule import Group
 from tests.run.fakes import Act, FakeExecutor, at
 from tests.run.plans import context, group, measure, reason, timing, verdict
 
 
-def judging(result: str, outcome: Any) -> FakeExecutor:
+def judging(result, outcome):
     """What its reference worker does when it judges one result, as in `scatter/1`."""
 
-    def judge(arguments: dict[str, Any]) -> Any:
+    def judge(arguments):
         return outcome if executor.results[arguments["result"]] == result else {}
 
     executor = FakeExecutor(reference=Act(verbs={"judge": judge}))
     return executor
 
 
-def changing(result: str) -> FakeExecutor:
+def changing(result):
     """Of whose cases one changes an input in the call with this result."""
     return judging(result, {"changed": "scores"})
 
 
-def executor_folder(shared: RunContext, of: Group) -> Path:
+def executor_folder(shared, of):
     return GroupContext(of, shared).folder
 
 
-def test_contract_before_clock(tmp_path: Path) -> None:
+def test_contract_before_clock(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     verbs = [verb for *_, verb, _ in executor.asked]
@@ -46,14 +42,14 @@ def test_contract_before_clock(tmp_path: Path) -> None:
     assert last_verdict < verbs.index("ready") < verbs.index("sample")
 
 
-def test_the_reference_is_computed_once_per_semantics(tmp_path: Path) -> None:
+def test_the_reference_is_computed_once_per_semantics(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path, group(["broadcast", "scatter", "threshold"]))
     assert executor.verbs("reference").count("reference") == 1
     assert executor.verbs("reference").count("inputs") == 1
 
 
-def test_an_incorrect_case_is_not_timed(tmp_path: Path) -> None:
+def test_an_incorrect_case_is_not_timed(tmp_path):
     executor = FakeExecutor(wrong=["scatter/1"])
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.reason) == ("incorrect", "3 elements differ")
@@ -63,7 +59,7 @@ def test_an_incorrect_case_is_not_timed(tmp_path: Path) -> None:
     assert "sample" not in executor.verbs("scatter")
 
 
-def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path: Path) -> None:
+def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path):
     executor = FakeExecutor({"scatter": Act(expected="#2522's first text")}, wrong=["scatter/1"])
     found = measure(executor, tmp_path)["scatter"]
     assert found.status == "incorrect"
@@ -72,7 +68,7 @@ def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path: Path) -> No
     assert not found.unexpected
 
 
-def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path: Path) -> None:
+def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path):
     executor = FakeExecutor({"scatter": Act(expected="a claim")})
     found = measure(executor, tmp_path)["scatter"]
     assert found.status == "ok"
@@ -81,7 +77,7 @@ def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path: P
     assert found.timing is None
 
 
-def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path: Path) -> None:
+def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path):
     executor = changing("scatter/1")
     found = measure(executor, tmp_path)["scatter"]
     assert found.status == "incorrect"
@@ -89,7 +85,7 @@ def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path: Pat
     assert not verdict(found).passed
 
 
-def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path: Path) -> None:
+def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path):
     found = measure(FakeExecutor(wrong=["scatter/2"]), tmp_path)
     assert found["scatter"].status == "incorrect"
     assert found["scatter"].reason == (
@@ -100,20 +96,20 @@ def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path: Path) -> N
     assert found["broadcast"].status == "ok"
 
 
-def test_an_input_changed_by_a_later_call_is_incorrect(tmp_path: Path) -> None:
+def test_an_input_changed_by_a_later_call_is_incorrect(tmp_path):
     executor = changing("scatter/2")
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
     assert 'it changes its input "scores"' in reason(found)
 
 
-def test_an_incorrect_baseline_erases_nothing(tmp_path: Path) -> None:
+def test_an_incorrect_baseline_erases_nothing(tmp_path):
     found = measure(FakeExecutor(wrong=["broadcast/1"]), tmp_path)
     assert found["broadcast"].status == "incorrect"
     assert timing(found["scatter"]).stopped == "interval"
 
 
-def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path):
     ragged = Ended("crashed", "ValueError: ragged", alive=True)
     found = measure(judging("scatter/1", ragged), tmp_path)
     assert found["scatter"].status == "crashed"
@@ -123,9 +119,7 @@ def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
 @pytest.mark.parametrize("status", ["oom", "timeout"])
-def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(
-    tmp_path: Path, verb: str, status: str
-) -> None:
+def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(tmp_path, verb, status):
     executor = FakeExecutor(reference=Act(verbs={verb: Ended(status, "raise --memory")}))
     shared = context(executor, tmp_path)
     found = measure(executor, tmp_path, shared=shared)
@@ -136,20 +130,20 @@ def test_a_reference_worker_out_of_memory_or_time_says_nothing_about_the_cases(
 
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
-def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path: Path, verb: str) -> None:
+def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path, verb):
     executor = FakeExecutor(reference=Act(verbs={verb: Ended("crashed", "ValueError: bad", alive=True)}))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"crashed"}
     assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
 
 
-def test_a_workload_that_the_family_refuses_is_unsupported(tmp_path: Path) -> None:
+def test_a_workload_that_the_family_refuses_is_unsupported(tmp_path):
     executor = FakeExecutor(reference=Act(verbs={"inputs": Unsupported("topk ≥ seq")}))
     found = measure(executor, tmp_path)
     assert {(record.status, record.reason) for record in found.values()} == {("unsupported", "topk ≥ seq")}
 
 
-def test_a_reference_worker_that_cannot_be_started(tmp_path: Path) -> None:
+def test_a_reference_worker_that_cannot_be_started(tmp_path):
     executor = FakeExecutor(reference=Act(spawn=Unsupported("torch cannot be imported; pip install torch")))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"unsupported"}
@@ -160,7 +154,7 @@ STARTED_AGAIN = "the process that judges its group had died, and was started aga
 
 
 @pytest.mark.parametrize("verb", ["judge", "fresh"])
-def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path: Path, verb: str) -> None:
+def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path, verb):
     executor = FakeExecutor(reference=Act(verbs={verb: at(2, DIED)}))
     found = measure(executor, tmp_path)
     assert {record.status for record in found.values()} == {"ok"}
@@ -169,9 +163,7 @@ def test_a_judge_that_was_killed_is_started_again_and_judges(tmp_path: Path, ver
 
 
 @pytest.mark.parametrize("result", ["broadcast/1", "broadcast/2"])
-def test_a_judge_that_dies_of_one_answer_leaves_that_case_undecided_and_no_other(
-    tmp_path: Path, result: str
-) -> None:
+def test_a_judge_that_dies_of_one_answer_leaves_that_case_undecided_and_no_other(tmp_path, result):
     found = measure(judging(result, DIED), tmp_path)
     assert (found["broadcast"].status, found["broadcast"].timing) == ("crashed", None)
     assert reason(found["broadcast"]).endswith(
@@ -180,7 +172,7 @@ def test_a_judge_that_dies_of_one_answer_leaves_that_case_undecided_and_no_other
     assert found["scatter"].status == "ok"
 
 
-def test_a_new_judge_draws_the_same_fresh_inputs(tmp_path: Path) -> None:
+def test_a_new_judge_draws_the_same_fresh_inputs(tmp_path):
     executor = judging("scatter/2", DIED)
     measure(executor, tmp_path)
     asked = [arguments for *_, verb, arguments in executor.asked if verb == "fresh"]
@@ -189,8 +181,8 @@ def test_a_new_judge_draws_the_same_fresh_inputs(tmp_path: Path) -> None:
     assert {(arguments["name"], arguments["seed"]) for arguments in asked} == set(seeds.items())
 
 
-def test_fresh_inputs_have_another_seed_in_every_run(tmp_path: Path) -> None:
-    def seeds(number: int) -> set[int]:
+def test_fresh_inputs_have_another_seed_in_every_run(tmp_path):
+    def seeds(number):
         executor = FakeExecutor()
         measure(executor, tmp_path / str(number))
         return {arguments["seed"] for *_, verb, arguments in executor.asked if verb == "fresh"}
@@ -198,7 +190,7 @@ def test_fresh_inputs_have_another_seed_in_every_run(tmp_path: Path) -> None:
     assert len(seeds(1) | seeds(2)) == 4
 
 
-def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path: Path) -> None:
+def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tmp_path):
     executor = FakeExecutor()
     measure(executor, tmp_path)
     for name in ("broadcast", "scatter"):
@@ -207,7 +199,7 @@ def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tm
         assert judged == ["fresh0", "fresh1"]
 
 
-def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path: Path) -> None:
+def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=1.5)})
     found = timing(measure(executor, tmp_path)["scatter"])
     turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
@@ -215,11 +207,11 @@ def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path: Path) -> 
     assert len(found.samples_s) == 2
 
 
-def recalling(seconds: float, again: float, calls: int = 99) -> Act:
+def recalling(seconds, again, calls=99):
     """A case that is fast on values that it has seen, and slow on so many that it has not."""
     left = itertools.repeat(True, calls)
 
-    def sample(arguments: dict[str, Any]) -> dict[str, Any]:
+    def sample(arguments):
         if "fresh" not in arguments:
             return {}
         first = seconds if next(left, False) else again
@@ -228,7 +220,7 @@ def recalling(seconds: float, again: float, calls: int = 99) -> Act:
     return Act(seconds=again, verbs={"sample": sample})
 
 
-def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_path: Path) -> None:
+def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_path):
     executor = FakeExecutor({"scatter": recalling(5e-3, 1e-3)})
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
@@ -242,22 +234,22 @@ def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_pat
 @pytest.mark.parametrize(
     "act", [recalling(2.9e-3, 1e-3), recalling(1e-4, 1e-5), recalling(5e-3, 1e-3, calls=CONFIRMATIONS)]
 )
-def test_a_call_that_was_disturbed_is_no_memory(tmp_path: Path, act: Act) -> None:
+def test_a_call_that_was_disturbed_is_no_memory(tmp_path, act):
     assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == "ok"
 
 
-def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path: Path) -> None:
+def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
     found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
     assert found.status == "incorrect"
     assert "it remembers answers: 4.00 s" in reason(found)
 
 
-def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_again(tmp_path: Path) -> None:
+def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_again(tmp_path):
     executor = FakeExecutor()
     shared = context(executor, tmp_path)
     scores = executor_folder(shared, group()) / "set0" / "scores.raw"
 
-    def overwrite(arguments: dict[str, Any]) -> dict[str, Any]:
+    def overwrite(arguments):
         scores.parent.mkdir(parents=True, exist_ok=True)
         scores.write_bytes(b"sorted")
         return {}
@@ -270,13 +262,13 @@ def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_agai
     assert executor.verbs("reference").count("restore") == 1
 
 
-def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path: Path) -> None:
+def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path):
     restored = iter([{"names": ["set0"]}])
     wrong = iter(
         [{"correctness": {"contract": "exact", "passed": False, "coverage": "whole", "figures": {}}}]
     )
 
-    def judge(arguments: dict[str, Any]) -> dict[str, Any]:
+    def judge(arguments):
         return next(wrong, {}) if executor.results[arguments["result"]] == "scatter/1" else {}
 
     verbs = {"restore": lambda _: next(restored, {"names": []}), "judge": judge}
@@ -287,7 +279,7 @@ def test_who_got_inputs_that_another_had_overwritten_is_called_again(tmp_path: P
     assert timing(found).warnings == ("another process had overwritten its inputs; it was called again",)
 
 
-def test_what_a_case_leaves_running_is_a_warning(tmp_path: Path) -> None:
+def test_what_a_case_leaves_running_is_a_warning(tmp_path):
     left = {"threads": ["leaky"], "processes": ["sleep (7)"], "shared_memory": ["1.00 GiB of it (x)"]}
     executor = FakeExecutor({"scatter": Act(verbs={"finish": left})})
     assert timing(measure(executor, tmp_path)["scatter"]).warnings == (

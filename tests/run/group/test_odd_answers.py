@@ -1,7 +1,6 @@
 """An answer in another form than is agreed is the end of the case that it is about, and of no other."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +47,7 @@ ODD: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("verb", "answer", "says"), ODD)
-def test_an_odd_answer_ends_its_case_alone(tmp_path: Path, verb: str, answer: Any, says: str) -> None:
+def test_an_odd_answer_ends_its_case_alone(tmp_path, verb, answer, says):
     executor = FakeExecutor({"scatter": Act(verbs={verb: lambda _: answer})})
     records = measure(executor, tmp_path, group(THREE))
     assert records["scatter"].status == "crashed"
@@ -64,8 +63,8 @@ def test_an_odd_answer_ends_its_case_alone(tmp_path: Path, verb: str, answer: An
 @pytest.mark.parametrize(
     "answer", ["haha", {"correctness": None}, {"correctness": {}}, {"reason": None}, {"changed": 0}]
 )
-def test_an_odd_verdict_ends_its_case_alone(tmp_path: Path, answer: Any) -> None:
-    def judge(arguments: dict[str, Any]) -> Any:
+def test_an_odd_verdict_ends_its_case_alone(tmp_path, answer):
+    def judge(arguments):
         return answer if executor.results[arguments["result"]].startswith("scatter") else {}
 
     executor = FakeExecutor(reference=Act(verbs={"judge": judge}))
@@ -81,15 +80,13 @@ def test_an_odd_verdict_ends_its_case_alone(tmp_path: Path, answer: Any) -> None
     ("verb", "answer"),
     [("inputs", [1]), ("reference", {"row_cost": "dear"}), ("reference", {"row_cost": [1.0]})],
 )
-def test_an_odd_reference_is_every_cases_crash_with_a_sentence(
-    tmp_path: Path, verb: str, answer: Any
-) -> None:
+def test_an_odd_reference_is_every_cases_crash_with_a_sentence(tmp_path, verb, answer):
     records = measure(FakeExecutor(reference=Act(verbs={verb: answer})), tmp_path)
     assert {record.status for record in records.values()} == {"crashed"}
     assert all(f'it answered "{verb}" in another form' in reason(record) for record in records.values())
 
 
-def test_odd_checks_end_their_case_alone(tmp_path: Path) -> None:
+def test_odd_checks_end_their_case_alone(tmp_path):
     odd = {"checks": [{"check": "mask/a", "objection": "", "passed": "yes"}]}
     executor = FakeExecutor({"scatter": Act(verbs={"examine": odd})})
     shared = context(executor, tmp_path, depth="check")

@@ -12,7 +12,7 @@ from tests.run.plans import case
 NOTHING = KnownWork()
 
 
-def predict_from(points: dict[int, float], works: dict[int, KnownWork] | None = None) -> Prediction:
+def predict_from(points, works=None):
     prediction = Prediction()
     for seq, seconds in points.items():
         prediction.note(case(seq=seq), seconds, (works or {}).get(seq, NOTHING))
@@ -32,14 +32,14 @@ def predict_from(points: dict[int, float], works: dict[int, KnownWork] | None = 
         ({256: 1.0, 512: 8.0, 1024: 8.0, 2048: 8.0}, 8.0, 0.0),  # what is long past does not count
     ],
 )
-def test_growth_from_measured_lengths(points: dict[int, float], seconds: float, exponent: float) -> None:
+def test_growth_from_measured_lengths(points, seconds, exponent):
     predicted = predict_from(points).call(case(seq=4096), NOTHING)
     assert predicted
     assert predicted.exponent == pytest.approx(exponent)
     assert predicted.seconds == pytest.approx(seconds)
 
 
-def test_nothing_to_go_on_is_no_prediction() -> None:
+def test_nothing_to_go_on_is_no_prediction():
     assert Prediction().call(case(seq=4096), NOTHING) is None
     assert predict_from({1024: 9.0}).call(case(seq=4096), KnownWork(formula=5.0)) is None
     assert predict_from({8192: 9.0, 16384: 20.0}).call(case(seq=4096), NOTHING) is None
@@ -62,22 +62,20 @@ def test_nothing_to_go_on_is_no_prediction() -> None:
         (KnownWork(None, None, 20), KnownWork(None, None, 5), 1.0, "analytic FLOPs and seq 1Ki"),
     ],
 )
-def test_growth_from_the_work_after_one_length(
-    before: KnownWork, now: KnownWork, seconds: float, basis: str
-) -> None:
+def test_growth_from_the_work_after_one_length(before, now, seconds, basis):
     predicted = predict_from({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
     assert predicted.basis == basis
 
 
-def test_work_is_read_from_static_figures_and_formula() -> None:
+def test_work_is_read_from_static_figures_and_formula():
     static = dataclasses.replace(Static.none("none"), flops=8.0, flops_source="compiled")
     assert KnownWork.of(static, Cost(flops=5.0)) == KnownWork(8.0, "compiled", 5.0)
     assert KnownWork.of(None, Cost(flops=5.0)) == KnownWork(None, None, 5.0)
 
 
-def test_a_later_word_about_a_case_counts() -> None:
+def test_a_later_word_about_a_case_counts():
     prediction = predict_from({1024: 1.0, 2048: 99.0})
     prediction.note(case(seq=2048), 2.0, NOTHING)
     predicted = prediction.call(case(seq=4096), NOTHING)
@@ -85,18 +83,18 @@ def test_a_later_word_about_a_case_counts() -> None:
     assert predicted.seconds == pytest.approx(4.0)
 
 
-def test_other_series_say_nothing() -> None:
+def test_other_series_say_nothing():
     prediction = predict_from({1024: 1.0, 2048: 2.0})
     assert prediction.call(case("broadcast", seq=4096), NOTHING) is None
     assert prediction.call(case(seq=4096, mode="fwd_bwd"), NOTHING) is None
 
 
 @pytest.mark.parametrize(("budget", "skips"), [(3.9, True), (4.0, False), (4.1, False)])
-def test_a_call_that_just_fits_is_run(budget: float, skips: bool) -> None:
+def test_a_call_that_just_fits_is_run(budget, skips):
     assert bool(predict_from({1024: 1.0, 2048: 2.0}).over_budget(case(seq=4096), NOTHING, budget)) is skips
 
 
-def test_the_shortest_failure_counts() -> None:
+def test_the_shortest_failure_counts():
     prediction = Prediction()
     prediction.stop(case(seq=4096), "timeout")
     prediction.stop(case(seq=2048), "oom")
@@ -106,7 +104,7 @@ def test_the_shortest_failure_counts() -> None:
     assert prediction.inferred_skip(case("broadcast", seq=4096)) is None
 
 
-def test_a_failed_run_does_not_forbid_to_compile() -> None:
+def test_a_failed_run_does_not_forbid_to_compile():
     prediction = Prediction()
     prediction.stop(case(seq=1024), "oom")
     assert prediction.inferred_skip(case(seq=2048), compiling=True) is None

@@ -1,11 +1,7 @@
 """The rounds of a profile: as many as an interval needs, and none that would hide why there are none."""
 
-from pathlib import Path
-
 from harness.core.median_interval import samples_needed
-from harness.core.protocol import Job
-from harness.core.record import Record
-from harness.run.group.run_context import ProfileExtras, StartCold
+from harness.run.group.run_context import ProfileExtras
 from harness.run.group.stopping import MOST_ROUNDS
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
@@ -13,12 +9,12 @@ from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure
 
 
-def profiled(tmp_path: Path, **acts: Act) -> tuple[dict[str, Record], FakeExecutor]:
+def profiled(tmp_path, **acts):
     executor = FakeExecutor(acts)
     return measure(executor, tmp_path, depth="profile"), executor
 
 
-def test_a_profile_follows_the_samples_of_every_case(tmp_path: Path) -> None:
+def test_a_profile_follows_the_samples_of_every_case(tmp_path):
     records, executor = profiled(tmp_path)
     for record in records.values():
         assert record.timing is not None
@@ -30,13 +26,13 @@ def test_a_profile_follows_the_samples_of_every_case(tmp_path: Path) -> None:
     assert verbs[-2:] == ["count_stages", "finish"]
 
 
-def test_a_long_case_has_the_rounds_that_an_interval_needs_whatever_its_budget(tmp_path: Path) -> None:
+def test_a_long_case_has_the_rounds_that_an_interval_needs_whatever_its_budget(tmp_path):
     records, _ = profiled(tmp_path, scatter=Act(seconds=3.0))
     assert records["scatter"].profile is not None
     assert len(records["scatter"].profile.plain_s) == samples_needed()
 
 
-def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path: Path) -> None:
+def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path):
     refuses = Act(
         verbs={"profile": {"refused": "one program; profile another", "stages": {}, "plain_s": 0.0}}
     )
@@ -46,7 +42,7 @@ def test_what_was_measured_stays_where_a_framework_cannot_be_profiled(tmp_path: 
     assert "not profiled: one program; profile another" in record.timing.warnings
 
 
-def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path: Path) -> None:
+def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path):
     nothing = {"": (1e-3, 1, 0.0)}
     answers = iter([{**nothing, "rare": (2e-3, 1, 3e-3)}, *[nothing] * MOST_ROUNDS])
     act = Act(verbs={"profile": lambda _: {"stages": next(answers)}})
@@ -60,15 +56,13 @@ def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path: Path) 
     assert [stage.beside_s for stage in profile.stages if not stage.stage] == [()], "it ran beside no other"
 
 
-def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path: Path) -> None:
+def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path):
     records, _ = profiled(tmp_path, scatter=Act(verbs={"profile": Ended("crashed", "it fell over")}))
     assert (records["scatter"].status, records["scatter"].timing) == ("crashed", None)
     assert records["broadcast"].profile is not None
 
 
-def with_extras(
-    tmp_path: Path, extras: ProfileExtras, cold: StartCold | None = None, **acts: Act
-) -> dict[str, Record]:
+def with_extras(tmp_path, extras, cold=None, **acts):
     folder = tmp_path / "scratch"
     folder.mkdir()
     executor = FakeExecutor(acts)
@@ -78,7 +72,7 @@ def with_extras(
     return measure(executor, folder, group(["scatter"]), shared=shared)
 
 
-def test_operators_and_a_trace_are_there_where_asked_for(tmp_path: Path) -> None:
+def test_operators_and_a_trace_are_there_where_asked_for(tmp_path):
     file = tmp_path / "made" / "call.json"
     profile = with_extras(tmp_path, ProfileExtras(operators=True, trace=file))["scatter"].profile
     assert profile is not None
@@ -86,7 +80,7 @@ def test_operators_and_a_trace_are_there_where_asked_for(tmp_path: Path) -> None
     assert file.read_text() == "scatter"
 
 
-def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path: Path) -> None:
+def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path):
     refuses = Act(verbs={"trace_operators": {"refused": "nobody watches them", "operators": []}})
     record = with_extras(tmp_path, ProfileExtras(operators=True), scatter=refuses)["scatter"]
     assert record.profile is not None
@@ -98,10 +92,10 @@ def test_a_framework_without_operators_keeps_its_stages_and_says_why(tmp_path: P
 COLD = ProfileExtras(cold=True)
 
 
-def test_every_process_gives_a_reading_and_the_one_that_fills_the_cache_none(tmp_path: Path) -> None:
-    asked: list[tuple[int, bool]] = []
+def test_every_process_gives_a_reading_and_the_one_that_fills_the_cache_none(tmp_path):
+    asked = []
 
-    def start(job: Job, seconds: float, later: int, cache: str | None) -> ColdReading:
+    def start(job, seconds, later, cache):
         del job, seconds
         asked.append((later, cache is not None))
         if cache:
@@ -117,8 +111,8 @@ def test_every_process_gives_a_reading_and_the_one_that_fills_the_cache_none(tmp
     assert (cold.missing, cold.later) == ({"autotune": "none"}, 5)
 
 
-def test_a_process_that_fails_costs_the_cold_start_alone(tmp_path: Path) -> None:
-    def fail(*_: object) -> ColdReading:
+def test_a_process_that_fails_costs_the_cold_start_alone(tmp_path):
+    def fail(*_):
         raise Ended("crashed", "a new process failed: no such module")
 
     record = with_extras(tmp_path, COLD, fail)["scatter"]

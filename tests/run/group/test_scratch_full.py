@@ -1,12 +1,8 @@
 """A full TMPDIR ends the run: what was measured is kept, and no case is blamed for it."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from harness.core.errors import MachineError
-from harness.core.record import Record
 from harness.run.runner import remaining_groups, run
 from tests.run.fakes import Act, FakeExecutor, acting, at
 from tests.run.plans import context, schedule
@@ -15,15 +11,15 @@ FULL = MachineError("/tmp/x (below TMPDIR) cannot take 64 KiB of arrays; free sp
 
 
 class Kept:
-    def __init__(self) -> None:
-        self.records: list[Record] = []
+    def __init__(self):
+        self.records = []
 
-    def append(self, records: Any) -> None:
+    def append(self, records):
         self.records += records
 
 
 @pytest.mark.parametrize("verb", ["inputs", "reference"])
-def test_a_reference_that_cannot_be_written_loses_its_group_alone(tmp_path: Path, verb: str) -> None:
+def test_a_reference_that_cannot_be_written_loses_its_group_alone(tmp_path, verb):
     planned, kept = schedule(), Kept()
     executor = FakeExecutor(reference=Act(verbs={verb: at(2, FULL)}))
     with pytest.raises(MachineError, match="below TMPDIR"):
@@ -34,14 +30,14 @@ def test_a_reference_that_cannot_be_written_loses_its_group_alone(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_result_that_cannot_be_written_is_no_crash(tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_written_is_no_crash(tmp_path):
     planned, kept = schedule(), Kept()
     with pytest.raises(MachineError):
         run(planned, context(FakeExecutor({"scatter": Act(verbs={"check": FULL})}), tmp_path), kept)
     assert kept.records == []
 
 
-def test_readings_are_kept_and_measured_again(tmp_path: Path) -> None:
+def test_readings_are_kept_and_measured_again(tmp_path):
     planned, kept = schedule(), Kept()
     executor = FakeExecutor({"scatter": Act(seq={2048: acting("judged", FULL)})})
     with pytest.raises(MachineError, match="below TMPDIR"):

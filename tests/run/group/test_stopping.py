@@ -8,13 +8,13 @@ from harness.run.group.stopping import BASELINE_ROUNDS, MAX_ROUNDS, Stopping, lo
 BOTH = {"slow": ("slow",), "fast": ("slow",)}
 
 
-def feed_rounds(stopping: Stopping, case: str, levels: list[float], seconds: float = 0.01) -> Stopping:
+def feed_rounds(stopping, case, levels, seconds=0.01):
     for round_, level in enumerate(levels):
         stopping.feed(case, round_, [level], seconds)
     return stopping
 
 
-def test_a_steady_case_is_narrow_after_six_rounds() -> None:
+def test_a_steady_case_is_narrow_after_six_rounds():
     stopping = Stopping({}, 0.05, 4.0)
     feed_rounds(stopping, "one", [1.0] * (samples_needed() - 1))
     assert not stopping.narrow("one")
@@ -25,7 +25,7 @@ def test_a_steady_case_is_narrow_after_six_rounds() -> None:
     assert stopping.stopped("one") == "interval"
 
 
-def test_the_median_of_a_turn_counts() -> None:
+def test_the_median_of_a_turn_counts():
     stopping = Stopping({}, 0.05, 4.0)
     for round_ in range(6):
         stopping.feed("one", round_, [1.0, 1.0, 99.0], 0.01)
@@ -33,12 +33,12 @@ def test_the_median_of_a_turn_counts() -> None:
 
 
 @pytest.mark.parametrize(("precision", "narrow"), [(0.11, True), (0.09, False)])
-def test_narrow_means_within_the_precision_on_either_side(precision: float, narrow: bool) -> None:
+def test_narrow_means_within_the_precision_on_either_side(precision, narrow):
     stopping = feed_rounds(Stopping({}, precision, 4.0), "one", [1.0, 1.1, 1.0, 1.0, 1.0, 1.0])
     assert stopping.narrow("one") is narrow
 
 
-def test_a_drift_that_both_share_does_not_widen_their_ratio() -> None:
+def test_a_drift_that_both_share_does_not_widen_their_ratio():
     drift = [1.0, 1.5, 2.0, 1.2, 0.7, 1.9]
     stopping = Stopping(BOTH, 0.05, 4.0)
     feed_rounds(stopping, "slow", [2 * d for d in drift])
@@ -47,7 +47,7 @@ def test_a_drift_that_both_share_does_not_widen_their_ratio() -> None:
     assert not stopping.narrow("slow")
 
 
-def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going() -> None:
+def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going():
     stopping = Stopping(BOTH, 0.05, 4.0)
     feed_rounds(stopping, "slow", [1.0] * 6)
     feed_rounds(stopping, "fast", [1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
@@ -55,7 +55,7 @@ def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going() -> None:
     assert stopping.active(["slow", "fast"]) == ["slow", "fast"]
 
 
-def test_rounds_that_only_one_has_make_no_ratio() -> None:
+def test_rounds_that_only_one_has_make_no_ratio():
     stopping = Stopping(BOTH, 0.05, 4.0)
     for round_ in range(6):
         stopping.feed("slow", round_, [1.0], 0.01)
@@ -63,12 +63,12 @@ def test_rounds_that_only_one_has_make_no_ratio() -> None:
     assert not stopping.narrow("fast")
 
 
-def test_an_absent_baseline_leaves_a_case_its_own_interval() -> None:
+def test_an_absent_baseline_leaves_a_case_its_own_interval():
     stopping = feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6)
     assert stopping.narrow("fast")
 
 
-def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide() -> None:
+def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide():
     stopping = Stopping(BOTH, 0.05, 4.0)
     feed_rounds(stopping, "slow", [3.0] * BASELINE_ROUNDS, seconds=3.0)
     feed_rounds(stopping, "fast", [1.0] * 6)
@@ -78,7 +78,7 @@ def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide() -> None:
 
 
 @pytest.mark.parametrize("rounds", [3, 9])
-def test_a_dropped_baseline_does_not_decide(rounds: int) -> None:
+def test_a_dropped_baseline_does_not_decide(rounds):
     stopping = Stopping(BOTH, 0.05, 4.0)
     feed_rounds(stopping, "slow", [1.0, 9.0, 0.1] * (rounds // 3))
     feed_rounds(stopping, "fast", [1.0] * 9)
@@ -88,7 +88,7 @@ def test_a_dropped_baseline_does_not_decide(rounds: int) -> None:
     assert stopping.active(["fast"]) == []
 
 
-def test_a_turn_that_would_pass_the_budget_is_not_begun() -> None:
+def test_a_turn_that_would_pass_the_budget_is_not_begun():
     stopping = Stopping({}, 0.05, 1.0)
     for turns in range(11):
         assert stopping.affordable("one")
@@ -97,7 +97,7 @@ def test_a_turn_that_would_pass_the_budget_is_not_begun() -> None:
     assert stopping.stopped("one") == "budget"
 
 
-def test_the_last_turn_of_a_long_call_is_kept_free() -> None:
+def test_the_last_turn_of_a_long_call_is_kept_free():
     stopping = Stopping({}, 0.05, 1.0, {"one"})
     for each in ("one", "other"):
         stopping.feed(each, 0, [0.4], 0.4)
@@ -108,9 +108,7 @@ def test_the_last_turn_of_a_long_call_is_kept_free() -> None:
 @pytest.mark.parametrize(
     ("case", "seconds", "rounds"), [("slow", 1.3, 5), ("slow", 1.4, 2), ("fast", 0.6, 5), ("fast", 0.7, 1)]
 )
-def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(
-    case: str, seconds: float, rounds: int
-) -> None:
+def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(case, seconds, rounds):
     """Four budgets of 2 s hold six calls of a baseline of 1.3 s, two those of another case of 0.6 s."""
     stopping = Stopping(BOTH, 1e-9, 2.0, set(BOTH))
     turns = 0
@@ -120,11 +118,11 @@ def test_the_fewest_rounds_of_an_interval_may_exceed_the_budget(
     assert turns == rounds, "and a last one, which is judged"
 
 
-def test_the_first_turn_is_always_affordable() -> None:
+def test_the_first_turn_is_always_affordable():
     assert Stopping({}, 0.05, 1e-9).active(["one"]) == ["one"]
 
 
-def test_rounds_are_a_budget_too() -> None:
+def test_rounds_are_a_budget_too():
     restless = [1.0, 3.0] * (MAX_ROUNDS // 2)
     stopping = feed_rounds(Stopping({}, 0.01, 1e9), "one", restless, seconds=0.0)
     assert not stopping.affordable("one")
@@ -132,7 +130,7 @@ def test_rounds_are_a_budget_too() -> None:
     assert stopping.stopped("one") == "budget"
 
 
-def test_two_baselines_must_both_be_narrow() -> None:
+def test_two_baselines_must_both_be_narrow():
     stopping = Stopping({"fast": ("slow", "odd")}, 0.05, 4.0)
     for case in ("slow", "fast"):
         feed_rounds(stopping, case, [1.0] * 6)
@@ -143,7 +141,7 @@ def test_two_baselines_must_both_be_narrow() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "rounds"), [(1.5, 2), (7.9, 2), (8.1, 1), (0.5, 5)])
-def test_a_baseline_has_two_rounds_beyond_its_budget_and_a_last_one(seconds: float, rounds: int) -> None:
+def test_a_baseline_has_two_rounds_beyond_its_budget_and_a_last_one(seconds, rounds):
     stopping = Stopping(BOTH, 1e-9, 2.0, {"slow"})
     turns = 0
     while "slow" in stopping.active(["slow", "fast"]):
@@ -154,11 +152,11 @@ def test_a_baseline_has_two_rounds_beyond_its_budget_and_a_last_one(seconds: flo
     assert rounds >= BASELINE_ROUNDS or seconds > longest_baseline_call(2.0)
 
 
-def test_another_case_keeps_to_its_budget() -> None:
+def test_another_case_keeps_to_its_budget():
     stopping = feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5)
     assert not stopping.affordable("fast")
 
 
 @pytest.mark.parametrize(("budget", "longest"), [(0.25, 2.0), (1.0, 8.0), (4.0, 8.0), (30.0, 30.0)])
-def test_the_longest_call_of_a_baseline_follows_the_budget(budget: float, longest: float) -> None:
+def test_the_longest_call_of_a_baseline_follows_the_budget(budget, longest):
     assert longest_baseline_call(budget) == longest

@@ -1,7 +1,6 @@
 """Counters in a folder that stands for a machine: what they count between begin and end is known."""
 
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,11 @@ from harness.run.machine.interference import (
 UNREAD = "no NVML here"
 
 
-def never() -> float:
+def never():
     return 0.0
 
 
-def idle(steal: int = 0, user: int = 0) -> str:
+def idle(steal=0, user=0):
     """The fields of a core: it was idle 90000 jiffies, waited 5000, and ran 1000."""
     return f"{700 + user} 100 150 90000 5000 20 30 {steal} 400 40"
 
@@ -31,42 +30,42 @@ def idle(steal: int = 0, user: int = 0) -> str:
 class Bench:
     """A machine of folders. Cores 0 and 1 are usable, core 2 is not."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.root = root
         self.machine = MachineCounters(root / "stat", root / "cpu", str(root / "smi"), frozenset({0, 1}))
 
-    def stat(self, *cores: str) -> None:
+    def stat(self, *cores):
         lines = [f"cpu{number} {fields}" for number, fields in enumerate(cores)]
         self.machine.stat.write_text("\n".join([f"cpu  {idle()}", *lines, "intr 4 0 0", "ctxt 9", ""]))
 
-    def core(self, number: int, name: str, value: object) -> None:
+    def core(self, number, name, value):
         path = self.machine.cpus / f"cpu{number}" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{value}\n")
 
-    def clocks(self, *khz: object) -> None:
+    def clocks(self, *khz):
         for number, value in enumerate(khz):
             self.core(number, "cpufreq/scaling_cur_freq", value)
 
-    def throttles(self, *counts: object) -> None:
+    def throttles(self, *counts):
         for number, count in enumerate(counts):
             self.core(number, "thermal_throttle/core_throttle_count", count)
 
-    def smi(self, script: str) -> None:
+    def smi(self, script):
         path = Path(self.machine.smi)
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def watch(self, device: str = "cpu", now: Callable[[], float] = never) -> Interference:
+    def watch(self, device="cpu", now=never):
         return Interference(device, now, self.machine, lambda: UNREAD)
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     return Bench(tmp_path)
 
 
-def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench: Bench) -> None:
+def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench):
     watch = bench.watch("cuda")
     watch.look()
     assert (jiffies(bench.machine), throttles(bench.machine), watch.clocks) == (None, {}, [])
@@ -74,7 +73,7 @@ def test_a_machine_that_counts_nothing_is_unknown_and_gives_no_warning(bench: Be
     assert watch.warnings() == [UNREAD]
 
 
-def test_steal_is_a_share_of_the_time_the_usable_cores_were_wanted(bench: Bench) -> None:
+def test_steal_is_a_share_of_the_time_the_usable_cores_were_wanted(bench):
     """176 of 200 jiffies ran and 24 were stolen; what core 2 lost, and who was idle, do not matter."""
     bench.stat(idle(), idle(steal=3), idle())
     watch = bench.watch()
@@ -88,21 +87,19 @@ def test_steal_is_a_share_of_the_time_the_usable_cores_were_wanted(bench: Bench)
 
 
 @pytest.mark.parametrize(("ran", "stolen", "warned"), [(190, 10, False), (189, 11, True), (80, 19, False)])
-def test_a_twentieth_is_nothing_and_so_is_a_share_of_little(
-    bench: Bench, ran: int, stolen: int, warned: bool
-) -> None:
+def test_a_twentieth_is_nothing_and_so_is_a_share_of_little(bench, ran, stolen, warned):
     bench.stat(idle())
     watch = bench.watch()
     bench.stat(idle(user=ran, steal=stolen))
     assert bool(watch.warnings()) is warned
 
 
-def test_a_kernel_without_a_steal_column_is_unknown(bench: Bench) -> None:
+def test_a_kernel_without_a_steal_column_is_unknown(bench):
     bench.stat("700 100 150 90000")
     assert jiffies(bench.machine) is None
 
 
-def test_throttling_counts_what_was_added_on_usable_cores(bench: Bench) -> None:
+def test_throttling_counts_what_was_added_on_usable_cores(bench):
     bench.throttles(5, 1, 0)
     watch = bench.watch()
     bench.throttles(7, 2, 100)
@@ -113,19 +110,19 @@ def test_throttling_counts_what_was_added_on_usable_cores(bench: Bench) -> None:
     )
 
 
-def test_throttling_of_long_ago_is_no_warning(bench: Bench) -> None:
+def test_throttling_of_long_ago_is_no_warning(bench):
     bench.throttles(5, 1)
     assert bench.watch().warnings() == []
 
 
-def test_a_counter_that_appears_or_starts_again_counts_nothing(bench: Bench) -> None:
+def test_a_counter_that_appears_or_starts_again_counts_nothing(bench):
     bench.throttles(5)
     watch = bench.watch()
     bench.throttles(0, 9)
     assert watch.warnings() == []
 
 
-def test_the_clock_is_the_fastest_usable_cores_in_each_round(bench: Bench) -> None:
+def test_the_clock_is_the_fastest_usable_cores_in_each_round(bench):
     watch_rounds = [(3_400_000, 800_000, 9_000_000), (800_000, 3_100_000, 0), (2_100_000, 800_000, 0)]
     bench.clocks(*watch_rounds[0])
     watch = bench.watch()
@@ -141,7 +138,7 @@ def test_the_clock_is_the_fastest_usable_cores_in_each_round(bench: Bench) -> No
 
 
 @pytest.mark.parametrize(("lowest", "warned"), [(3_060_000, False), (3_059_999, True)])
-def test_a_clock_within_a_tenth_is_steady(bench: Bench, lowest: int, warned: bool) -> None:
+def test_a_clock_within_a_tenth_is_steady(bench, lowest, warned):
     bench.clocks(3_400_000)
     watch = bench.watch()
     watch.look()
@@ -150,14 +147,14 @@ def test_a_clock_within_a_tenth_is_steady(bench: Bench, lowest: int, warned: boo
     assert bool(watch.warnings()) is warned
 
 
-def test_a_clock_that_cannot_be_read_is_left_out(bench: Bench) -> None:
+def test_a_clock_that_cannot_be_read_is_left_out(bench):
     bench.clocks("<unknown>", 2_000_000)
     assert fastest(bench.watch().clock_files) == 2_000_000
     bench.clocks("<unknown>", "<unknown>")
     assert fastest(bench.watch().clock_files) is None
 
 
-def test_looking_ends_where_it_takes_long(bench: Bench) -> None:
+def test_looking_ends_where_it_takes_long(bench):
     """Every look takes 4 ms here: after four it has cost more than 1 ms a round and 10 ms once."""
     bench.clocks(3_400_000)
     ticks = iter(range(100))
@@ -177,7 +174,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize(("bits", "why"), REASONS.items())
-def test_a_gpu_that_holds_its_clock_back_says_why(bench: Bench, bits: int, why: str) -> None:
+def test_a_gpu_that_holds_its_clock_back_says_why(bench, bits, why):
     bench.smi(f"echo 0x{bits:016x}")
     assert slowdowns(bench.machine.smi) == bits
     unread, warning = bench.watch("cuda").warnings()
@@ -189,19 +186,19 @@ def test_a_gpu_that_holds_its_clock_back_says_why(bench: Bench, bits: int, why: 
 
 
 @pytest.mark.parametrize("bits", ["0x0000000000000001", "0x0000000000000112"], ids=["idle", "set by hand"])
-def test_a_clock_that_nothing_holds_back_is_no_warning(bench: Bench, bits: str) -> None:
+def test_a_clock_that_nothing_holds_back_is_no_warning(bench, bits):
     bench.smi(f"echo {bits}")
     assert slowdowns(bench.machine.smi) == int(bits, 16)
     assert bench.watch("cuda").warnings() == [UNREAD]
 
 
-def test_an_older_driver_is_asked_in_its_own_words(bench: Bench) -> None:
+def test_an_older_driver_is_asked_in_its_own_words(bench):
     older = 'case "$1" in *throttle*) echo 0x40;; *) echo \'Field "…" is not a valid field.\'; exit 2;; esac'
     bench.smi(older)
     assert slowdowns(bench.machine.smi) == 0x40
 
 
-def test_the_first_visible_gpu_is_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_visible_gpu_is_asked(bench, monkeypatch):
     bench.smi('test "$3" = --id=2 && echo 0x8 || echo 0x0')
     assert slowdowns(bench.machine.smi) == 0
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
@@ -209,21 +206,19 @@ def test_the_first_visible_gpu_is_asked(bench: Bench, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("script", ["echo '[N/A]'", "exit 9", "exec sleep 60"], ids=["n/a", "fails", "hangs"])
-def test_a_gpu_that_does_not_tell_is_unknown(
-    bench: Bench, script: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_that_does_not_tell_is_unknown(bench, script, monkeypatch):
     monkeypatch.setattr(interference, "SMI_SECONDS", 0.0 if "sleep" in script else 30.0)
     bench.smi(script)
     assert slowdowns(bench.machine.smi) is None
 
 
-def test_without_a_gpu_in_use_none_is_asked(bench: Bench) -> None:
+def test_without_a_gpu_in_use_none_is_asked(bench):
     bench.smi(f"touch {bench.root / 'asked'}; echo 0x8")
     assert bench.watch("cpu").warnings() == []
     assert not (bench.root / "asked").exists()
 
 
-def test_the_usual_places_are_this_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_places_are_this_machines(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
     machine = MachineCounters()
     assert (machine.stat, machine.cpus) == (Path("/proc/stat"), Path("/sys/devices/system/cpu"))

@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> Path:
+def where(tmp_path):
     return tmp_path / "cpu.lock"
 
 
-def holder(where: Path) -> "subprocess.Popen[str]":
+def holder(where):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(where)], cwd=ROOT, **pipes)
     assert process.stdout
@@ -38,7 +38,7 @@ def holder(where: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_a_held_device_names_process_command_and_age(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_held_device_names_process_command_and_age(where, monkeypatch):
     with holder(where) as other:
         since = json.loads(where.read_text())["since"]
         monkeypatch.setattr(file_lock.time, "time", lambda: since + 90.0)
@@ -53,12 +53,12 @@ def test_a_held_device_names_process_command_and_age(where: Path, monkeypatch: p
         assert refused.value.exit_code == 5
 
 
-def test_who_waits_says_for_whom_and_is_next(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_says_for_whom_and_is_next(where, monkeypatch):
     monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
-    told: list[str] = []
+    told = []
     with holder(where) as other:
 
-        def tell(sentence: str) -> None:
+        def tell(sentence):
             told.append(sentence)
             other.kill()
 
@@ -70,13 +70,13 @@ def test_who_waits_says_for_whom_and_is_next(where: Path, monkeypatch: pytest.Mo
     )
 
 
-def test_who_need_not_wait_says_nothing(where: Path) -> None:
+def test_who_need_not_wait_says_nothing(where):
     with device_lock("cpu", "seqsweep run", where, wait=lambda _: pytest.fail("it is free")):
         assert held_by("cpu", where)
 
 
-def test_ctrl_c_while_waiting_leaves_the_holder_alone(where: Path) -> None:
-    def interrupt(_: str) -> None:
+def test_ctrl_c_while_waiting_leaves_the_holder_alone(where):
+    def interrupt(_):
         raise KeyboardInterrupt
 
     with holder(where) as other:
@@ -89,7 +89,7 @@ def test_ctrl_c_while_waiting_leaves_the_holder_alone(where: Path) -> None:
     assert held_by("cpu", where) is None
 
 
-def test_the_death_of_its_holder_frees_a_device(where: Path) -> None:
+def test_the_death_of_its_holder_frees_a_device(where):
     with holder(where) as other:
         other.kill()
     assert held_by("cpu", where) is None
@@ -97,7 +97,7 @@ def test_the_death_of_its_holder_frees_a_device(where: Path) -> None:
         assert json.loads(where.read_text())["command"] == "next"
 
 
-def test_a_lock_is_free_before_and_after(where: Path) -> None:
+def test_a_lock_is_free_before_and_after(where):
     assert held_by("cpu", where) is None
     with device_lock("cpu", "seqsweep run", where):
         assert "seqsweep run" in (held_by("cpu", where) or "")
@@ -105,26 +105,26 @@ def test_a_lock_is_free_before_and_after(where: Path) -> None:
     assert where.read_text() == ""
 
 
-def test_an_error_inside_frees_it(where: Path) -> None:
+def test_an_error_inside_frees_it(where):
     with pytest.raises(RuntimeError), device_lock("cpu", "seqsweep run", where):
         raise RuntimeError
     assert held_by("cpu", where) is None
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[]", "{}", '{"pid": 1, "command": "x", "since": "y"}'])
-def test_a_holder_that_has_not_said_its_name(where: Path, content: str) -> None:
+def test_a_holder_that_has_not_said_its_name(where, content):
     with device_lock("cpu", "seqsweep run", where):
         where.write_text(content)
         assert held_by("cpu", where) == "another process, which has not said its name"
 
 
-def test_nobody_else_can_hold_it(where: Path) -> None:
+def test_nobody_else_can_hold_it(where):
     where.touch(0o666)
     with device_lock("cpu", "seqsweep run", where):
         assert where.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_of_somebody_else_is_refused(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_somebody_else_is_refused(where, monkeypatch):
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
     with (
@@ -137,7 +137,7 @@ def test_a_file_of_somebody_else_is_refused(where: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "link"])
-def test_what_is_no_file_is_a_sentence(where: Path, kind: str) -> None:
+def test_what_is_no_file_is_a_sentence(where, kind):
     """In a process of its own, since opening a FIFO may wait for ever."""
     if kind == "fifo":
         os.mkfifo(where)
@@ -165,7 +165,7 @@ def test_what_is_no_file_is_a_sentence(where: Path, kind: str) -> None:
     assert done.stdout.count("TMPDIR") == 2
 
 
-def test_a_lock_of_another_user_counts(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_of_another_user_counts(where, tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
     theirs = tmp_path / "seqsweep-cpu-12345.lock"
     with holder(theirs) as other:
@@ -176,9 +176,9 @@ def test_a_lock_of_another_user_counts(where: Path, tmp_path: Path, monkeypatch:
             device_lock("cpu", "run", where),
         ):
             pass
-        heard: list[str] = []
+        heard = []
 
-        def tell(sentence: str) -> None:
+        def tell(sentence):
             heard.append(sentence)
             other.kill()
 
@@ -189,7 +189,7 @@ def test_a_lock_of_another_user_counts(where: Path, tmp_path: Path, monkeypatch:
         pass
 
 
-def test_a_link_is_not_followed(tmp_path: Path, where: Path) -> None:
+def test_a_link_is_not_followed(tmp_path, where):
     (tmp_path / "precious").write_text("data")
     where.symlink_to(tmp_path / "precious")
     with pytest.raises(MachineError, match="cannot be held"), device_lock("cpu", "run", where):
@@ -197,11 +197,11 @@ def test_a_link_is_not_followed(tmp_path: Path, where: Path) -> None:
     assert (tmp_path / "precious").read_text() == "data"
 
 
-def test_devices_have_locks_of_their_own() -> None:
+def test_devices_have_locks_of_their_own():
     assert lock.lock_path("cpu") != lock.lock_path("cuda")
 
 
-def test_users_have_locks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_have_locks_of_their_own(monkeypatch):
     own = lock.lock_path("cpu")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert lock.lock_path("cpu").name == "seqsweep-cpu-12345.lock" != own.name

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -43,49 +42,47 @@ NEAR = "with 9.5 GiB taken of the 10.0 GiB allowed"
         (1, "can't allocate memory: you tried\n", None, False, "oom", "raise --memory"),
     ],
 )
-def test_explain(
-    code: int | None, output: str, near: str | None, killed: bool, status: str, says: str
-) -> None:
+def test_explain(code, output, near, killed, status, says):
     cause = explain(code, output, near, killed=killed)
     assert cause.status == status
     assert says in cause.reason
     assert "\n" not in cause.reason
 
 
-def test_an_explanation_quotes_no_novel() -> None:
+def test_an_explanation_quotes_no_novel():
     assert len(explain(1, "x" * 5000, None).reason) < 300
 
 
 class Memory:
     """The sizes of processes, as the test writes them."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.private: dict[int, int] = {}
-        self.mapped: dict[int, int] = {}
+    def __init__(self, monkeypatch):
+        self.private = {}
+        self.mapped = {}
         self.kills = 0
-        self.looked: list[int] = []
-        self.repeated: dict[int, int] = {}
-        self.counted: list[int] = []
+        self.looked = []
+        self.repeated = {}
+        self.counted = []
         monkeypatch.setattr(memory_monitor, "_private_bytes", self._private)
         monkeypatch.setattr(memory_monitor, "_mapped_bytes", lambda pid, _: self.mapped.get(pid, 0))
         monkeypatch.setattr(memory_monitor, "_oom_kills", lambda: self.kills)
         monkeypatch.setattr(memory_monitor, "_repeated_bytes", self._repeated)
 
-    def _private(self, pid: int) -> int:
+    def _private(self, pid):
         self.looked.append(pid)
         return self.private.get(pid, 0)
 
-    def _repeated(self, pid: int) -> int:
+    def _repeated(self, pid):
         self.counted.append(pid)
         return self.repeated.get(pid, 0)
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+def memory(monkeypatch):
     return Memory(monkeypatch)
 
 
-def watching(memory: Memory, *pids: int, limit: int = 10 * GIB) -> MemoryMonitor:
+def watching(memory, *pids, limit=10 * GIB):
     found = MemoryMonitor()
     found.limit_bytes = limit
     for pid in pids:
@@ -93,7 +90,7 @@ def watching(memory: Memory, *pids: int, limit: int = 10 * GIB) -> MemoryMonitor
     return found
 
 
-def test_all_living_processes_share_one_limit(memory: Memory) -> None:
+def test_all_living_processes_share_one_limit(memory):
     watched = watching(memory, 1, 2)
     memory.private = {1: 6 * GIB, 2: 3 * GIB}
     assert watched.look(2) is None
@@ -101,7 +98,7 @@ def test_all_living_processes_share_one_limit(memory: Memory) -> None:
     assert watched.look(2) == "resident memory reached 11.0 GiB; the limit is 10.0 GiB: raise --memory"
 
 
-def test_what_it_had_at_its_fork_is_not_its_own(memory: Memory) -> None:
+def test_what_it_had_at_its_fork_is_not_its_own(memory):
     memory.private = {1: 8 * GIB}
     watched = watching(memory, 1)
     memory.private = {1: 17 * GIB}
@@ -109,7 +106,7 @@ def test_what_it_had_at_its_fork_is_not_its_own(memory: Memory) -> None:
     assert watched.near_limit(1) == "with 9.00 GiB taken of the 10.0 GiB allowed"
 
 
-def test_the_dead_do_not_count(memory: Memory) -> None:
+def test_the_dead_do_not_count(memory):
     watched = watching(memory, 1, 2)
     memory.private = {1: 9 * GIB, 2: 9 * GIB}
     assert watched.look(1)
@@ -117,14 +114,14 @@ def test_the_dead_do_not_count(memory: Memory) -> None:
     assert watched.look(1) is None
 
 
-def test_only_who_has_the_turn_is_blamed(memory: Memory) -> None:
+def test_only_who_has_the_turn_is_blamed(memory):
     watched = watching(memory, 1)
     memory.private = {1: 11 * GIB}
     assert watched.look(99) is None, "a reference's turn"
     assert watched.look(1)
 
 
-def test_parked_processes_are_looked_at_once_a_turn(memory: Memory) -> None:
+def test_parked_processes_are_looked_at_once_a_turn(memory):
     watched = watching(memory, 1, 2)
     memory.looked.clear()
     for _ in range(3):
@@ -135,7 +132,7 @@ def test_parked_processes_are_looked_at_once_a_turn(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(("taken", "near"), [(8.9, False), (9.0, True), (12.0, True)])
-def test_near_the_limit_is_nine_tenths_of_it(memory: Memory, taken: float, near: bool) -> None:
+def test_near_the_limit_is_nine_tenths_of_it(memory, taken, near):
     watched = watching(memory, 1, limit=99 * GIB)
     memory.private = {1: int(taken * GIB)}
     watched.look(1)
@@ -144,7 +141,7 @@ def test_near_the_limit_is_nine_tenths_of_it(memory: Memory, taken: float, near:
     assert bool(watched.near_limit(1)) is near
 
 
-def test_address_space_counts_as_taken(memory: Memory) -> None:
+def test_address_space_counts_as_taken(memory):
     watched = watching(memory, 1)
     memory.mapped = {1: int(9.7 * GIB)}
     watched.look(1)
@@ -161,9 +158,7 @@ def test_address_space_counts_as_taken(memory: Memory) -> None:
         (lambda look: 9.0 - look * 0.1, False),
     ],
 )
-def test_a_hang_that_never_stopped_growing_was_on_its_way(
-    memory: Memory, size: Callable[[int], float], grows: bool
-) -> None:
+def test_a_hang_that_never_stopped_growing_was_on_its_way(memory, size, grows):
     watched = watching(memory, 1, limit=99 * GIB)
     for look in range(LOOKS):
         assert watched.growing(1) is None
@@ -172,7 +167,7 @@ def test_a_hang_that_never_stopped_growing_was_on_its_way(
     assert bool(watched.growing(1)) is grows
 
 
-def test_the_kernels_kills_are_counted_once(memory: Memory) -> None:
+def test_the_kernels_kills_are_counted_once(memory):
     watched = watching(memory)
     assert not watched.kernel_killed()
     memory.kills = 1
@@ -180,7 +175,7 @@ def test_the_kernels_kills_are_counted_once(memory: Memory) -> None:
     assert not watched.kernel_killed()
 
 
-def test_this_process_can_be_looked_at() -> None:
+def test_this_process_can_be_looked_at():
     watched = MemoryMonitor()
     watched.limit_bytes = 10 * GIB
     watched.add(os.getpid(), 10 * GIB)
@@ -188,14 +183,14 @@ def test_this_process_can_be_looked_at() -> None:
     assert watched.near_limit(os.getpid()) is None
 
 
-def test_a_process_that_has_ended_takes_nothing() -> None:
+def test_a_process_that_has_ended_takes_nothing():
     watched = MemoryMonitor()
     watched.add(2**22 + 1, GIB)  # beyond any process id
     assert watched.look(2**22 + 1) is None
     assert watched.near_limit(2**22 + 1) is None
 
 
-def test_what_children_share_counts_once(memory: Memory) -> None:
+def test_what_children_share_counts_once(memory):
     watched = watching(memory, 1, 2)
     memory.private, memory.repeated = {1: 40 * GIB, 2: GIB}, {1: 39 * GIB}
     for turn in (1, 2, 1):
@@ -206,9 +201,7 @@ def test_what_children_share_counts_once(memory: Memory) -> None:
     assert watched.near_limit(1) == "with 10.0 GiB taken of the 10.0 GiB allowed"
 
 
-def test_shared_pages_are_counted_near_the_limit_only_and_at_most_a_tenth_of_the_time(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shared_pages_are_counted_near_the_limit_only_and_at_most_a_tenth_of_the_time(memory, monkeypatch):
     now = iter([100.0, 100.5, 105.4, 105.6, 105.7])
     monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
     watched = watching(memory, 1, 2)
@@ -223,7 +216,7 @@ def test_shared_pages_are_counted_near_the_limit_only_and_at_most_a_tenth_of_the
     assert memory.counted == [1, 2, 1, 2]
 
 
-def test_nobody_is_blamed_by_an_old_count(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_blamed_by_an_old_count(memory, monkeypatch):
     now = iter([100.0, 101.0, 102.0, 103.0])
     monkeypatch.setattr(memory_monitor.time, "monotonic", lambda: next(now))
     watched = watching(memory, 1)
@@ -249,7 +242,7 @@ os.wait()
 
 
 @pytest.mark.parametrize(("does", "most_mib"), [("reads", 64), ("writes", 400)])
-def test_forked_children_take_what_they_write(does: str, most_mib: int) -> None:
+def test_forked_children_take_what_they_write(does, most_mib):
     command = [sys.executable, "-c", FATHER, does]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as father:
         try:

@@ -1,7 +1,5 @@
 """A worker that prints without end fills no disk, and its last words are kept."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.run.processes import output_log as module
@@ -9,12 +7,12 @@ from harness.run.processes.output_log import Log, crash_output
 
 
 @pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
+def log(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LIMIT_BYTES", 100)
     return Log(tmp_path / "worker.log")
 
 
-def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log: Log) -> None:
+def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log):
     with log.open() as file:
         file.write(b"x" * 101)
         file.flush()
@@ -25,28 +23,28 @@ def test_a_long_log_is_cut_and_goes_on_at_its_beginning(log: Log) -> None:
     assert log.path.stat().st_blocks <= 8
 
 
-def test_a_short_log_is_left_alone(log: Log) -> None:
+def test_a_short_log_is_left_alone(log):
     with log.open() as file:
         file.write(b"x" * 100)
     log.cut()
     assert len(log.tail()) == 100
 
 
-def test_the_tail_is_the_end(log: Log) -> None:
+def test_the_tail_is_the_end(log):
     log.path.write_text("a" * 9000 + "\nthe end\n")
     assert log.tail().endswith("the end\n")
     assert len(log.tail()) == module.TAIL_BYTES
     assert log.last_line() == "the end"
 
 
-def test_a_log_that_a_worker_removed_is_no_error(log: Log) -> None:
+def test_a_log_that_a_worker_removed_is_no_error(log):
     log.cut()
     log.remove()
     assert log.tail() == ""
     assert log.last_line() == "no word"
 
 
-def test_a_crash_has_its_traceback_and_what_was_printed(log: Log) -> None:
+def test_a_crash_has_its_traceback_and_what_was_printed(log):
     log.path.write_text("about to fail\n")
     assert crash_output(log, "ValueError: no") == "Raised:\n\nValueError: no\n\nPrinted:\n\nabout to fail\n"
     log.remove()
