@@ -6,13 +6,12 @@ import pytest
 
 from harness.catalog import discovery
 from harness.claims.evidence import Workplace, gather
-from harness.claims.model import NOT_CHECKABLE, REPRODUCED, Need
+from harness.claims.model import NOT_CHECKABLE, REPRODUCED
 from harness.claims.needs import needs
 from harness.claims.read_yaml import load
 from harness.claims.verdict import judge
 from harness.commands.output import progress_of
 from harness.core.errors import UsageError
-from harness.core.record import Cost
 from harness.run import compile as compiling
 from harness.sweep.project import Project
 from tests.claims.planted import CATALOG, document, static
@@ -59,6 +58,7 @@ def test_contracts_and_checks_run_here_and_leave_no_run(place, tmp_path):
     assert examined.checks == {"topk/edge_rows": True}
     assert said == ["1 contracts, run on this machine"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.yaml", "claims.yaml"]
+    assert [cost.bytes > 0 for cost in told.costs.values()] == [True]
     assert judge(claim, everything, told).word == REPRODUCED
 
 
@@ -89,17 +89,6 @@ def test_compiled_answers_keep_their_facts_and_what_is_not_installed_is_not_aske
     assert said == ["2 programs for host, cuda:h200"]
     assert (by_target["host"].facts, by_target["host"].static.temp_bytes) == ({"path": "fast"}, 3)
     assert (by_target["tpu:v5p"].absent, by_target["tpu:v5p"].reason) == (True, why)
-
-
-def test_costs_are_the_familys_formulas(place, tmp_path):
-    everything = discovery.builtin()
-    (tmp_path / "claims.yaml").write_text(CLAIMS)
-    (claim,) = load(tmp_path / "claims.yaml", everything.family("topk"), everything)
-    wanted = [need for need in needs(claim, everything) if need.kind == Need.COST]
-    (cost,) = gather(place(everything, []), wanted).costs.values()
-    assert isinstance(cost, Cost)
-    assert cost.bytes is not None
-    assert cost.bytes > 0
 
 
 SPEED = """\

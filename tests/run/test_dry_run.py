@@ -76,21 +76,20 @@ def test_what_is_kept_is_not_compiled_again(rehearse):
     assert rehearse.worker.compiled == []
 
 
-def test_what_does_not_fit_would_not_run(rehearse):
-    row = rehearse({SCATTER: answer(2000 * MIB)})[1]
-    assert (row.planned_bytes, row.fits, row.seconds) == (2002 * MIB, False, None)
-    assert row.skip
-    assert row.skip.startswith("the compiler plans 1.96 GiB; the limit is 1000 MiB")
+NO_PLAN = CompileResult.failed("ok", "no planner").static
+TOO_LARGE = [
+    (answer(2000 * MIB), (2002 * MIB, False), "the compiler plans 1.96 GiB; the limit is 1000 MiB"),
+    (
+        CompileResult("ok", NO_PLAN, input_bytes=2000 * MIB),
+        (None, False),
+        "its inputs alone take 1.95 GiB; the limit is 1000 MiB",
+    ),
+    (CompileResult.failed("crashed", "ValueError: no"), (None, None), "ValueError: no"),
+]
 
 
-def test_inputs_that_do_not_fit_would_not_run(rehearse):
-    unplanned = CompileResult("ok", CompileResult.failed("ok", "no planner").static, input_bytes=2000 * MIB)
-    row = rehearse({SCATTER: unplanned})[1]
-    assert (row.planned_bytes, row.fits) == (None, False)
-    assert row.skip
-    assert row.skip.startswith("its inputs alone take 1.95 GiB; the limit is 1000 MiB")
-
-
-def test_what_does_not_compile_would_not_run(rehearse):
-    row = rehearse({SCATTER: CompileResult.failed("crashed", "ValueError: no")})[1]
-    assert (row.skip, row.seconds) == ("ValueError: no", None)
+@pytest.mark.parametrize(("compiled", "plan", "why"), TOO_LARGE)
+def test_what_does_not_fit_or_compile_would_not_run(rehearse, compiled, plan, why):
+    row = rehearse({SCATTER: compiled})[1]
+    assert ((row.planned_bytes, row.fits), row.seconds) == (plan, None)
+    assert row.skip.startswith(why)

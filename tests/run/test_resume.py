@@ -236,10 +236,12 @@ def test_one_benchmark_per_device(conduct):
     assert conduct(executor, schedule(seqs=(1024,))).outcome.records
 
 
-def test_check_needs_no_lock_and_times_nothing(conduct):
-    done = conduct(FakeExecutor(), depth="check")
+def test_check_judges_needs_no_lock_and_times_nothing(conduct):
+    executor = FakeExecutor()
+    done = conduct(executor, depth="check")
     assert not (conduct.home / "cpu.lock").exists()
-    assert all(record.timing is None for record in done.outcome.records)
+    assert executor.turns() == []
+    assert all(one.correctness.passed and one.timing is None for one in done.outcome.records)
 
 
 def test_a_clock_set_back_does_not_change_which_run_is_the_latest(conduct, monkeypatch):

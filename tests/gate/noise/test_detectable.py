@@ -47,14 +47,10 @@ def test_a_slowdown_at_the_limit_of_what_is_held_is_reported_in_four_of_five_gat
     assert reported >= 0.75 * gates
 
 
-def test_a_quiet_case_needs_four_pairs_and_holds_the_smallest_delta():
-    assert spread(of_size(1e-5)).pairs_for(0.05) == 4
-    assert spread(of_size(1e-5)).holds == DELTAS[0]
-
-
-def test_a_noisy_case_holds_nothing():
-    assert spread(of_size(0.5)).holds is None
-    assert spread(of_size(0.5)).pairs_for(0.05) is None
+def test_a_quiet_case_needs_four_pairs_and_holds_the_smallest_delta_and_a_noisy_one_holds_nothing():
+    quiet, noisy = spread(of_size(1e-5)), spread(of_size(0.5))
+    assert (quiet.pairs_for(0.05), quiet.holds) == (4, DELTAS[0])
+    assert (noisy.pairs_for(0.05), noisy.holds) == (None, None)
 
 
 def test_more_noise_never_holds_less():
@@ -100,7 +96,4 @@ def test_the_fewest_pairs_whose_bound_is_near_enough(spread, distance):
 
     assert half(count) < distance
     assert count == 4 or half(count - 1) >= distance
-
-
-def test_no_number_of_pairs_closes_no_distance():
-    assert pairs_needed(0.03, 0.0, 0.01, 1000) is None
+    assert pairs_needed(spread, 0.0, 0.01, 1000) is None, "no number of pairs closes no distance"

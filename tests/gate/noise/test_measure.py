@@ -18,14 +18,10 @@ def results(tmp_path, monkeypatch):
     return tmp_path
 
 
-def known(tmp_path, holds, machine=None):
+def known(tmp_path, holds, **machine):
     cases = [{"case": "mask/scatter@seq=1:fwd:cpu", "spread": 0.021}]
     regimes = [{"regime": "alone", "holds": holds, "cases": cases}]
-    stored.write(tmp_path, {"machine": machine or HERE, "regimes": regimes})
-
-
-def test_five_percent_needs_no_knowledge(results):
-    measure.refuse_below(results, 0.05, 1)
+    stored.write(tmp_path, {"machine": HERE | machine, "regimes": regimes})
 
 
 def test_less_is_refused_where_nothing_is_known(results):
@@ -33,26 +29,23 @@ def test_less_is_refused_where_nothing_is_known(results):
         measure.refuse_below(results, 0.03, 1)
 
 
-def test_the_noise_of_another_machine_is_no_knowledge(results, tmp_path):
-    known(tmp_path, 0.01, machine={**HERE, "cores": 64})
-    with pytest.raises(UsageError, match="not known"):
+@pytest.mark.parametrize(
+    ("holds", "machine", "says"),
+    [
+        (0.01, {"cores": 64}, "not known"),
+        (0.07, {}, r"spread by 2\.1 % \(mask/scatter\), so that 12 pairs hold 7 %"),
+        (None, {}, "no slowdown up to 50 %"),
+    ],
+)
+def test_less_is_refused_with_what_forbids_it(results, holds, machine, says):
+    known(results, holds, **machine)
+    with pytest.raises(UsageError, match=says):
         measure.refuse_below(results, 0.03, 1)
 
 
-def test_less_is_refused_with_the_spread_that_forbids_it(results, tmp_path):
-    known(tmp_path, 0.07)
-    with pytest.raises(UsageError, match=r"spread by 2\.1 % \(mask/scatter\), so that 12 pairs hold 7 %"):
-        measure.refuse_below(results, 0.03, 1)
-
-
-def test_a_machine_that_holds_nothing_says_so(results, tmp_path):
-    known(tmp_path, None)
-    with pytest.raises(UsageError, match="no slowdown up to 50 %"):
-        measure.refuse_below(results, 0.03, 1)
-
-
-def test_less_is_taken_where_it_can_be_held(results, tmp_path):
-    known(tmp_path, 0.02)
+def test_less_is_taken_where_it_can_be_held_and_five_percent_everywhere(results):
+    measure.refuse_below(results, 0.05, 1)
+    known(results, 0.02)
     measure.refuse_below(results, 0.03, 1)
 
 

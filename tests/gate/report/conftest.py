@@ -2,6 +2,7 @@
 
 import io
 import math
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -101,6 +102,11 @@ def evidence_of(**more):
         **more,
     }
     return CaseEvidence(**values)
+
+
+def golden(name: str) -> bytes:
+    """A file that a person has read."""
+    return (Path(__file__).parents[2] / "golden" / name).read_bytes()
 
 
 case_id = pytest.fixture(lambda: id_of, name="case_id")

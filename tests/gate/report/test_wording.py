@@ -35,14 +35,9 @@ def test_bounds_are_missing_with_few_pairs():
 
 def test_suites_with_the_same_promise_share_its_line(outcome):
     shared, own = wording.promises(outcome([], slowdown={"mask": 0.05, "topk": 0.05, "mla": 0.1}))
-    assert shared == (
-        "mask, topk: a slowdown of 5 % is promised to be caught; "
-        "regressed means more than 2.5 % slower, confirmed on fresh pairs"
-    )
-    assert own == (
-        "mla: a slowdown of 10 % is promised to be caught; "
-        "regressed means more than 5 % slower, confirmed on fresh pairs"
-    )
+    says = "{}: a slowdown of {} % is promised to be caught; regressed means more than {} % slower, "
+    assert shared == says.format("mask, topk", 5, 2.5) + "confirmed on fresh pairs"
+    assert own == says.format("mla", 10, 5) + "confirmed on fresh pairs"
 
 
 def test_the_conclusion_counts_and_names_the_exit_code(outcome, verdict):
@@ -113,13 +108,6 @@ def test_geometric_means_are_over_timed_cases(outcome, verdict):
     assert means["n"] == (pytest.approx(1.1), 1)
     assert wording.means_line(outcome(cases)).endswith("m 1.000× (n = 2), n 1.100× (n = 1)")
     assert not wording.means_line(outcome([CaseVerdict("m/c", VANISHED, "gone")]))
-
-
-def test_cases_left_out_share_a_line_per_reason(outcome):
-    assert wording.left_out_lines(outcome()) == [
-        "left out, 2 cases (mask/broadcast at 64Ki, 128Ki): predicted 6.2 s a call: raise --budget",
-        "left out, 1 case (topk/exact at 128Ki): the compiler plans 32.0 GiB; the limit is 18 GiB",
-    ]
 
 
 def test_many_reasons_are_cut_aloud(outcome):

@@ -76,6 +76,7 @@ def test_a_death_costs_the_others_nothing_but_the_pair(tmp_path, side, verb):
     )
     world.loop()
     assert world.paired().verdict == INVALID
+    assert world.paired().reason == f"the {side} ended its process: killed by SIGSEGV"
     assert state(world, "threshold").verdict.verdict == UNCHANGED
     assert world.pairs_of("scatter") == []
     assert world.pairs_of("threshold") == [1, 2, 3, 4]
@@ -203,14 +204,24 @@ def test_the_same_program_is_advice_after_one_look(tmp_path):
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), SideError("loaded from elsewhere")])
-@pytest.mark.parametrize("verb", ["prepare", "check", "sample"])
-def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(tmp_path, raised, verb):
-    number = {"prepare": 3, "check": 1, "sample": 50}[verb]
-    world = World(tmp_path, {"scatter": Act(verbs={verb: at(number, raised)})}, names=BOTH)
+@pytest.mark.parametrize(
+    ("side", "verb", "number", "kept"),
+    [
+        ("candidate", "prepare", 3, [1, 2]),
+        ("base", "prepare", 1, []),
+        ("candidate", "check", 1, []),
+        ("base", "sample", 50, [1, 2]),
+    ],
+)
+def test_whatever_stops_it_keeps_what_was_written_and_ends_every_process(
+    tmp_path, raised, side, verb, number, kept
+):
+    world = World(tmp_path, **{side: {"scatter": Act(verbs={verb: at(number, raised)})}}, names=BOTH)
     with pytest.raises(type(raised)):
         world.loop()
-    assert world.pairs_of("threshold") == {"prepare": [1, 2], "check": [], "sample": [1, 2]}[verb]
+    assert world.pairs_of("threshold") == kept
     assert not world.processes
+    assert all(state.worker is None for paired in world.paired_cases for state in paired.sides.values())
     assert not world.shared.verifiers
 
 

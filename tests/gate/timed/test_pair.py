@@ -11,7 +11,7 @@ from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import LEFT_OUT
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
-from tests.run.fakes import MIB, Act, acting, at
+from tests.run.fakes import MIB, Act, at
 from tests.run.plans import SETTINGS
 
 BOTH = ("scatter", "threshold")
@@ -115,21 +115,8 @@ def test_a_first_call_that_claims_no_time(tmp_path):
     assert world.paired().verdict == INVALID
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
 @pytest.mark.parametrize("side", ["candidate", "base"])
-def test_a_process_that_ends_is_lost_and_the_blame_is_told(tmp_path, verb, side):
-    act = {"scatter": acting(verb, Ended("crashed", "killed by SIGSEGV"))}
-    world = World(tmp_path, **{side: act}, names=BOTH)
-    with pytest.raises(Lost):
-        world.pair()
-    assert world.paired().verdict == INVALID
-    assert world.paired().reason == f"the {side} ended its process: killed by SIGSEGV"
-    assert world.paired("threshold").living
-    assert not world.processes
-
-
-@pytest.mark.parametrize("side", ["candidate", "base"])
-def test_so_is_one_that_ends_when_all_is_compiled_again(tmp_path, side):
+def test_a_process_that_ends_when_all_is_compiled_again_is_lost(tmp_path, side):
     world = World(tmp_path, **{side: raise_in("prepare", at(2, Ended("crashed", "SIGSEGV")))}, names=BOTH)
     world.pair(1)
     with pytest.raises(Lost):
@@ -138,12 +125,10 @@ def test_so_is_one_that_ends_when_all_is_compiled_again(tmp_path, side):
     assert world.paired("threshold").living
 
 
-def test_the_second_pair_judges_nothing_and_asks_for_no_figures(tmp_path):
+def test_the_second_pair_asks_for_no_figures(tmp_path):
     world = World(tmp_path)
     world.pair(1)
     world.pair(2)
-    assert world.executor.judged("candidate:scatter/1") == 1
-    assert world.executor.judged("candidate:scatter/2") == 2
     asked = [said for who, _, verb, said in world.asked if (who, verb) == ("candidate:scatter", "prepare")]
     assert asked[0]["trace_s"] > asked[1]["trace_s"] == 0.0
 
@@ -175,16 +160,6 @@ def test_a_failing_judge_decides_what_it_should_have_judged(tmp_path):
     world.executor.reference = Act(verbs={"inputs": Ended("oom", "too large", alive=True)})
     assert world.end()[0] == NOT_ENOUGH
     assert "the inputs of family mask cannot be computed" in world.paired().reason
-
-
-@pytest.mark.parametrize("raised", [KeyboardInterrupt(), SideError("loaded from elsewhere")])
-@pytest.mark.parametrize(("verb", "number"), [("prepare", 1), ("prepare", 2), ("check", 1), ("sample", 3)])
-def test_whatever_stops_a_gate_ends_every_process(tmp_path, raised, verb, number):
-    world = World(tmp_path, None, raise_in(verb, at(number, raised)), names=BOTH)
-    with pytest.raises(type(raised)):
-        [world.pair(pair) for pair in (1, 2)]
-    assert not world.processes
-    assert all(state.worker is None for paired in world.paired_cases for state in paired.sides.values())
 
 
 def test_a_side_that_does_not_start_ends_the_other(tmp_path):

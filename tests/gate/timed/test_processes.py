@@ -7,7 +7,7 @@ from harness.gate.sides.side import Side
 from harness.gate.timed.processes import GateExecutor, HeldCase, SideProcess, _job
 from harness.run.processes.executor import Ended
 from tests.gate.timed.fakes import World
-from tests.run.fakes import Act, FakeExecutor
+from tests.run.fakes import FakeExecutor
 from tests.run.plans import SETTINGS, catalog
 
 SIDE = Side("base", "git:1a2", catalog())
@@ -38,22 +38,13 @@ def job():
     return _job(SIDE, "folder", ["numpy"], SETTINGS)
 
 
-@pytest.mark.parametrize(
-    ("end", "dead"), [(Ended("crashed", "x"), True), (Ended("crashed", "x", alive=True), False)]
-)
-def test_an_arm_knows_when_its_process_is_gone(end, dead):
-    process = process_of(Scripted(end))
-    with pytest.raises(Ended):
-        process.ask("turn", 1.0)
-    assert process.dead is dead
-
-
-def test_a_death_is_not_forgotten():
-    process = process_of(Scripted(Ended("crashed", "x"), Ended("crashed", "y", alive=True)))
-    for _ in range(2):
+def test_a_side_knows_when_its_process_is_gone_and_does_not_forget():
+    ends = (Ended("crashed", "x", alive=alive) for alive in (True, False, True))
+    process = process_of(Scripted(*ends))
+    for dead in (False, True, True):
         with pytest.raises(Ended):
             process.ask("turn", 1.0)
-    assert process.dead
+        assert process.dead is dead
 
 
 def test_a_turn_holds_asks_and_drops_its_own_case():
@@ -130,14 +121,6 @@ def test_an_interpreter_that_does_not_start_is_a_side_that_does_not_load(raised,
 
 def test_an_interpreter_that_was_never_asked_is_closed_all_the_same():
     worker, stopped = Scripted(), []
-    SideProcess(SIDE, lambda: worker, lambda: stopped.append(1)).close()
-    assert (worker.closed, stopped) == (0, [1])
-
-
-def test_a_scripted_world_answers_like_an_arm(tmp_path):
-    world = World(tmp_path, {"scatter": Act(verbs={"check": Ended("crashed", "SIGSEGV")})})
-    process = world.open(SIDE, [], SETTINGS, 0, tracing=True)
-    assert process.ask("release", 1.0) == {}
+    process = SideProcess(SIDE, lambda: worker, lambda: stopped.append(1))
     process.close()
-    assert process.dead
-    assert not world.processes
+    assert (worker.closed, stopped, process.dead) == (0, [1], True)

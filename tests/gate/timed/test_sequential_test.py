@@ -23,10 +23,6 @@ def verdict(sequential_test, case="a"):
     return found.verdict if found else None
 
 
-def state(sequential_test):
-    return sequential_test.cases, sequential_test.advisory, sequential_test.undecided()
-
-
 @pytest.mark.parametrize(("middle", "said"), [(SAME, UNCHANGED), (FAST, IMPROVED)])
 def test_a_clear_case_is_decided_at_the_first_look(middle, said):
     before = feed(*around(middle, 3))
@@ -181,28 +177,6 @@ def test_what_is_no_number_is_refused_before_it_counts(wrong):
     assert sequential_test.cases["a"].first == [0.0]
 
 
-@pytest.mark.parametrize("stop", range(17))
-def test_a_gate_that_was_interrupted_goes_on_as_if_it_had_not_been(stop):
-    effects = {"a": around(SLOW, 8), "b": around(SAME, 4), "c": list(WIDE * 4), "d": around(SLOW, 12)}
-    pairs = [[(case, found[at]) for case, found in effects.items() if at < len(found)] for at in range(16)]
-    margins = dict.fromkeys(effects, Margin())
-    whole, first = SequentialTest(margins), SequentialTest(margins)
-    lines = []
-    for pair in pairs:
-        for case, effect in pair:
-            whole.feed(case, effect)
-    for case, effect in (one for pair in pairs[:stop] for one in pair):
-        first.feed(case, effect)
-        lines.append((case, effect))
-    resumed = SequentialTest(margins)
-    for case, effect in lines:
-        resumed.feed(case, effect)
-    assert state(resumed) == state(first)
-    for case, effect in (one for pair in pairs[stop:] for one in pair):
-        resumed.feed(case, effect)
-    assert state(resumed) == state(whole)
-
-
 GROSS = math.log(20)
 
 
@@ -223,12 +197,9 @@ def test_a_gross_pair_that_is_not_confirmed_counts_like_any_other(second):
     assert sequential_test.missing("a") == 2
 
 
-def test_a_second_pair_that_is_gross_raises_nothing():
-    assert feed(0.0, GROSS).cases["a"].suspicion is None
-
-
-def test_just_under_twofold_is_no_gross_slowdown():
-    assert feed(math.log(2), math.log(2)).cases["a"].suspicion is None
+@pytest.mark.parametrize("effects", [(0.0, GROSS), (math.log(2), math.log(2))])
+def test_a_second_pair_that_is_gross_raises_nothing_nor_do_two_of_just_under_twofold(effects):
+    assert feed(*effects).cases["a"].suspicion is None
 
 
 def test_an_advisory_case_has_no_gross_look():

@@ -1,3 +1,5 @@
+import pytest
+
 from harness.core.record import Memory
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
@@ -44,18 +46,14 @@ def test_zero_bytes_stand_on_a_marked_floor():
     assert "0 B" not in texts_of(draw_suite(suite(record("scatter", K, 1e-3)), INFO)["memory"])
 
 
-def test_a_missing_figure_is_marked_and_explained():
-    drawn = suite(record("scatter", K, 1e-3, temp=None, static={"host": static(None)}))
-    svg = draw_suite(drawn, INFO)["memory"]
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [({"host": static(None)}, "torch has no planner of memory"), ({}, "not compiled")],
+)
+def test_a_missing_figure_is_marked_and_explained(figures, why):
+    drawn = suite(record("scatter", K, 1e-3, temp=None, static=figures))
     assert outcomes_of(memory(CaseGrid.of(drawn), INFO)) == {("scatter", "no figure", K)}
-    assert "• scatter: no temporaries: torch has no planner of memory" in texts_of(svg)
-
-
-def test_a_case_that_was_never_compiled_is_marked_and_explained():
-    drawn = suite(record("scatter", K, 1e-3, temp=None))
-    svg = draw_suite(drawn, INFO)["memory"]
-    assert outcomes_of(memory(CaseGrid.of(drawn), INFO)) == {("scatter", "no figure", K)}
-    assert "• scatter: no temporaries: not compiled" in texts_of(svg)
+    assert f"• scatter: no temporaries: {why}" in texts_of(draw_suite(drawn, INFO)["memory"])
 
 
 def test_every_target_has_its_panel_and_only_its_own_figures():

@@ -128,8 +128,3 @@ def test_the_title_counts_the_targets_that_hold_the_longest_length():
     alone = record("broadcast", K, static={"host": static(GIB, fits=False)})
     assert chart_of(alone).title == "at 1Ki broadcast does not fit host"
     assert chart_of(record("broadcast", K, static={"host": static(GIB)})).title.endswith("does it fit?")
-
-
-def test_the_same_records_give_the_same_bytes():
-    one = suite(record("broadcast", K, static={"tpu:v5p": static(GIB)}))
-    assert draw_suite(one, COMPILED)["static"] == draw_suite(one, COMPILED)["static"]

@@ -27,6 +27,7 @@ def test_what_holds_and_what_fails_is_counted(record):
     row = rows(records)["mask"]["mask/kept_count"]
     assert (row.held, row.cases) == (1, 2)
     assert row.failed == ["threshold_raw at 4Ki: row 3 keeps 2050 of 2048"]
+    assert [one.unexpected for one in records] == [False, True]
     text = print_text(records)
     assert "checks of mask" in text
     assert "1 of 2" in text
@@ -50,10 +51,6 @@ def test_options_and_figures_are_told_as_they_stand_elsewhere(record):
 def test_many_failures_are_not_all_printed(record):
     records = [record("scatter", seq, checks=(make_check(False, reason="no"),)) for seq in (1024, 2048, 4096)]
     assert "and 1 more; --json has them" in print_text(records)
-
-
-def test_a_failed_check_fails_the_command(record):
-    assert record("scatter", 4096, checks=(make_check(False, reason="no"),)).unexpected
 
 
 def test_nothing_is_printed_without_checks(record):

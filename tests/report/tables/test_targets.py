@@ -44,17 +44,6 @@ def static_info(describe, records, targets, **more):
     return {**described, "depth": "static", "targets": targets, "settings": settings, **more}
 
 
-def test_the_verdict_turns_round_between_targets(suite, mask):
-    table = table_of(suite(mask))
-    assert texts(table, "temp", "host") == ["132 GiB", "119 MiB", "528 GiB", "477 MiB"]
-    assert texts(table, "temp/base", "host") == ["", "⇄ 8.8e-4×", "", "⇄ 8.8e-4×"]
-    assert texts(table, "temp/base", "tpu:v5e") == ["", "⇄ 5.56×", "", "⇄ 5.56×"]
-    assert texts(table, "FLOPs", "host") == ["1.07e9", "1.64e4", "4.29e9", "6.55e4"]
-    assert "⇄ the verdict turns round" in print_text(table)
-    assert table.breaks == (2,)
-    assert table.title == "mask: batch=1 dtype=f32 rows=128 topk=2Ki, fwd compiled for 2 targets"
-
-
 def test_agreement_is_not_marked(suite, record, plan_static):
     sizes = {"broadcast": 8, "scatter": 4}
     figures = {name: {t: plan_static(size) for t in LIMITS} for name, size in sizes.items()}
@@ -76,21 +65,6 @@ def test_flops_that_turn_are_marked_and_a_body_only_never_is(suite, record, stat
     assert texts(table, "FLOPs", "tpu:v5e") == ["8", "⇄ 9", "9"]
     (note,) = notes(table, "FLOPs", 2, "host")
     assert note == "body only: a loop's length is not known, so its body counts once"
-
-
-def test_above_the_columns_stand_the_target_and_its_memory(suite, mask):
-    lines = print_text(table_of(suite(mask))).splitlines()
-    assert lines[1].split() == ["host", "tpu:v5e"]
-    assert lines[2].split() == ["18", "GiB", "16", "GiB"]
-    assert lines[3].split() == ["seq", "implementation", *["temp", "temp/base", "fits", "FLOPs"] * 2]
-
-
-def test_what_does_not_fit_says_what_it_would_need(suite, mask):
-    table = table_of(suite(mask))
-    assert texts(table, "fits", "host") == ["no", "yes", "no", "yes"]
-    said = "does not fit 18 GiB: plans 134 GiB at 4Ki, 530 GiB at 16Ki"
-    assert notes(table, "fits", 0, "host") == notes(table, "temp", 2, "host") == [said]
-    assert texts(table, "fits", "tpu:v5e") == ["yes"] * 4
 
 
 def test_a_compiler_that_refuses_is_quoted(suite, record, plan_static):

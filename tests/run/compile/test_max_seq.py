@@ -36,31 +36,20 @@ def test_where_everything_fits_it_stops_somewhere():
     assert (search.beyond, search.reason) == (None, f"{LONGEST} tokens still fit")
 
 
-def test_a_length_without_a_plan_ends_the_search():
+REFUSED = "topk must be below seq"
+
+
+@pytest.mark.parametrize(
+    ("grid", "following", "reason"),
+    [
+        ({1024: True, 2048: None}, None, REFUSED),
+        ({1024: None}, None, REFUSED),
+        ({1024: None, 4096: True, 8192: False}, 6144, None),
+        ({2048: True, 1024: False}, None, "1024 does not fit, though 2048 does"),
+    ],
+)
+def test_a_length_without_a_plan_ends_the_search_unless_longer_ones_fit(grid, following, reason):
     search = Search()
-    search.tell(1024, fits=True)
-    search.tell(2048, fits=None, why="topk must be below seq")
-    assert (search.next(), search.reason) == (None, "topk must be below seq")
-
-
-def test_what_fits_beyond_what_does_not_is_no_answer():
-    search = Search()
-    search.tell(2048, fits=True)
-    search.tell(1024, fits=False)
-    assert search.next() is None
-    assert search.reason == "1024 does not fit, though 2048 does"
-
-
-def test_a_length_of_the_grid_that_is_refused_does_not_end_the_search():
-    search = Search()
-    search.tell(1024, fits=None, why="topk must be below seq")
-    search.tell(4096, fits=True)
-    search.tell(8192, fits=False)
-    assert search.next() == 6144
-    assert search.reason is None
-
-
-def test_where_every_length_is_refused_it_says_why():
-    search = Search()
-    search.tell(1024, fits=None, why="topk must be below seq")
-    assert (search.next(), search.reason) == (None, "topk must be below seq")
+    for length, fits in grid.items():
+        search.tell(length, fits=fits, why=REFUSED if fits is None else None)
+    assert (search.next(), search.reason) == (following, reason)

@@ -46,11 +46,6 @@ def test_samples_carry_their_round(tmp_path):
     assert (found.low_s, found.high_s) == (pytest.approx(1e-3), pytest.approx(1e-3))
 
 
-def test_steady_cases_stop_on_their_interval(tmp_path):
-    found = measure(FakeExecutor(), tmp_path)
-    assert {timing(record).stopped for record in found.values()} == {"interval"}
-
-
 def test_restless_cases_stop_on_their_budget(tmp_path):
     executor = FakeExecutor({"scatter": Act(seconds=0.3, noise=(1.0, 4.0, 0.3, 2.0))})
     found = timing(measure(executor, tmp_path)["scatter"])

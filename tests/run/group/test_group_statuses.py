@@ -157,13 +157,6 @@ def test_what_plans_nothing_may_still_run(tmp_path):
     assert found["plain"].static["host"].fits is None
 
 
-def test_check_judges_and_times_nothing(tmp_path):
-    executor = FakeExecutor()
-    found = measure(executor, tmp_path, depth="check")
-    assert all(verdict(record).passed and record.timing is None for record in found.values())
-    assert executor.turns() == []
-
-
 def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"check": ENDS["oom"]})})})
     shared = context(executor, tmp_path)

@@ -49,14 +49,17 @@ def test_the_reference_is_computed_once_per_semantics(tmp_path):
     assert executor.verbs("reference").count("inputs") == 1
 
 
-def test_an_incorrect_case_is_not_timed(tmp_path):
-    executor = FakeExecutor(wrong=["scatter/1"])
-    found = measure(executor, tmp_path)["scatter"]
+@pytest.mark.parametrize(("name", "other"), [("scatter", "broadcast"), ("broadcast", "scatter")])
+def test_an_incorrect_case_is_not_timed_and_erases_nothing(tmp_path, name, other):
+    executor = FakeExecutor(wrong=[f"{name}/1"])
+    both = measure(executor, tmp_path)
+    found = both[name]
     assert (found.status, found.reason) == ("incorrect", "3 elements differ")
     assert found.unexpected
     assert found.timing is None
     assert not verdict(found).passed
-    assert "sample" not in executor.verbs("scatter")
+    assert "sample" not in executor.verbs(name)
+    assert timing(both[other]).stopped == "interval"
 
 
 def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path):
@@ -101,12 +104,6 @@ def test_an_input_changed_by_a_later_call_is_incorrect(tmp_path):
     found = measure(executor, tmp_path)["scatter"]
     assert (found.status, found.timing) == ("incorrect", None)
     assert 'it changes its input "scores"' in reason(found)
-
-
-def test_an_incorrect_baseline_erases_nothing(tmp_path):
-    found = measure(FakeExecutor(wrong=["broadcast/1"]), tmp_path)
-    assert found["broadcast"].status == "incorrect"
-    assert timing(found["scatter"]).stopped == "interval"
 
 
 def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path):

@@ -97,18 +97,13 @@ def test_the_death_of_its_holder_frees_a_device(where):
         assert json.loads(where.read_text())["command"] == "next"
 
 
-def test_a_lock_is_free_before_and_after(where):
+def test_a_lock_is_free_before_and_after_even_an_error(where):
     assert held_by("cpu", where) is None
-    with device_lock("cpu", "seqsweep run", where):
+    with pytest.raises(RuntimeError), device_lock("cpu", "seqsweep run", where):  # noqa: PT012
         assert "seqsweep run" in (held_by("cpu", where) or "")
-    assert held_by("cpu", where) is None
-    assert where.read_text() == ""
-
-
-def test_an_error_inside_frees_it(where):
-    with pytest.raises(RuntimeError), device_lock("cpu", "seqsweep run", where):
         raise RuntimeError
     assert held_by("cpu", where) is None
+    assert where.read_text() == ""
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[]", "{}", '{"pid": 1, "command": "x", "since": "y"}'])
@@ -197,11 +192,8 @@ def test_a_link_is_not_followed(tmp_path, where):
     assert (tmp_path / "precious").read_text() == "data"
 
 
-def test_devices_have_locks_of_their_own():
-    assert lock.lock_path("cpu") != lock.lock_path("cuda")
-
-
-def test_users_have_locks_of_their_own(monkeypatch):
+def test_devices_and_users_have_locks_of_their_own(monkeypatch):
     own = lock.lock_path("cpu")
+    assert own != lock.lock_path("cuda")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert lock.lock_path("cpu").name == "seqsweep-cpu-12345.lock" != own.name

@@ -175,19 +175,13 @@ def test_the_kernels_kills_are_counted_once(memory):
     assert not watched.kernel_killed()
 
 
-def test_this_process_can_be_looked_at():
+@pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["this one", "one that has ended"])
+def test_a_real_process_can_be_looked_at(pid):
     watched = MemoryMonitor()
     watched.limit_bytes = 10 * GIB
-    watched.add(os.getpid(), 10 * GIB)
-    assert watched.look(os.getpid()) is None
-    assert watched.near_limit(os.getpid()) is None
-
-
-def test_a_process_that_has_ended_takes_nothing():
-    watched = MemoryMonitor()
-    watched.add(2**22 + 1, GIB)  # beyond any process id
-    assert watched.look(2**22 + 1) is None
-    assert watched.near_limit(2**22 + 1) is None
+    watched.add(pid, 10 * GIB)
+    assert watched.look(pid) is None
+    assert watched.near_limit(pid) is None
 
 
 def test_what_children_share_counts_once(memory):
