@@ -197,7 +197,7 @@ def test_seq_and_set_replace_axes(config, catalog):
         ([], {"seqs": ("1",), "fields": {"seq": ("2",)}}, "--set seq: --seq says it already"),
         ([], {"fields": {"sorted": ("perhaps",)}}, "--set sorted: sorted must be true or false"),
         ([], {"modes": ("backward",)}, '--mode: unknown mode "backward"; known: bwd, fwd, fwd_bwd'),
-        ([], {"devices": ("gpu",)}, '--device: unknown device "gpu"'),
+        ([], {"devices": ("gpu",)}, '--device: unknown device "gpu"; nearest: "cuda"'),
         ([], {"settings": {"budget": "4 parsecs"}}, '--budget: unknown unit "parsecs"'),
         ([], {"settings": {"threads": "0"}}, "--threads: must be at least 1"),
         ([], {"replicates": 0}, "--replicates: must be at least 1, not 0"),
@@ -276,7 +276,3 @@ def test_a_range_in_bench_yaml(bench, catalog):
 )
 def test_a_range_that_is_none(config, catalog, text, says):
     assert refusal(config, catalog, "mask", seqs=(text,)) == says
-
-
-def test_a_gpu_is_cuda_here(config, catalog):
-    assert refusal(config, catalog, devices=("gpu",)) == '--device: unknown device "gpu"; nearest: "cuda"'

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.repositories import NO_USER, Repository
+
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start there.
 HEEDING_CTRL_C = """
 import os, signal, sys
@@ -37,12 +39,6 @@ FAMILY = Family(
     semantics={{"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())}},
 )
 '''
-NO_USER = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
-    **{f"GIT_{who}_EMAIL": "ada@example.org" for who in ("AUTHOR", "COMMITTER")},
-}
 
 
 def plugin(fields="", **bodies):
@@ -54,31 +50,6 @@ def plugin(fields="", **bodies):
         header = f'@implementation(framework="{framework}", semantics="double")\ndef {name}(w: Points):\n'
         parts.append(header + indented + "\n")
     return "\n\n".join(parts)
-
-
-class Repository:
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir(parents=True)
-        self("init", "--initial-branch=main")
-
-    def __call__(self, *words):
-        command = ["git", "-C", str(self.folder), *words]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        done = subprocess.run(
-            command, check=True, capture_output=True, text=True, env={**environment, **NO_USER}
-        )
-        return done.stdout.strip()
-
-    def write(self, files):
-        for name, text in files.items():
-            (self.folder / name).write_text(text)
-
-    def commit(self, files, tag):
-        self.write(files)
-        self("add", "--all")
-        self("commit", "--message", tag)
-        self("tag", tag)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from harness.catalog.discovery import catalog_elsewhere
 from harness.gate.sides.base import base_of
 from harness.gate.sides.side import Side
+from tests.repositories import NO_USER, Repository
 
 PROGRAM = Path(__file__).resolve().parents[3]
 FAMILY = """
@@ -53,46 +53,13 @@ def plugin(name, sentence=""):
     return text.replace("from harness import", "from seqsweep import")
 
 
-class Repository:
-    """A repository, with `origin/main` where the test puts it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir()
-        self("init", "--initial-branch=main")
-
-    def __call__(self, *words):
-        command = ["git", "-C", str(self.folder), *words]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    def write(self, files=(), **modules):
-        for name, text in {**dict(files), **{f"{name}.py": text for name, text in modules.items()}}.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-
-    def commit(self, files=(), **modules):
-        self.write(files, **modules)
-        self("add", "--all")
-        self("commit", "--allow-empty", "--message", "x")
-        return self("rev-parse", "HEAD")
-
-    def origin_main(self, commit="HEAD"):
-        self("update-ref", "refs/remotes/origin/main", commit)
-
-
 @pytest.fixture(autouse=True)
 def no_git_configuration(monkeypatch, tmp_path):
     """No configuration of this machine's, and none of the repository that a hook runs in."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_NAME", "Ada")
-        monkeypatch.setenv(f"GIT_{who}_EMAIL", "ada@example.org")
-    monkeypatch.setenv("PYTHONPATH", "")
+    for name, value in {**NO_USER, "PYTHONPATH": ""}.items():
+        monkeypatch.setenv(name, value)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
 
