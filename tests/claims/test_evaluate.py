@@ -169,16 +169,17 @@ def test_a_case_that_did_not_compile_says_why():
     assert_missing(r"mask/a@.*: f32", 'temp_bytes("mask/a", "host")', compiled=refused, incomplete=False)
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ("timeout", "took too long here: why"),
-        ("crashed", "crashed here: why"),
-        ("skipped", "was skipped here: why"),
-        ("oom", "ran out of memory here: why"),
-    ],
-)
-def test_what_this_machine_failed_at_is_told_apart(status, told):
+FAILED = {
+    "timeout": "took too long",
+    "crashed": "crashed",
+    "skipped": "was skipped",
+    "oom": "ran out of memory",
+}
+
+
+@pytest.mark.parametrize(("status", "how"), FAILED.items())
+def test_what_this_machine_failed_at_is_told_apart(status, how):
+    told = f"{how} here: why"
     (need,) = compiled()
     own = {need: Compiled(Static.none("why"), status, "why")}
     for text in ('program("mask/a", "host")', 'fact("mask/a", "path")', 'temp_bytes("mask/a", "host")'):

@@ -53,16 +53,8 @@ FLAGS = {
         *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json"),
     ],
     "gate": [
-        *(
-            "--against",
-            "--cases",
-            "--delta",
-            "--max-pairs",
-            "--budget",
-            "--explain",
-            "--last",
-            "--self-check",
-        ),
+        *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),
+        "--self-check",
         *("--static", "--update", "--inconclusive", "--junit", "--resume", "--wait", "--all", "--dry-run"),
         *(*CASES, "--device", "--set", "--quick", *LIMITS, "--seed", *PLACE, "--json"),
     ],

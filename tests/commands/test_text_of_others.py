@@ -33,18 +33,8 @@ from tests.gate.report.conftest import outcome_of
 from tests.report.conftest import info_of, record_of, timing_of
 
 WORDS = (
-    "red",
-    "nul",
-    "bidi",
-    "zero",
-    "clear",
-    "next",
-    "::error::x",
-    "]]>",
-    "<script>",
-    "[red]m[/red]",
-    ":smile:",
-)
+    "red", "nul", "bidi", "zero", "clear", "next", "::error::x", "]]>", "<script>", "[red]m[/red]", ":smile:"
+)  # fmt: skip
 NASTY = (
     "\x1b[31mred\x1b[0m \x1b]0;title\x07nul\x00 bidi\u202e zero\u200b \x9b2Jclear\x7f\nnext\r\n"
     "::error::x ]]> <script>alert(1)</script> [red]m[/red] :smile: a\u2028b \ufeff\ufffe\U000e0041 $x$ `c` |"

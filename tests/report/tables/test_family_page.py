@@ -34,18 +34,8 @@ INDEXER = {
     "point": None,
     "reason": "use stage=x",
 }
-TWO_STAGE = ImplementationInfo(
-    "topk/two_stage",
-    "jax",
-    "exact",
-    (Field("keep", "int", required=True, minimum=0),),
-    "Two.",
-    None,
-    "m",
-    "f",
-    1,
-    "h",
-)
+KEEP = Field("keep", "int", required=True, minimum=0)
+TWO_STAGE = ImplementationInfo("topk/two_stage", "jax", "exact", (KEEP,), "Two.", None, "m", "f", 1, "h")
 
 
 def lines(*words):

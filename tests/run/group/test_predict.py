@@ -49,24 +49,20 @@ def test_nothing_to_go_on_is_no_prediction():
 @pytest.mark.parametrize(
     ("before", "now", "seconds", "basis"),
     [
-        (
-            KnownWork(10, "compiled", None),
-            KnownWork(160, "compiled", None),
-            16.0,
-            "compiled FLOPs and seq 1Ki",
-        ),
-        (KnownWork(10, "compiled", 5), KnownWork(160, "compiled", 10), 16.0, "compiled FLOPs and seq 1Ki"),
-        (KnownWork(10, "compiled", 5), KnownWork(160, "matmul_only", 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (KnownWork(None, None, 5), KnownWork(None, None, 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (KnownWork(0, "compiled", 5), KnownWork(0, "compiled", 20), 4.0, "analytic FLOPs and seq 1Ki"),
-        (KnownWork(None, None, 20), KnownWork(None, None, 5), 1.0, "analytic FLOPs and seq 1Ki"),
+        ((10, "compiled", None), (160, "compiled", None), 16.0, "compiled"),
+        ((10, "compiled", 5), (160, "compiled", 10), 16.0, "compiled"),
+        ((10, "compiled", 5), (160, "matmul_only", 20), 4.0, "analytic"),
+        ((None, None, 5), (None, None, 20), 4.0, "analytic"),
+        ((0, "compiled", 5), (0, "compiled", 20), 4.0, "analytic"),
+        ((None, None, 20), (None, None, 5), 1.0, "analytic"),
     ],
 )
 def test_growth_from_the_work_after_one_length(before, now, seconds, basis):
-    predicted = predict_from({1024: 1.0}, {1024: before}).call(case(seq=4096), now)
+    works = {1024: KnownWork(*before)}
+    predicted = predict_from({1024: 1.0}, works).call(case(seq=4096), KnownWork(*now))
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
-    assert predicted.basis == basis
+    assert predicted.basis == f"{basis} FLOPs and seq 1Ki"
 
 
 def test_work_is_read_from_static_figures_and_formula():
