@@ -66,7 +66,8 @@ def test_sizes_inside_quotes_are_left_alone():
 NO_ARITHMETIC = (
     '__import__("os").system("true")', "(1).__class__", "a.b", "a[0]", "[1, 2]", "(1, 2)", "{1: 2}",
     "lambda: 1", "[x for x in y]", "1 if a else 2", "f(*a)", "f(**a)", "f()()", "x := 1", "1 // 2", "1 % 2",
-    "1 << 9", "1 in a", "a is b", "~1", "1j", "None", "...", "b'a'", "f'{a}'", "1 +", "", "import os", "a = 1",
+    "1 << 9", "1 in a", "a is b", "~1", "1j", "None", "...", "b'a'", "f'{a}'", "1 +", "",
+    "import os", "a = 1",
 )  # fmt: skip
 
 

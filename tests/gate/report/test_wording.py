@@ -43,6 +43,11 @@ def test_suites_with_the_same_promise_share_its_line(outcome):
 def test_the_conclusion_counts_and_names_the_exit_code(outcome, verdict):
     cases = [verdict("m/a", REGRESSED, 3, 5, 7), verdict("m/b", UNCHANGED, -1, 0, 1)]
     assert wording.conclusion(outcome(cases)) == "regressed: 1 regressed, 1 unchanged (exit code 1)"
+    gone = CaseVerdict("m/c", VANISHED, "gone")
+    both = "regressed: 1 regressed, 1 vanished, 1 unchanged (exit code 1)"
+    assert wording.conclusion(outcome([*cases, gone])) == both
+    alone = wording.conclusion(outcome([gone, cases[1]], inconclusive=WARN))
+    assert alone == "vanished: 1 vanished, 1 unchanged (exit code 3)", "leniency softens no missing case"
 
 
 def test_what_is_lenient_says_so(outcome, verdict):
@@ -93,7 +98,9 @@ def test_next_steps_begin_with_what_weighs_most(outcome, verdict, case_id):
 
 def test_static_figures_are_updated_not_explained(outcome):
     found = outcome([CaseVerdict("m/a", REGRESSED, "temp grew")], kind=STATIC)
-    assert "seqsweep gate --static --update" in wording.next_steps(found)[0]
+    (step,) = wording.next_steps(found)
+    assert "seqsweep gate --static --update" in step
+    assert "accept it in bench.yaml with a reason" in step
 
 
 def test_geometric_means_are_over_timed_cases(outcome, verdict):
