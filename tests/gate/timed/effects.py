@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.gate.timed.decision import pair_effect
 
-DRAWS = 4000
+DRAWS = 2000
 FIXTURE = json.loads((Path(__file__).parents[2] / "data/aa_fixture.json").read_text())
 PAIRS = sorted(FIXTURE["round_log_ratio_1e4"].items())
 ROUNDS = {case: [[value * 1e-4 for value in rounds] for rounds in pairs] for case, pairs in PAIRS}

@@ -1,14 +1,16 @@
 """Constructed suites for the tests of charts: exact figures, no clock."""
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.analysis.published_curve import PublishedCurve
 from harness.analysis.suite_results import SuiteResults
 from harness.core.case import label
 from harness.core.record import Correctness, Record, Timing
 from harness.core.static_figures import Static
+from harness.report.charts import draw_suite
 from harness.report.charts.model import Chart
 from harness.report.format import short_label
 from tests.records import record_of, static_of, timing_of
@@ -73,6 +75,16 @@ def texts_of(svg: bytes) -> list[str]:
     lines = [text.text or "" for text in page.iter("{http://www.w3.org/2000/svg}text")]
     notes = page.findtext(".//{http://purl.org/dc/elements/1.1/}description") or ""
     return lines + [f"• {note}" for note in notes.splitlines()]
+
+
+def words_of(
+    kind: str,
+    drawn: SuiteResults,
+    info: Mapping[str, Any] = INFO,
+    curves: Sequence[PublishedCurve] = (),
+) -> list[str]:
+    """The texts of one chart of a suite; the others are not drawn."""
+    return texts_of(draw_suite(drawn, info, curves, [kind])[kind])
 
 
 def outcomes_of(chart: Chart, panel: int = 0) -> set[tuple[str, str, int]]:

@@ -1,5 +1,3 @@
-import pytest
-
 from harness.core.record import STATUSES
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
@@ -7,7 +5,7 @@ from harness.report.charts.latency import latency
 from harness.report.charts.memory import memory
 from harness.report.charts.outcomes import status_words
 from harness.report.charts.speedup import speedup
-from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of, timing
+from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of, timing, words_of
 
 K = 1024
 
@@ -24,17 +22,19 @@ def charts_of(drawn):
     return {"latency": latency(grid), "speedup": speedup(grid), "memory": memory(grid, INFO)}
 
 
-@pytest.mark.parametrize("status", [status for status in STATUSES if status != "ok"])
-def test_every_status_has_its_words_and_its_reason(status):
+def test_every_status_has_its_words_and_its_reason():
+    failed = [status for status in STATUSES if status != "ok"]
     baseline = [record("broadcast", seq * K, 1e-3) for seq in (64, 4)]
-    drawn = suite(*baseline, record("scatter", 4 * K, status=status), record("threshold", 64 * K, 1e-3))
-    words = status_words(status)
+    ended = [record(status, 4 * K, status=status) for status in failed]
+    drawn = suite(*baseline, *ended, record("threshold", 64 * K, 1e-3))
     svgs = draw_suite(drawn, INFO)
     for name, chart in charts_of(drawn).items():
-        assert ("scatter", words, 4 * K) in outcomes_of(chart), name
         texts = texts_of(svgs[name])
-        assert words in texts
-        assert any(f"{words}: {status} because of scatter" in text for text in texts)
+        for status in failed:
+            words = status_words(status)
+            assert (status, words, 4 * K) in outcomes_of(chart), name
+            assert words in texts
+            assert any(f"{words}: {status} because of {status}" in text for text in texts)
 
 
 def test_a_suite_in_which_everything_failed_is_still_drawn():
@@ -50,7 +50,7 @@ def test_a_suite_in_which_everything_failed_is_still_drawn():
 
 def test_an_oom_says_what_was_planned():
     failed = record("broadcast", 64 * K, status="oom", temp=264 * 2**30)
-    words = texts_of(draw_suite(suite(failed, record("broadcast", K, 1e-3)), INFO)["latency"])
+    words = words_of("latency", suite(failed, record("broadcast", K, 1e-3)))
     assert any(word.startswith("• broadcast at 64Ki (264 GiB planned): out of memory:") for word in words)
 
 
@@ -68,7 +68,7 @@ def test_a_failed_replicate_shows_beside_a_timed_one():
 
 def test_values_without_an_interval_are_counted():
     few = record("scatter", 4 * K, 1e-3, timing=timing(1e-3, rounds=3))
-    words = texts_of(draw_suite(suite(few), INFO)["latency"])
+    words = words_of("latency", suite(few))
     assert any("no interval at 1 point: needs ≥ 6 rounds" in word for word in words)
     assert not any("95 % intervals" in word for word in words)
 
@@ -76,14 +76,10 @@ def test_values_without_an_interval_are_counted():
 def test_intervals_are_over_rounds_of_one_process_or_over_processes():
     rounds = suite(record("scatter", 4 * K, 1e-3))
     processes = suite(*(record("scatter", 4 * K, 1e-3 * (1 + i / 50), replicate=i) for i in range(4)))
-    assert "• bands and bars: 95 % intervals over rounds within one process" in latency_words(rounds)
-    assert "• bands and bars: 95 % intervals over processes" in latency_words(processes)
-
-
-def latency_words(drawn):
-    return texts_of(draw_suite(drawn, INFO)["latency"])
+    assert "• bands and bars: 95 % intervals over rounds within one process" in words_of("latency", rounds)
+    assert "• bands and bars: 95 % intervals over processes" in words_of("latency", processes)
 
 
 def test_static_figures_alone_are_no_timing():
     only = record("scatter", 4 * K, static={"host": static(2**20)}, correctness=None)
-    assert "nothing was timed" in latency_words(suite(only))
+    assert "nothing was timed" in words_of("latency", suite(only))

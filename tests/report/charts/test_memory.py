@@ -1,10 +1,9 @@
 import pytest
 
 from harness.core.record import Memory
-from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.memory import memory
-from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, words_of
 
 K = 1024
 GIB = 2**30
@@ -20,15 +19,15 @@ def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
     points = series_of(memory(CaseGrid.of(drawn), INFO))["mask/broadcast", False]
     shown = [(point.seq, point.value, point.hollow) for point in points]
     assert shown == [(K, GIB, False), (2 * K, 264 * GIB, True)]
-    assert "• hollow: planned, though the case gave no timing" in texts_of(draw_suite(drawn, INFO)["memory"])
+    assert "• hollow: planned, though the case gave no timing" in words_of("memory", drawn)
 
 
 def test_the_limit_of_the_run_or_of_the_suite_is_a_line():
     drawn = suite(record("broadcast", K, 1e-3))
-    assert "limit 18 GiB" in texts_of(draw_suite(drawn, INFO)["memory"])
+    assert "limit 18 GiB" in words_of("memory", drawn)
     own = {**INFO, "suites": {"mask": {"settings": {"memory_bytes": 4 * GIB}}}}
-    assert "limit 4 GiB" in texts_of(draw_suite(drawn, own)["memory"])
-    assert not any("limit" in text for text in texts_of(draw_suite(drawn, {})["memory"]))
+    assert "limit 4 GiB" in words_of("memory", drawn, own)
+    assert not any("limit" in text for text in words_of("memory", drawn, {}))
 
 
 def test_measured_high_water_is_a_lighter_series():
@@ -40,10 +39,10 @@ def test_measured_high_water_is_a_lighter_series():
 
 def test_zero_bytes_stand_on_a_marked_floor():
     drawn = suite(record("broadcast", K, 1e-3, temp=2**20), record("scatter", K, 1e-3, temp=0))
-    assert "0 B" in texts_of(draw_suite(drawn, INFO)["memory"])
+    assert "0 B" in words_of("memory", drawn)
     nothing = suite(record("scatter", K, 1e-3, temp=0))
-    assert "0 B" in texts_of(draw_suite(nothing, {})["memory"])
-    assert "0 B" not in texts_of(draw_suite(suite(record("scatter", K, 1e-3)), INFO)["memory"])
+    assert "0 B" in words_of("memory", nothing, {})
+    assert "0 B" not in words_of("memory", suite(record("scatter", K, 1e-3)))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ def test_zero_bytes_stand_on_a_marked_floor():
 def test_a_missing_figure_is_marked_and_explained(figures, why):
     drawn = suite(record("scatter", K, 1e-3, temp=None, static=figures))
     assert outcomes_of(memory(CaseGrid.of(drawn), INFO)) == {("scatter", "no figure", K)}
-    assert f"• scatter: no temporaries: {why}" in texts_of(draw_suite(drawn, INFO)["memory"])
+    assert f"• scatter: no temporaries: {why}" in words_of("memory", drawn)
 
 
 def test_every_target_has_its_panel_and_only_its_own_figures():

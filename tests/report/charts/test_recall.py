@@ -1,8 +1,7 @@
 from harness.core.record import Correctness
-from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.recall import recall
-from tests.report.charts.suites import INFO, record, suite, texts_of
+from tests.report.charts.suites import record, suite, words_of
 
 K = 1024
 
@@ -45,5 +44,5 @@ def test_exact_answers_alone_have_no_chart():
 
 
 def test_it_is_drawn_with_its_target():
-    words = texts_of(draw_suite(approximate(), INFO)["recall"])
+    words = words_of("recall", approximate())
     assert {"target 0.95", "exact (baseline)", "recall", "speedup over the baseline"} <= set(words)

@@ -5,7 +5,7 @@ from harness.core.static_figures import Static
 from harness.report.charts import draw_suite
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.static import static as drawn_static
-from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, static, suite, texts_of, words_of
 
 K = 1024
 GIB = 2**30
@@ -48,7 +48,7 @@ def test_what_does_not_fit_is_hollow():
     one = record("scatter", K, static=large)
     chart = chart_of(one)
     assert [points(chart, i)[0][2] for i in range(2)] == [False, True]
-    assert "• hollow: planned, but does not fit" in texts_of(draw_suite(suite(one), COMPILED)["static"])
+    assert "• hollow: planned, but does not fit" in words_of("static", suite(one), COMPILED)
 
 
 def test_a_failure_on_the_host_makes_no_point_hollow():
@@ -60,20 +60,19 @@ def test_a_compiler_that_refuses_is_marked_and_quoted():
     words = "Ran out of memory in memory space hbm"
     refused = Static(unavailable=dict.fromkeys(ALL, words), fits=False)
     one = record("scatter", K, static={"host": static(GIB), "tpu:v5e": refused})
-    svg = draw_suite(suite(one), COMPILED)["static"]
     assert outcomes_of(chart_of(one), 1) == {("scatter", "does not fit", K)}
-    assert f"• tpu:v5e: scatter: does not fit: {words}" in texts_of(svg)
+    assert f"• tpu:v5e: scatter: does not fit: {words}" in words_of("static", suite(one), COMPILED)
 
 
 def test_a_missing_figure_is_marked_and_explained():
     absent = Static.none("libtpu is not installed")
     one = record("scatter", K, static={"host": static(GIB), "tpu:v5e": absent, "tpu:v5p": absent})
-    svg = draw_suite(suite(one, record("broadcast", K)), COMPILED)["static"]
+    words = words_of("static", suite(one, record("broadcast", K)), COMPILED)
     for panel in (1, 2):
         missing = {(name, "no figure", K) for name in ("scatter", "broadcast")}
         assert outcomes_of(chart_of(one, record("broadcast", K)), panel) == missing
-    assert "• tpu:v5e, tpu:v5p: scatter: no figure: libtpu is not installed" in texts_of(svg)
-    assert "• tpu:v5e, tpu:v5p: broadcast: not compiled" in texts_of(svg)
+    assert "• tpu:v5e, tpu:v5p: scatter: no figure: libtpu is not installed" in words
+    assert "• tpu:v5e, tpu:v5p: broadcast: not compiled" in words
 
 
 def test_a_case_that_failed_before_it_was_compiled_shows_its_status():
@@ -98,7 +97,7 @@ def test_doubts_about_figures_and_equal_programs_are_notes():
 def test_a_run_that_only_compiled_has_no_chart_of_times():
     one = suite(record("broadcast", K))
     assert list(draw_suite(one, COMPILED)) == ["memory", "static"]
-    words = texts_of(draw_suite(one, COMPILED)["static"])
+    words = words_of("static", one, COMPILED)
     assert "fwd · batch=1 · dtype=f32 · rows=128 · topk=2048" in words
 
 

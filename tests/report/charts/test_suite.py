@@ -14,7 +14,7 @@ from harness.report.charts import draw_run, draw_suite
 from harness.report.charts.drawing.style import looks, style
 from harness.report.charts.model import ScatterChart
 from harness.report.charts.suite import figures_of
-from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of
+from tests.report.charts.suites import INFO, outcomes_of, record, suite, texts_of, words_of
 
 K = 1024
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,7 +82,7 @@ def test_nothing_of_the_moment_of_drawing(charts):
 
 def test_titles_subtitles_panels_and_axes(charts):
     words = texts_of(charts["latency"])
-    assert "mask: how long does one call take?" in texts_of(draw_suite(five(), {})["latency"])
+    assert "mask: how long does one call take?" in words_of("latency", five(), {})
     assert "which columns of a score matrix stay open?" in words
     assert "on cpu · batch=1 · dtype=f32 · rows=128 · topk=2048" in words
     assert [word for word in words if word in {"fwd", "bwd"}] == ["fwd", "bwd"]
@@ -100,7 +100,7 @@ def test_the_footer_says_run_date_machine_and_method(charts):
 
 
 def test_the_footer_without_facts_about_the_machine():
-    words = texts_of(draw_suite(suite(record("scatter", 4 * K, 1e-3), baseline=""), {})["latency"])
+    words = words_of("latency", suite(record("scatter", 4 * K, 1e-3), baseline=""), {})
     assert any("fingerprint 01234567 · wall clock" in word for word in words)
 
 
@@ -139,10 +139,10 @@ def test_a_single_length_sets_implementations_beside_each_other():
 
 def test_very_long_names_are_wrapped():
     options = {f"a_long_option_name_{i}": "with_a_long_value" for i in range(6)}
-    svg = draw_suite(suite(record("scatter", 4 * K, 1e-3, options=options)), INFO)["latency"]
+    words = words_of("latency", suite(record("scatter", 4 * K, 1e-3, options=options)))
     name = "scatter[" + ",".join(f"{key}={value}" for key, value in options.items()) + "]"
-    assert name not in texts_of(svg)
-    assert name in "".join(texts_of(svg)).replace("(baseline)", "")
+    assert name not in words
+    assert name in "".join(words).replace("(baseline)", "")
 
 
 def test_every_chart_is_there_a_second_time_in_dots():
