@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.catalog import discovery
 from harness.catalog.accelerators import target
 from harness.claims.answers import ClaimEvidence
 from harness.claims.model import (
@@ -27,7 +26,6 @@ from harness.claims.model import (
 from harness.claims.needs import needs
 from harness.claims.page import HEADLINES, page
 from harness.claims.page_diff import parts
-from harness.claims.read_yaml import claims_of
 from harness.claims.verdict import judge
 from impls.attention.family import FAMILY as ATTENTION
 from impls.mask.family import FAMILY as MASK
@@ -40,22 +38,6 @@ FAMILIES = {"mask": MASK, "topk": TOPK, "offsets": OFFSETS, "mla": MLA, "attenti
 KI, MI, GIB = 1 << 10, 1 << 20, 1 << 30
 HYPHENS = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 OPEN = 6  # claims that are not checkable here, context left out
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    return discovery.builtin()
-
-
-@pytest.fixture(scope="module")
-def claims(catalog):
-    return {claim.name: claim for name in FAMILIES for claim in claims_of(catalog.family(name), catalog)}
-
-
-@pytest.fixture(scope="module")
-def seeds(claims):
-    """Those of the pull requests."""
-    return {name: claim for name, claim in claims.items() if not claim.context}
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import discovery
 from harness.claims.model import Citation, Claim
-from harness.claims.read_yaml import claims_of
 from harness.core.units import parse_count
 from tests.claims.kept_numbers import HOW, KEPT, kept, numbers, read
 from tests.claims.planted import document
@@ -133,29 +131,21 @@ def unfounded(claims: Iterable[Claim], folder: Path = KEPT) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@pytest.fixture(scope="module")
-def seeds():
-    """Every claim of the pull requests."""
-    everything = discovery.builtin()
-    found = [claim for family in everything.families.values() for claim in claims_of(family, everything)]
-    return [claim for claim in found if not claim.context]
-
-
 def test_every_published_number_stands_in_the_cited_lines(seeds):
-    assert misquotes(seeds) == []
+    assert misquotes(seeds.values()) == []
 
 
 def test_what_is_said_and_what_follows_rests_on_numbers_that_were_read(seeds):
-    assert unfounded(seeds) == []
+    assert unfounded(seeds.values()) == []
 
 
 def test_what_rests_on_documents_that_were_not_kept_is_known(seeds):
-    found = Counter(name for one in quotes(seeds) if not one.stands(KEPT) for name in one.unkept)
+    found = Counter(name for one in quotes(seeds.values()) if not one.stands(KEPT) for name in one.unkept)
     assert found == UNKEPT
 
 
 def test_every_family_quotes(seeds):
-    counted = Counter(re.split("[/,]", one.what)[0] for one in quotes(seeds) if one.stands(KEPT))
+    counted = Counter(re.split("[/,]", one.what)[0] for one in quotes(seeds.values()) if one.stands(KEPT))
     assert counted.keys() == {"mask", "topk", "offsets", "mla", "attention"}
     assert min(counted.values()) >= 4
 
@@ -173,23 +163,21 @@ def changed(literal: str) -> str:
 
 def test_a_changed_digit_is_found_in_nearly_every_number(seeds):
     """Some lines hold both numbers; a number of one digit is easily another's."""
-    exact = [one for one in quotes(seeds) if one.stands(KEPT) and EXACT.fullmatch(one.literal)]
+    found = quotes(seeds.values())
+    exact = [one for one in found if one.stands(KEPT) and EXACT.fullmatch(one.literal)]
     missed = [one for one in exact if replace(one, literal=changed(one.literal)).stands(KEPT)]
     assert len(exact) >= 500
     assert len(missed) <= len(exact) / 20
 
 
 def test_a_number_of_another_line_is_found(seeds):
-    def moved(one):
-        return replace(
-            one,
-            citations=[
-                replace(citation, lines=",".join(str(line + 500) for line in citation.line_numbers()))
-                for citation in one.citations
-            ],
-        )
+    def later(citation):
+        return replace(citation, lines=",".join(str(line + 500) for line in citation.line_numbers()))
 
-    own = [one for one in quotes(seeds) if one.stands(KEPT)]
+    def moved(one):
+        return replace(one, citations=[later(citation) for citation in one.citations])
+
+    own = [one for one in quotes(seeds.values()) if one.stands(KEPT)]
     assert [one for one in own if moved(one).stands(KEPT)] == []
     assert all(moved(one).stands(KEPT, anywhere=True) for one in own)
 
@@ -307,8 +295,8 @@ def test_every_kept_file_says_what_it_is_of():
 
 
 def test_every_kept_file_is_cited_under_its_own_name(seeds):
-    cited = {citation.source for claim in seeds for citation in claim.sources if citation.source.kept}
-    cited |= {one.source for claim in seeds if claim.table for one in claim.table.sources if one.source.kept}
+    every = [(*one.sources, *(one.table.sources if one.table else ())) for one in seeds.values()]
+    cited = {citation.source for own in every for citation in own if citation.source.kept}
     assert {source.kept for source in cited} <= {path.stem for path in KEPT.glob("*.numbers")}
     for source in cited:
         title = (KEPT / f"{source.kept}.numbers").read_text().partition("\n")[0].removeprefix("# ")

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.catalog import discovery
 from harness.claims.model import Citation, Source
 from harness.claims.read_yaml import claims_of
 from harness.core.errors import UsageError
@@ -185,12 +184,6 @@ LINES = {"": (), "46": (46,), "28-39": range(28, 40), "46,51": (46, 51), "28-30,
 @pytest.mark.parametrize(("lines", "numbers"), LINES.items())
 def test_cited_lines_as_numbers(lines, numbers):
     assert Citation(Source("a", "A"), lines).line_numbers() == set(numbers)
-
-
-def test_every_family_has_a_file_that_is_understood():
-    everything = discovery.builtin()
-    for family in everything.families.values():
-        assert claims_of(family, everything), family.name
 
 
 def test_a_published_number_is_held_to_no_literal_where_hardware_is_named(read):

@@ -53,12 +53,8 @@ def test_everything_is_read_once_and_no_sooner(folder, reads):
         assert project.plan()
         assert project.config.default == ("one",)
     assert reads == ["bench.yaml", "own.py", "given.py"]
-
-
-def test_a_given_plugin_joins_the_suites_of_its_family(folder):
-    project = Project(folder / "bench.yaml", given_plugins=(str(folder / "given.py"),))
-    assert set(project.plan().suites[0].implementations) == {"mask/scatter", "mask/given"}
-    assert set(Project(folder / "bench.yaml").plan().suites[0].implementations) == {"mask/scatter"}
+    joined = project.plan().suites[0].implementations
+    assert set(joined) == {"mask/scatter", "mask/given"}, "a given plugin joins the suites of its family"
 
 
 def test_a_plugin_that_bench_yaml_names_too_brings_nothing(folder):
@@ -99,6 +95,7 @@ def test_suites_that_flags_make_equal_are_one_unless_they_are_named(folder):
 
 def test_ids_cut_a_plan_down(folder):
     project = Project(folder / "bench.yaml")
+    assert project.plan().suites[0].implementations == ("mask/scatter",)
     assert [suite.family for suite in project.plan(ids=["topk/exact"]).suites] == ["topk"]
     assert [suite.name for suite in project.plan(ids=["two"]).suites] == ["two"], "an id may be a suite"
     assert project.checks_in(["topk/exact"]) is None
