@@ -68,8 +68,9 @@ def test_without_a_file_it_is_printed(call, tmp_path):
         (["report", "--run", "two"], 'no run "two"'),
         (["verify", "none.md"], "none.md: does not exist"),
         (["verify", "bench.yaml"], "bench.yaml: holds no whole receipt"),
-        (["show", "--record", "xyz"], '"xyz" is no hash'),
-        (["show", "--record", "0" * 12], "none of 1 runs has a record"),
+        (["show", "--record", "wxyz"], '"wxyz" is no hash'),
+        (["show", "--record", "abc"], '"abc" is no hash; write 4 or more of its digits'),
+        (["show", "--record", "0000"], "none of 1 runs has a record"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(call, words, says):

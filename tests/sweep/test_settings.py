@@ -19,6 +19,8 @@ def test_defaults_follow_the_machine():
     settings = Settings()
     assert settings.memory_bytes == int(usable_memory() * 0.75)
     assert settings.threads == usable_cores() >= 1
+    rest = settings.budget_s, settings.timeout_s, settings.precision, settings.seed
+    assert rest == (4.0, 60.0, 0.05, 0), "and the rest do not"
 
 
 def test_memory_as_a_share(monkeypatch):

@@ -235,6 +235,11 @@ def test_a_call_that_was_disturbed_is_no_memory(tmp_path, act):
     assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == "ok"
 
 
+def test_a_little_more_than_threefold_in_every_call_is_a_memory(tmp_path):
+    found = measure(FakeExecutor({"scatter": recalling(3.1e-3, 1e-3)}), tmp_path)["scatter"]
+    assert found.status == "incorrect"
+
+
 def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
     found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
     assert found.status == "incorrect"
