@@ -84,8 +84,9 @@ def seqsweep(project):
 
 @pytest.fixture
 def in_process(project, monkeypatch, capsys):
-    """`seqsweep` in this process, a second less, for words that measure nothing."""
+    """`seqsweep` in this process, a second less, for words that measure nothing; its lock is its own."""
     monkeypatch.setattr(discovery, "catalog", CATALOG)
+    monkeypatch.setattr("tempfile.tempdir", str(project))
     monkeypatch.setenv("COLUMNS", "160")
 
     def ask(*words, folder=project):
