@@ -81,6 +81,7 @@ def test_ids_are_not_cut_where_the_terminal_is_narrow():
     case = "mask/a@batch=1,dtype=f32,rows=128,seq=4096,topk=2048:fwd:cpu"
     shown = text(schedule_table([(case, None, None, None, None)]), 40)
     assert case in "".join(line.split(" ")[0] for line in shown.splitlines())
+    assert "fit" not in shown, "of which nothing is planned"
 
 
 def test_findings_end_with_their_remedies():
