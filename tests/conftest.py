@@ -8,6 +8,25 @@ import pytest
 # Threads that spin while they wait for each other take the cores from the other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+
+def cores_of_worker(worker, workers, cores):
+    """Every `workers`-th core, from the worker's own on.
+
+    What measures with one thread is bound to the first of its cores: of all workers' that would be one core.
+    """
+    return cores[worker::workers] or cores[worker % len(cores) :][:1]
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.sched_setaffinity(
+        0,
+        cores_of_worker(
+            int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")),
+            int(os.environ["PYTEST_XDIST_WORKER_COUNT"]),
+            sorted(os.sched_getaffinity(0)),
+        ),
+    )
+
 # Started late, one of these would be what everybody waits for.
 LONG = (
     "impls/test_conformance.py",

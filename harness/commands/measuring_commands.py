@@ -33,7 +33,7 @@ def run(
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, sampling, shard)
     if shard.on and (sampling.graphs or sampling.max_seq):
-        raise UsageError("--graphs and --max-seq: are measured on this machine alone; leave out --on")
+        raise UsageError("--graphs and --max-seq are measured on this machine alone; leave out --on")
     if shard.on and not sampling.dry_run:
         from harness.commands.machines import ShownRun, run_on
 

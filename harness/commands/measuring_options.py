@@ -52,7 +52,7 @@ def require_graphs(cases: "Sequence[Case]") -> None:
     """UsageError where one of the cases is on a device that replays no CUDA graphs."""
     others = sorted({case.device for case in cases} - {"cuda"})
     if others:
-        raise UsageError(f"--graphs: replays CUDA graphs, which {others[0]} has not; add --device cuda")
+        raise UsageError(f"--graphs: {others[0]} has no CUDA graphs to replay; add --device cuda")
 
 
 @option_group

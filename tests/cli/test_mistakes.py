@@ -10,7 +10,7 @@ import pytest
         (["run", "--impl", "scater"], 'nearest: "scatter"'),
         (["run", "--set", "rows"], "write FIELD=VALUE"),
         (["run", "--figures"], "goes with --dry-run"),
-        (["run", "--graphs"], "--graphs: replays CUDA graphs, which cpu has not; add --device cuda"),
+        (["run", "--graphs"], "--graphs: cpu has no CUDA graphs to replay; add --device cuda"),
         (["profile", "mask/scatter", "--graphs"], "which cpu has not; add --device cuda"),
         (["run", "--graphs", "--on", "pool"], "are measured on this machine alone; leave out --on"),
         (["run", "--max-seq", "--on", "pool"], "are measured on this machine alone; leave out --on"),

@@ -46,7 +46,9 @@ def test_a_search_ends_where_memory_does(trials):
     inputs = 64 * 4 * search.seq
     (largest,) = [trial for trial in tried if trial.seq == search.seq]
     assert largest.by == "resident"
-    assert inputs < largest.peak_bytes < 128 * MIB, "the scores at least, and no more than was allowed"
+    assert inputs < largest.peak_bytes, "the scores at least"
+    # Pages of files that are read for the first time are in the peak, and in no limit.
+    assert largest.peak_bytes < 128 * MIB + largest.outside_bytes
     assert largest.outside_bytes > 10 * MIB, "an interpreter and numpy"
     assert {trial.fits for trial in tried if trial.seq >= search.beyond} == {False}
     assert not trials.folder.exists()
