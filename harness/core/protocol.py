@@ -29,7 +29,8 @@ class Job:
     a job of its own).
     `case` is what it measures or judges, and `folder` holds its group's arrays. `module` is where the
     implementation is loaded from; a reference worker finds its family through it. In a gate `side` says
-    whose code it is, and `within` is the folder that the module must come from.
+    whose code it is, and `within` is the folder that the module must come from. Its `threads` cores begin
+    with the `core`-th that it may use.
     """
 
     role: str
@@ -43,6 +44,7 @@ class Job:
     memory_bytes: int
     side: str | None = None
     within: str | None = None
+    core: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "case": self.case.to_json()}

@@ -34,7 +34,8 @@ FORKED = 71  # exit status of a fork that an implementation made of its process
 
 def serve(job: protocol.Job, end: socket.socket) -> None:
     resource_limits.volunteer()
-    resource_limits.pin(job.threads, last=job.side == "base")  # both sides of a gate compile at the same time
+    # Both sides of a gate compile at the same time, as do a pool's processes, each from a core of its own on.
+    resource_limits.pin(job.threads, first=job.core, last=job.side == "base")
     role = _role(job, lambda begins: protocol.send(end, {"compiling": begins}))
     pid = os.getpid()
     while True:

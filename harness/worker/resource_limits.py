@@ -20,10 +20,14 @@ OBJECT = re.compile(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>")
 CAUSES = 5  # exceptions examined of a chain of causes, which may be circular
 
 
-def pin(threads: int, *, last: bool = False) -> None:
-    """Use the first (or last) `threads` cores this process may use; XLA sizes its pool by that."""
+def pin(threads: int, *, first: int = 0, last: bool = False) -> None:
+    """Use `threads` of the cores this process may use; XLA sizes its pool by that.
+
+    They are counted from the `first`, in a circle, or with `last` from the end.
+    """
     cores = sorted(os.sched_getaffinity(0), reverse=last)
-    os.sched_setaffinity(0, cores[:threads])
+    start = first % len(cores)
+    os.sched_setaffinity(0, [*cores[start:], *cores[:start]][:threads])
 
 
 def release(cores: Iterable[int]) -> None:

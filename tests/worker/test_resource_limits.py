@@ -57,6 +57,25 @@ print(len(os.sched_getaffinity(0)))
     assert lines == ["1000 1", "1"]
 
 
+@pytest.mark.parametrize(
+    ("threads", "asked", "cores"),
+    [
+        (1, {}, [2]),
+        (1, {"first": 1}, [3]),
+        (2, {"first": 3}, [7, 2]),
+        (1, {"first": 4}, [2]),
+        (2, {"last": True}, [7, 5]),
+        (9, {"first": 2}, [5, 7, 2, 3]),
+    ],
+)
+def test_cores_are_counted_in_a_circle_from_the_first_or_the_last(monkeypatch, threads, asked, cores):
+    bound = []
+    monkeypatch.setattr(resource_limits.os, "sched_getaffinity", lambda _: {7, 2, 5, 3})
+    monkeypatch.setattr(resource_limits.os, "sched_setaffinity", lambda _, chosen: bound.extend(chosen))
+    resource_limits.pin(threads, **asked)
+    assert bound == cores
+
+
 def test_where_the_kernel_forgets_no_peak_there_is_no_rise(monkeypatch):
     monkeypatch.setattr(
         resource_limits.Path, "write_text", lambda *_: (_ for _ in ()).throw(PermissionError())

@@ -24,10 +24,14 @@ OWN = "impls."  # modules that are known to change nothing for others when impor
 
 
 class CompileWorker:
-    """For use by one thread, except :meth:`interrupt`. Its processes start when they are needed."""
+    """For use by one thread, except :meth:`interrupt`. Its processes start when they are needed.
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
+    `core` says which of the usable cores theirs begin with: where a suite's threads are fewer than the cores,
+    several workers would else share the first ones.
+    """
+
+    def __init__(self, catalog: Catalog, core: int = 0) -> None:
+        self.catalog, self.core = catalog, core
         self.processes: Processes | None = None
         self.compilers: dict[str, Process] = {}  # those that wait, by kind of target
         self.working: Process | None = None
@@ -125,6 +129,7 @@ class CompileWorker:
             seed=settings.seed,
             threads=settings.threads,
             memory_bytes=COMPILER_BYTES,
+            core=self.core,
         )
 
     def interrupt(self) -> None:

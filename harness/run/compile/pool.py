@@ -43,7 +43,9 @@ class Pool:
         self.requests: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
         self.answers: SimpleQueue[Outcome] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.workers: list[Compiling] = list(workers or (CompileWorker(catalog) for _ in range(count)))
+        self.workers: list[Compiling] = list(
+            workers or (CompileWorker(catalog, core) for core in range(count))
+        )
         self.threads = [
             threading.Thread(target=self._serve, args=[worker], daemon=True) for worker in self.workers
         ]

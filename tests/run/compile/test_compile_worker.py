@@ -2,7 +2,10 @@
 
 import pytest
 
+from harness.core.errors import Unsupported
+from harness.run.compile import pool
 from harness.run.compile.compile_worker import CompileWorker
+from harness.run.processes.worker_process import Processes
 from tests.run.compile.fakes import SETTINGS
 
 
@@ -32,3 +35,20 @@ def test_a_target_has_no_compiler_for_torch(worker, ask, target):
     assert answer.status == "unsupported"
     assert answer.reason == f"torch has no compiler for {target}; its figures are the host's"
     assert worker.processes is None
+
+
+def test_processes_of_a_pools_workers_begin_with_cores_of_their_own(catalog, ask, tmp_path, monkeypatch):
+    """With fewer threads than cores, all would else compile on the first ones, one after the other."""
+    jobs = []
+
+    def spawn(_processes, job, _memory_bytes):
+        jobs.append(job)
+        raise Unsupported("it need not start")
+
+    monkeypatch.setattr(Processes, "spawn", spawn)
+    monkeypatch.setattr(pool, "usable_cores", lambda: 3)
+    monkeypatch.setattr(pool, "usable_memory", lambda: 1 << 40)
+    for worker in pool.Pool(catalog, tmp_path).workers:
+        worker.compile(ask(target="tpu:v5p"), SETTINGS)
+        worker.close()
+    assert [job.core for job in jobs] == [0, 1, 2]
