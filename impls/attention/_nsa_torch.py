@@ -163,7 +163,8 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
             with stage("gate"):
                 return gated_sum(found, share)
 
-        return (added(*each) for each in zip(steps, shares, strict=True))
+        # Taken apart at once: a tuple of zip's that is held keeps the first step's picks to the end.
+        return (added(step, share) for step, share in zip(steps, shares, strict=True))
 
     def nsa(q, k, v, gates=None):
         if form.whole == RECOMPUTED and torch.is_grad_enabled():
