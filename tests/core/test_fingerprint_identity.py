@@ -9,7 +9,7 @@ from harness.store.stored_run import fingerprint_id
 SILENT = {"cpu": "EPYC", "threads": 2, "versions": {"jax": "1"}}
 
 
-def told(l2=1 << 20, **facts):
+def with_caches(l2=1 << 20, **facts):
     return {
         **SILENT,
         "caches": {"L2": {"bytes": l2, "cpus": 1}, "L3": {"bytes": 32 << 20, "cpus": 8}},
@@ -18,22 +18,24 @@ def told(l2=1 << 20, **facts):
 
 
 def test_a_machine_that_tells_its_caches_keeps_its_name():
-    assert fingerprint_id(told()) == fingerprint_id(SILENT) == json_file.digest(SILENT)
-    assert hashed_facts(told()) == SILENT
-    assert fingerprint_id(told(threads=1)) != fingerprint_id(SILENT)
+    assert fingerprint_id(with_caches()) == fingerprint_id(SILENT) == json_file.digest(SILENT)
+    assert hashed_facts(with_caches()) == SILENT
+    assert fingerprint_id(with_caches(threads=1)) != fingerprint_id(SILENT)
 
 
 def test_caches_of_other_sizes_differ_and_silence_is_no_difference():
-    assert list(fingerprint_differences(told(), told(l2=2 << 20))) == [("L2", "1 MiB", "2 MiB")]
+    assert list(fingerprint_differences(with_caches(), with_caches(l2=2 << 20))) == [("L2", "1 MiB", "2 MiB")]
     assert (
-        list(fingerprint_differences(SILENT, told())) == list(fingerprint_differences(told(), SILENT)) == []
+        list(fingerprint_differences(SILENT, with_caches()))
+        == list(fingerprint_differences(with_caches(), SILENT))
+        == []
     )
-    assert list(fingerprint_differences(SILENT, told(threads=1))) == [("threads", 2, 1)]
+    assert list(fingerprint_differences(SILENT, with_caches(threads=1))) == [("threads", 2, 1)]
 
 
 def test_a_cache_that_more_cores_share_is_another():
     shared = {**SILENT, "caches": {"L3": {"bytes": 32 << 20, "cpus": 16}}}
-    assert list(fingerprint_differences(told(), shared)) == [
+    assert list(fingerprint_differences(with_caches(), shared)) == [
         ("L3", "32 MiB shared by 8", "32 MiB shared by 16")
     ]
 

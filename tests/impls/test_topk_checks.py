@@ -8,7 +8,7 @@ import pytest
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.reference import largest
-from tests.impls.topk_case import taken
+from tests.impls.topk_case import values_at
 from tests.impls.trials import NOTHING, trial_of
 
 CHECKS = {check.name: check for check in FAMILY.checks}
@@ -37,7 +37,7 @@ def ranked(w, ranks):
 
     def select(scores):
         order = np.argsort(-scores.astype(np.float64), axis=-1, kind="stable")
-        return taken(scores, order[..., ranks(w)])
+        return values_at(scores, order[..., ranks(w)])
 
     return select
 
@@ -65,7 +65,7 @@ def bucketed(w, buckets, keep, *, neighbours=False):
         best = np.argsort(
             -np.take_along_axis(scores, held, axis=-1).astype(np.float64), axis=-1, kind="stable"
         )
-        return taken(scores, np.take_along_axis(held, best[..., : w.topk], axis=-1))
+        return values_at(scores, np.take_along_axis(held, best[..., : w.topk], axis=-1))
 
     return select
 
@@ -75,7 +75,7 @@ def repeating(w):
 
     def select(scores):
         _, indices = exact(w)(scores=scores)
-        return taken(scores, np.where(np.isneginf(scores).all(-1, keepdims=True), 0, indices))
+        return values_at(scores, np.where(np.isneginf(scores).all(-1, keepdims=True), 0, indices))
 
     return select
 
@@ -96,7 +96,7 @@ def finite_only(w):
 
     def select(scores):
         _, indices = exact(w)(scores=np.where(np.isposinf(scores), -np.inf, scores))
-        return taken(scores, indices)
+        return values_at(scores, indices)
 
     return select
 
@@ -204,7 +204,7 @@ def test_the_worst_row_and_the_mean_are_told_apart():
         def select(scores):
             indices = exact(w)(scores=scores)[1].copy()
             indices[0, 0] = without_best(w, w.topk // 2)(scores=scores)[1][0, 0]
-            return taken(scores, indices)
+            return values_at(scores, indices)
 
         return select
 

@@ -5,7 +5,7 @@ import pytest
 
 from harness.catalog.arrays import numpy_dtype
 from impls.topk.family import FAMILY, TopkWorkload
-from tests.impls.topk_case import judged, taken
+from tests.impls.topk_case import judged, values_at
 
 
 def small(dtype="f32"):
@@ -20,7 +20,7 @@ def small(dtype="f32"):
 def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
     w, scores, _ = small()
     indices = np.array([indices])
-    assert judged("exact", w, scores, taken(scores, indices)).passed
+    assert judged("exact", w, scores, values_at(scores, indices)).passed
 
 
 @pytest.mark.parametrize("semantics", ["exact", "recall"])
@@ -40,7 +40,7 @@ def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
 )
 def test_no_selection_fails_both_contracts(semantics, spoil, reason):
     w, scores, indices = small()
-    judgement = judged(semantics, w, scores, spoil(*taken(scores, indices)))
+    judgement = judged(semantics, w, scores, spoil(*values_at(scores, indices)))
     assert not judgement.passed
     assert reason in judgement.reason
 
@@ -49,7 +49,7 @@ def test_no_selection_fails_both_contracts(semantics, spoil, reason):
 def test_exact_contract_counts_what_is_not_among_the_largest(dtype):
     w, scores, indices = small(dtype)
     indices = np.array([[[0, 1, 5], [5, 4, 1]]])
-    judgement = judged("exact", w, scores, taken(scores, indices))
+    judgement = judged("exact", w, scores, values_at(scores, indices))
     assert not judgement.passed
     assert judgement.figures["mismatches"] == 1
 
@@ -58,7 +58,7 @@ def test_recall_contract_counts_shares_per_row_and_ties_once():
     w, scores, _ = small()
     # Row 0 misses 3; row 1 misses 3 and 2 and holds three ones, of which one is among the largest.
     indices = np.array([[[0, 1, 5], [1, 2, 3]]])
-    judgement = judged("recall", w, scores, taken(scores, indices))
+    judgement = judged("recall", w, scores, values_at(scores, indices))
     figures = judgement.figures
     assert figures["recall"] == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert figures["worst_row"] == pytest.approx(1 / 3)
@@ -73,7 +73,7 @@ def test_recall_interval_is_students_t_over_rows():
     w = TopkWorkload(rows=4, seq=8, topk=2, recall=0.5)
     scores = np.tile(np.arange(8, dtype=np.float32), (1, 4, 1))
     indices = np.array([[[7, 6], [7, 6], [7, 0], [7, 6]]])
-    figures = judged("recall", w, scores, taken(scores, indices)).figures
+    figures = judged("recall", w, scores, values_at(scores, indices)).figures
     half = 3.182446 * np.std([1, 1, 0.5, 1], ddof=1) / 2
     assert figures["recall_low"] == pytest.approx(0.875 - half, abs=1e-6)
     assert figures["recall_high"] == 1.0
@@ -91,7 +91,7 @@ def test_value_recall_needs_a_positive_sum():
     scores = np.full((1, 2, 4), -np.inf, np.float32)
     scores[..., 0] = -1
     indices = np.array([[[0, 1], [0, 3]]])
-    judgement = judged("recall", w, scores, taken(scores, indices))
+    judgement = judged("recall", w, scores, values_at(scores, indices))
     assert judgement.passed
     assert judgement.figures["value_recall"] is None
 

@@ -11,7 +11,7 @@ from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.indexer_approx import indexer_approx
 from impls.topk.indexer_exact import indexer_exact
 from tests.impls.jax_case import call
-from tests.impls.topk_case import DTYPES, drawn, taken, verdict, wide
+from tests.impls.topk_case import DTYPES, drawn, values_at, verdict, wide
 
 SMALL = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
 
@@ -40,7 +40,7 @@ def test_the_reference_follows_the_definition():
     scores = by_hand(SMALL, inputs)
     values, indices = FAMILY.semantics["indexer"].reference(SMALL, None)(**wide(inputs))
     assert np.array_equal(indices, ranked(scores)[..., :20])
-    np.testing.assert_allclose(values, taken(scores, indices)[0], rtol=1e-12)
+    np.testing.assert_allclose(values, values_at(scores, indices)[0], rtol=1e-12)
     at, deviations = scores_at(SMALL, inputs, None, indices)
     np.testing.assert_allclose(at, values, rtol=1e-12)
     assert (deviations > 0).all()
@@ -92,10 +92,10 @@ def broken(rule, w, inputs):
     scores = scores.astype(np.float16).astype(float) if rule == "rounded" else scores
     order = ranked(scores)[..., : w.topk + 1]
     if rule == "best but one":
-        return taken(scores, order[..., 1:])
+        return values_at(scores, order[..., 1:])
     if rule == "last missed":
-        return taken(scores, np.delete(order, w.topk - 1, axis=-1))
-    values, indices = taken(scores, order[..., : w.topk])
+        return values_at(scores, np.delete(order, w.topk - 1, axis=-1))
+    values, indices = values_at(scores, order[..., : w.topk])
     if rule == "next row's":
         return np.roll(values, 1, 1), np.roll(indices, 1, 1)
     if rule == "one twice":
@@ -169,7 +169,7 @@ def test_a_score_moves_by_less_than_is_allowed():
     running = np.cumsum(weights[..., None] * scale * running, 2)[:, :, -1]
     for scores in (one, running):
         assert scores.dtype == np.float32
-        figures = judged(w, inputs, taken(scores, ranked(scores)[..., : w.topk])).figures
+        figures = judged(w, inputs, values_at(scores, ranked(scores)[..., : w.topk])).figures
         assert 0 < figures["largest_error_of_allowed"] < 2 / 6
     inner = call(indexer_exact, w, inputs)
     assert 0 < judged(w, inputs, inner).figures["largest_error_of_allowed"] < 2 / 6

@@ -61,5 +61,5 @@ def verdict(semantics, w, inputs, result, rows=None):
     return meaning.contract.judge(Evidence(w, inputs, result, expected, rows))
 
 
-def taken(scores, indices):
+def values_at(scores, indices):
     return np.take_along_axis(scores, indices, axis=-1), indices

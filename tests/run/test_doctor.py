@@ -18,7 +18,7 @@ FACTS: dict[str, Any] = {
 
 
 @pytest.fixture
-def found(tmp_path, monkeypatch):
+def examine_machine(tmp_path, monkeypatch):
     def look(results=tmp_path, holder=None, **facts):
         monkeypatch.setattr(doctor, "probe_fingerprint", lambda *_: {**FACTS, **facts})
         monkeypatch.setattr(doctor, "held_by", lambda device: holder)
@@ -27,8 +27,8 @@ def found(tmp_path, monkeypatch):
     return look
 
 
-def test_a_machine_in_order(found):
-    findings = found()
+def test_a_machine_in_order(examine_machine):
+    findings = examine_machine()
     assert [f.what for f in findings.values() if f.state == "problem"] == []
     assert findings["torch"].says == "2.13.0"
     assert findings["libtpu"].state == "optional"
@@ -51,19 +51,19 @@ def test_a_machine_in_order(found):
         ("lock", {"holder": "process 7"}, "held by process 7", "wait for it"),
     ],
 )
-def test_a_problem_comes_with_its_remedy(found, what, changed, says, remedy):
-    finding = found(**changed)[what]
+def test_a_problem_comes_with_its_remedy(examine_machine, what, changed, says, remedy):
+    finding = examine_machine(**changed)[what]
     assert finding.state == "problem"
     assert says in finding.says
     assert remedy in finding.remedy
 
 
-def test_results_are_written_where_their_nearest_folder_may_be(found, tmp_path):
-    assert found(results=tmp_path / "deep" / "results")["results"].state == "ok"
+def test_results_are_written_where_their_nearest_folder_may_be(examine_machine, tmp_path):
+    assert examine_machine(results=tmp_path / "deep" / "results")["results"].state == "ok"
 
 
-def test_a_lock_that_is_no_file_is_a_problem_among_others(found, monkeypatch):
-    examined = found()
+def test_a_lock_that_is_no_file_is_a_problem_among_others(examine_machine, monkeypatch):
+    examined = examine_machine()
     assert examined["lock"].state == "ok"
 
     def held_by(_):
