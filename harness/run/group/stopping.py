@@ -12,11 +12,11 @@ from harness.core.median_interval import median_interval, samples_needed
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
 MOST_ROUNDS = 30  # of a profile and of replays: their intervals are for shares, not for verdicts
 LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
-BASELINE_ROUNDS = 2  # beside the last, that a baseline gets beyond its budget: else nothing has a speedup
-BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0  # if one of its calls takes no longer than these
-# What the fewest rounds that give an interval may take, in budgets: a ratio without one decides nothing, and
-# every rival's is lost with the baseline's.
-INTERVAL_BUDGETS, BASELINE_INTERVAL_BUDGETS = 2, 4
+# A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets the
+# fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of its
+# calls takes no more than so many budgets, or seconds.
+INTERVAL_BUDGETS = 4
+BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
 
 
 def longest_baseline_call(budget_s: float) -> float:
@@ -35,9 +35,9 @@ class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
     `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
-    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for an interval that
-    takes little more, and by a baseline for BASELINE_ROUNDS. `long` are the cases whose last turn, on values
-    of its own, is still to come when all others have had theirs.
+    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for the fewest rounds with
+    an interval. `long` are the cases whose last turn, on values of its own, is still to come when all others
+    have had theirs.
     """
 
     def __init__(
@@ -87,16 +87,13 @@ class Stopping:
         if turns == 0:
             return True
         mean = self.spent[case] / turns
+        to_come, fewest = 2 if case in self.long else 1, samples_needed()
         is_baseline = case in self.baselines.get(case, ())
-        if turns < BASELINE_ROUNDS and is_baseline and mean <= longest_baseline_call(self.budget_s):
+        fitting_s = INTERVAL_BUDGETS * self.budget_s / fewest
+        longest_s = longest_baseline_call(self.budget_s) if is_baseline else fitting_s
+        if turns + to_come <= fewest and mean <= longest_s:
             return True
-        to_come = 2 if case in self.long else 1
-        limit_s, fewest = self.budget_s, samples_needed()
-        if turns + to_come <= fewest:
-            budgets = BASELINE_INTERVAL_BUDGETS if is_baseline else INTERVAL_BUDGETS
-            longest_s = budgets * self.budget_s
-            limit_s = longest_s if fewest * mean <= longest_s else limit_s
-        return turns < MAX_ROUNDS and self.spent[case] + to_come * mean <= limit_s
+        return turns < MAX_ROUNDS and self.spent[case] + to_come * mean <= self.budget_s
 
     def active(self, alive: Sequence[str]) -> list[str]:
         """The cases that need another round: those not finished, and the baselines they need."""
