@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness import stage
+
 
 def packed(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., Any]:
     """`attend(q, k, v)` of each sequence that `cu_seqlens` cuts out, joined again; or with gates."""
@@ -25,10 +27,12 @@ def padded(attend: Callable[..., Any], *, gated: bool = False) -> Callable[..., 
 
     def each(cu_seqlens, arrays):
         lengths = cu_seqlens.diff().long()
-        batch = [pad_sequence(x[0].split(lengths.tolist()), batch_first=True) for x in arrays]
+        with stage("pad"):
+            batch = [pad_sequence(x[0].split(lengths.tolist()), batch_first=True) for x in arrays]
         result = attend(lengths, *batch)
-        inside = torch.arange(result.shape[1], device=result.device) < lengths[:, None]
-        return result[inside][None]
+        with stage("pad"):
+            inside = torch.arange(result.shape[1], device=result.device) < lengths[:, None]
+            return result[inside][None]
 
     return _taking(each, gated=gated)
 

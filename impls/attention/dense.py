@@ -5,6 +5,7 @@ Packed sequences are attended one after the other; where they begin is read on t
 
 from harness import implementation, stage
 
+from ._packed import packed
 from ._stage import in_stage
 from .workload import AttentionWorkload
 
@@ -26,9 +27,4 @@ def dense(w: AttentionWorkload):
             result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
         return result.transpose(1, 2)
 
-    def packed(q, k, v, cu_seqlens):
-        lengths = cu_seqlens.diff().tolist()
-        sequences = zip(*(x.split(lengths, 1) for x in (q, k, v)), strict=True)
-        return torch.cat([attend(*sequence) for sequence in sequences], 1)
-
-    return packed if w.varlen else attend
+    return packed(attend) if w.varlen else attend

@@ -5,7 +5,7 @@ Plain products and a softmax, as math kernels compute them, with memory of chunk
 reads the keys up to its end, about half of all. A backward computes each chunk again.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._packed import packed
 from ._stage import in_stage
@@ -23,15 +23,19 @@ def dense_chunked(w: AttentionWorkload, *, chunk: int = 256):
 
     def step(first, q, k, v):
         """Queries [b, chunk, heads, d] from position `first` on."""
-        q, k, v = (x.to(torch.promote_types(x.dtype, torch.float32)).transpose(1, 2) for x in (q, k, v))
-        grouped = q.unflatten(1, (w.kv_heads, -1)).flatten(2, 3) * w.head_dim**-0.5
-        scores = (grouped @ k.transpose(-1, -2)).view(*q.shape[:3], -1)
-        if w.causal:
-            future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(first + 1)
-            scores = scores.masked_fill(future, -torch.inf)
-        weights = torch.softmax(scores, -1)
-        result = weights.view(*grouped.shape[:3], -1) @ v
-        return result.view_as(q).transpose(1, 2)
+        with stage("attend"):
+            q, k, v = (x.to(torch.promote_types(x.dtype, torch.float32)).transpose(1, 2) for x in (q, k, v))
+            grouped = q.unflatten(1, (w.kv_heads, -1)).flatten(2, 3) * w.head_dim**-0.5
+            scores = (grouped @ k.transpose(-1, -2)).view(*q.shape[:3], -1)
+            if w.causal:
+                with stage("mask"):
+                    future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
+                    scores = scores.masked_fill(future.triu(first + 1), -torch.inf)
+            weights = torch.softmax(scores, -1)
+            del scores  # what returning its memory takes is time of this stage
+            result = weights.view(*grouped.shape[:3], -1) @ v
+            del weights
+            return result.view_as(q).transpose(1, 2)
 
     def attend(q, k, v):
         results = []

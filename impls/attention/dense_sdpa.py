@@ -6,7 +6,7 @@ CUDA for half precision; efficient exists on CUDA alone. Half precision in math 
 
 from typing import Literal
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._packed import packed
 from ._stage import in_stage
@@ -34,7 +34,7 @@ def dense_sdpa(w: AttentionWorkload, *, backend: Literal["math", "flash", "effic
         if group > 1 and not grouped:
             k, v = (x.repeat_interleave(group, 1) for x in (k, v))
         try:
-            with sdpa_kernel(kernels[backend]):
+            with sdpa_kernel(kernels[backend]), stage("attend"):
                 result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=grouped)
         except RuntimeError as error:
             if not str(error).startswith(("No viable backend", "No available kernel")):

@@ -192,6 +192,7 @@ FAMILY = Family(
     tile=lambda w: w.tile,
     checks=CHECKS,
     stages=(
+        "pad",
         "compress",
         "score",
         "select",

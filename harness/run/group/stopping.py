@@ -12,9 +12,9 @@ from harness.core.median_interval import median_interval, samples_needed
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
 MOST_ROUNDS = 30  # of a profile and of replays: their intervals are for shares, not for verdicts
 LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
-# A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets the
-# fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of its
-# calls takes no more than so many budgets, or seconds.
+# A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets
+# the fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of
+# its calls takes no more than so many budgets, or seconds.
 INTERVAL_BUDGETS = 4
 BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
 
@@ -35,9 +35,9 @@ class Stopping:
     """Decides per case by the interval of its ratio to its baseline, else of its own median.
 
     `baselines` maps a case to the cases its speedup is relative to (itself for a baseline). The
-    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for the fewest rounds with
-    an interval. `long` are the cases whose last turn, on values of its own, is still to come when all others
-    have had theirs.
+    budget is in seconds of a case's own turns, and MAX_ROUNDS turns. It is exceeded for the fewest rounds
+    with an interval. `long` are the cases whose last turn, on values of its own, is still to come when all
+    others have had theirs.
     """
 
     def __init__(
