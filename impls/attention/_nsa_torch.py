@@ -94,7 +94,10 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
     rest = -w.seq % w.tile
 
     def whole(x):
-        return pad(x, (0, 0, 0, 0, 0, rest)) if rest else x  # padding by nothing would copy
+        if not rest:
+            return x  # padding by nothing would copy
+        with stage("pad"):
+            return pad(x, (0, 0, 0, 0, 0, rest))
 
     def tiles_per_step(q):
         tiles = _tiles_per_step(read, group, STEP_BYTES)
@@ -179,7 +182,8 @@ def _alone(w: AttentionWorkload, form: Form, lengths: Any = None) -> Callable[..
     def fill(q, sums):
         result = torch.empty_like(q)
         for part, found in zip(result.split(w.tile * tiles_per_step(q), 1), sums, strict=True):
-            part.copy_(found[:, : part.shape[1]])
+            with stage("gate"):
+                part.copy_(found[:, : part.shape[1]])
         return result
 
     def select_and_attend(q, k, v, gates):
