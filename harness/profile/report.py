@@ -113,6 +113,9 @@ def _growth_sentence(longest: ProfiledCase, found: Sequence[Growth]) -> list[str
     text = f"{steepest.stage} grows fastest, with N^{steepest.exponent:.2f} {bounds}"
     if steepest.overtakes is not None and steepest.overtakes <= OVERTAKES_WITHIN * longest.seq:
         text += f", and would be the largest from ≈ {_round_length(steepest.overtakes)} on"
+        if not steepest.surely:
+            bounded = steepest.low is not None
+            text += ", which the intervals of the exponents leave open" if bounded else ", by extrapolation"
     return [text + "."]
 
 

@@ -84,7 +84,8 @@ class Growth:
     """How a stage's time grows: ∝ seq^exponent, fitted over the lengths that have it.
 
     `overtakes` is the length at which it would take as long as the largest stage of the longest call, by
-    both fits; None where it is that stage, or grows no faster.
+    both fits; None where it is that stage, or grows no faster. `surely`: the interval of its exponent lies
+    above that stage's.
     """
 
     stage: str
@@ -92,6 +93,7 @@ class Growth:
     low: float | None
     high: float | None
     overtakes: float | None
+    surely: bool = False
 
 
 def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase | None:
@@ -149,8 +151,15 @@ def growths(cases: Sequence[ProfiledCase]) -> list[Growth]:
         return []
     largest = max(times, key=lambda stage: times[stage].get(longest.seq, 0.0))
     fits = {stage: fit(values) for stage, values in times.items()}
+    end = fits[largest][2]
     found = [
-        Growth(stage, *fits[stage], _overtakes(longest.seq, stage, largest, times, fits)) for stage in times
+        Growth(
+            stage,
+            *fits[stage],
+            _overtakes(longest.seq, stage, largest, times, fits),
+            surely=end is not None and (low := fits[stage][1]) is not None and low > end,
+        )
+        for stage in times
     ]
     return sorted(found, key=lambda growth: -growth.exponent)
 

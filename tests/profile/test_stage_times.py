@@ -65,6 +65,17 @@ def test_the_steepest_stage_is_named_with_the_length_at_which_it_would_be_the_la
     assert sentences(cases)[0].startswith("At 8Ki (80 s a call): linear 79.9 % [79.9, 79.9], square 20.0 %")
 
 
+def test_a_length_that_the_intervals_of_the_exponents_do_not_bear_out_is_said_to_be_open():
+    uneven = {1: 0.5, 2: 3.0, 4: 4.0, 8: 14.0}
+    cases = [profiled_case(profiled(n * K, {"linear": 8.0 * n, "steep": at})) for n, at in uneven.items()]
+    (said,) = [sentence for sentence in sentences(cases) if "grows fastest" in sentence]
+    assert said.startswith("steep grows fastest")
+    assert said.endswith(" on, which the intervals of the exponents leave open.")
+    two = sentences(cases[-2:])[1]
+    assert "(no interval: two lengths)" in two
+    assert two.endswith(" on, by extrapolation.")
+
+
 def test_a_stage_that_is_small_at_the_longest_length_is_not_fitted():
     cases = [profiled_case(profiled(n * K, {"all": 100.0 * n, "speck": 0.01 * n**3})) for n in (1, 2)]
     assert [growth.stage for growth in growths(cases)] == ["all"]
