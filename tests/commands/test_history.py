@@ -87,7 +87,7 @@ def test_the_chart_has_runs_failures_and_verdicts(results):
     assert call_app(app, ["history", "*", "--out", str(file), "--results", str(results)]) == 0
     texts = [text.strip() for text in ET.parse(file).getroot().itertext() if text.strip()]
     assert "2 cases, run after run: a trend, not a verdict" in texts
-    for word in ("regressed", "out of memory", "mask/a@batch=1", "run, by its time (UTC)"):
+    for word in ("regressed", "out of memory", "a · seq=4096", "b · seq=1", "run, by its time (UTC)"):
         assert any(word in text for text in texts), word
 
 

@@ -36,7 +36,9 @@ def figure_of(sides: SideBySide) -> tuple[Chart, Figure]:
     readings = Counter(change.reading for change in sides.changes)
     estimates = [Estimate(c.ratio, c.low, c.high, c.samples, c.unit, c.reason) for c in sides.changes]
     warnings = Counter(text for c in sides.changes for text in dict.fromkeys(map(_without_share, c.warnings)))
-    told = ", ".join(f"{reading} at {count}" for reading, count in readings.items())
+    told = ", ".join(f"{reading} in {count}" for reading, count in readings.items())
+    count = len(sides.changes)
+    told += f" of {count} cases" if len(readings) > 1 else f" case{'s' * (count > 1)}"
     titles = panel_titles(list(panels))
     chart = Chart(
         title=f"{of} against {to}: {told}",

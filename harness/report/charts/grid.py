@@ -64,7 +64,7 @@ class CaseGrid:
 
     def constants(self, *, ran: bool = True) -> str:
         """What all panels have in common: `fwd · on cpu · batch=1`; no device where nothing ran on it."""
-        words = [_words(panel) for panel in self.panels]
+        words = [panel_words(panel) for panel in self.panels]
         shared = [word for word in words[0] if all(word in other for other in words)]
         return " · ".join(word for word in shared if ran or not word.startswith("on "))
 
@@ -75,7 +75,7 @@ class CaseGrid:
 
 def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """(family, panel) → the family where there are several, and what sets the panel apart from its others."""
-    words = {key: _words(key[1]) for key in panels}
+    words = {key: panel_words(key[1]) for key in panels}
     several = len({family for family, _ in panels}) > 1
     titles: dict[tuple[str, str], str] = {}
     for (family, panel), parts in words.items():
@@ -84,7 +84,7 @@ def panel_titles(panels: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
     return titles
 
 
-def _words(panel: str) -> list[str]:
+def panel_words(panel: str) -> list[str]:
     """`batch=1,dtype=f32:fwd:cpu` → `fwd`, `on cpu`, `batch=1`, `dtype=f32`."""
     point, mode, device = panel.rsplit(":", 2)
     return [mode, f"on {device}", *filter(None, point.split(","))]

@@ -6,6 +6,7 @@ from typing import Any
 from harness.analysis.history import CaseHistory
 from harness.report.charts.drawing.page import Sheet, draw_page
 from harness.report.charts.drawing.style import looks, style
+from harness.report.charts.grid import panel_words
 from harness.report.charts.image import to_svg
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
 from harness.report.charts.notes import interval_notes
@@ -25,13 +26,18 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
     names = tuple(f"{started[run][5:10]}\n{started[run][11:16]}" for run in runs)
     subject = short_label(histories[0].label) if len(histories) == 1 else f"{len(histories)} cases"
     left = len(started) - len(runs)
+    words = {history.case: _words(history.case) for history in histories}
+    common = [word for word in words[histories[0].case] if all(word in case for case in words.values())]
     chart = Chart(
         title=f"{subject}, run after run: a trend, not a verdict",
         question="How long does one call take, in every run on one machine?",
         scale="time",
         y_label="time per call (median)",
         empty="nothing was timed",
-        panels=tuple(_panel(history, runs, names) for history in histories),
+        panels=tuple(
+            _panel(" · ".join(w for w in words[history.case] if w not in common), history, runs, names)
+            for history in histories
+        ),
         notes=(
             *interval_notes(median.time for history in histories for median in history.medians),
             *dict.fromkeys(line for history in histories for line in left_out_lines(history)),
@@ -41,8 +47,8 @@ def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> b
         x_label="run, by its time (UTC)",
     )
     machines = dict.fromkeys(machine_label(history.fingerprint, info) for history in histories)
-    labels = [*dict.fromkeys(history.label for history in histories), GATE]
-    sheet = Sheet(None, "", f"fingerprint {', '.join(machines)}", "")
+    labels = [*dict.fromkeys(history.label for history in histories), *[GATE] * _judged(histories)]
+    sheet = Sheet(None, " · ".join(common), f"fingerprint {', '.join(machines)}", "")
     with style():
         return to_svg(chart, draw_page(chart, sheet, looks(labels, "")))
 
@@ -51,7 +57,13 @@ def _judged(histories: Sequence[CaseHistory]) -> bool:
     return any(history.verdicts for history in histories)
 
 
-def _panel(history: CaseHistory, runs: Sequence[str], names: tuple[str, ...]) -> Panel:
+def _words(case: str) -> list[str]:
+    """`mask/scatter@seq=64:fwd:cpu` → `scatter`, `fwd`, `on cpu`, `seq=64`."""
+    label, _, panel = case.rpartition("@")
+    return [short_label(label), *panel_words(panel)]
+
+
+def _panel(title: str, history: CaseHistory, runs: Sequence[str], names: tuple[str, ...]) -> Panel:
     places = {run: 2**place for place, run in enumerate(runs)}
     shown = [median for median in history.medians if median.run in places]
     points = [
@@ -66,4 +78,4 @@ def _panel(history: CaseHistory, runs: Sequence[str], names: tuple[str, ...]) ->
         verdicts.setdefault(places[before[-1]], {})[verdict.verdict] = None
     judged = [Outcome(GATE, place, ", ".join(words)) for place, words in verdicts.items()]
     series = Series(history.label, tuple(points))
-    return Panel(history.case, tuple(places.values()), (series,), (*failed, *judged), names=names)
+    return Panel(title, tuple(places.values()), (series,), (*failed, *judged), names=names)

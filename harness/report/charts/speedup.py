@@ -16,8 +16,8 @@ from harness.report.charts.outcomes import NO_RATIO, failures
 from harness.report.format import short_label
 
 BOUND = (
-    "hollow: a lower bound where the baseline was given up, the largest speedup that has an interval; "
-    "the baseline's time grows faster"
+    "hollow: a lower bound where the baseline has no time: the largest speedup that has an interval, as the "
+    "baseline's time grows faster"
 )
 PUBLISHED = "dotted with a source: as published, of that hardware and of the shapes that it states"
 
