@@ -32,6 +32,7 @@ from harness.claims.page_diff import DRIFT
 from harness.claims.report import totals
 from harness.claims.wording import (
     bound_text,
+    disagreement,
     follows_text,
     found_text,
     method_text,
@@ -102,9 +103,9 @@ def _head(verdicts: Sequence[Verdict], versions: Mapping[str, str]) -> list[str]
 
 def _context_head() -> list[str]:
     return [
-        "# Numbers beside the claims",
+        "# Numbers for context",
         "",
-        "Of other papers and projects, and this project's own counts. They are judged as the claims of",
+        "Of other papers and projects, and this project's own counts. They are checked as the claims of",
         f"[CLAIMS.md](CLAIMS.md) are, and not counted among them. {OBJECTION}",
         "",
         f"Written by `{COMMAND}`; do not edit it.",
@@ -119,9 +120,9 @@ def _findings(verdicts: Sequence[Verdict]) -> list[str]:
     other = [verdict for verdict in doubted if verdict.word in AGAINST and verdict not in headlined]
     return [
         *_list("What does not hold", ("claim", "what was found"), _headlines(headlined)),
-        *_list("What does not agree besides", ("claim", "what was published", "verdict"), _rows(other)),
+        *_list("What else does not hold", ("claim", "what was published", "verdict", "why"), _against(other)),
         *_verdict_rows(
-            "What holds, and shows nothing",
+            "What is true and shows nothing",
             [verdict for verdict in verdicts if verdict not in headlined],
             (VACUOUS,),
         ),
@@ -153,6 +154,11 @@ def _verdict_rows(title: str, verdicts: Sequence[Verdict], words: Sequence[str])
 
 def _headlines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     return [(_link(verdict.claim), verdict.claim.headline) for verdict in verdicts]
+
+
+def _against(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
+    rows = zip(_rows(verdicts), map(disagreement, verdicts), strict=True)
+    return [(*row, why) for row, why in rows]
 
 
 def _rows(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from harness.claims.model import (
     Claim,
     FigureValue,
     Reading,
+    Verdict,
 )
 from harness.core.units import format_bytes
 
@@ -165,17 +166,27 @@ def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     return " ".join(_end_sentence(part) for part in parts if part)
 
 
-def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
+def disagreement(verdict: Verdict) -> str:
+    """What disagrees, with both numbers; empty where nothing does."""
+    chosen = _choose(verdict.word, verdict.readings)
+    return _statement(chosen[0]) if chosen else ""
+
+
+def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
+    """The readings that the verdict rests on."""
     deciding = [reading for reading in readings if reading.figure.decides]
     if word in AGAINST:
-        chosen = [reading for reading in deciding if reading.agrees is False and reading.against == word]
-    elif word == VACUOUS:
-        chosen = [reading for reading in deciding if reading.agrees is False]
-    elif word == NOT_CHECKABLE:
-        against = [reading for reading in deciding if reading.agrees is False]
-        chosen = against or [reading for reading in readings if reading.published or reading.follows]
-    else:
-        chosen = [reading for reading in deciding if reading.figure.compared]
+        return [reading for reading in deciding if reading.agrees is False and reading.against == word]
+    against = [reading for reading in deciding if reading.agrees is False]
+    if word == VACUOUS:
+        return against
+    if word == NOT_CHECKABLE:
+        return against or [reading for reading in readings if reading.published or reading.follows]
+    return [reading for reading in deciding if reading.figure.compared]
+
+
+def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
+    chosen = _choose(word, readings)
     if not chosen:
         return ""
     first = chosen[0]
@@ -187,6 +198,14 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
 
 
 def _in_words(reading: Reading, claim: Claim) -> str:
+    text = _statement(reading)
+    by = f"{method_text(reading)}; " if reading.found is not None and reading.by else ""
+    if reading.figure.premise:
+        text = f"It shows something only where this holds. {text}"
+    return f"{text} ({by}{source_text(claim.sources)})"
+
+
+def _statement(reading: Reading) -> str:
     where = f" at {reading.row}" if reading.row else ""
     name = f"{_capital(reading.figure.name)}{where}"
     phrases = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
@@ -194,10 +213,7 @@ def _in_words(reading: Reading, claim: Claim) -> str:
     if reading.figure.bounded:
         verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
         text += f", which {verb} {bound_text(reading)}"
-    by = f"{method_text(reading)}; " if reading.found is not None and reading.by else ""
-    if reading.figure.premise:
-        text = f"It shows something only where this holds. {text}"
-    return f"{text} ({by}{source_text(claim.sources)})"
+    return text
 
 
 def _numbers(reading: Reading) -> Iterator[str]:

@@ -54,8 +54,8 @@ def test_headlines_are_ten_at_most_and_only_of_what_does_not_hold():
     ]
     text = page([*many, replace(MEMORY, claim=claim("fine", headline="All is well."))], VERSIONS)
     assert section("What does not hold", text).count("Worst") == 10
-    assert "| [mask/c11](#maskc11) | What c11 says | implausible |" in section(
-        "What does not agree besides", text
+    assert "| [mask/c11](#maskc11) | What c11 says | implausible | – |" in section(
+        "What else does not hold", text
     )
     assert "All is well." not in text
 
@@ -81,7 +81,7 @@ def test_a_source_cited_twice_is_named_once():
 
 def test_a_page_without_claims_or_compilers_has_its_head():
     assert page([], VERSIONS).startswith("# Published numbers")
-    assert page([MEMORY], VERSIONS, context=True).startswith("# Numbers beside the claims")
+    assert page([MEMORY], VERSIONS, context=True).startswith("# Numbers for context")
     assert "for no compiler;" in page(ALL, {})
 
 
