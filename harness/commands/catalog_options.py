@@ -14,7 +14,7 @@ FamilyName = Annotated[
     Text,
     typer.Argument(help="A family: its inputs, results, contracts and checks; none: everything in short."),
 ]
-Check = Annotated[bool, option(OUTPUT, "--check", "Is docs/CLAIMS.md what would be written? 1: no.")]
+Check = Annotated[bool, option(OUTPUT, "--check", "Write nothing; exit 1 where docs/CLAIMS.md is stale.")]
 ClaimShard = Annotated[
     Text, option(SELECTION, "--shard", "Only compile this machine's part, 3/8, into results/compiled.")
 ]

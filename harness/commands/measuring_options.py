@@ -40,7 +40,7 @@ Strict = Annotated[
 ]
 PlannedStages = Annotated[
     bool,
-    option(TARGETS, "--stages", "FLOPs and bytes of each stage, and what targets' peaks allow it at least."),
+    option(TARGETS, "--stages", "FLOPs and bytes of each stage, and the least time that peaks allow."),
 ]
 Graphs = Annotated[
     bool, option(RUN, "--graphs", "Also what CUDA graphs save: each call replayed, torch on CUDA.")
@@ -65,9 +65,9 @@ class ProfileFlags:
     trace: Annotated[
         Path | None, option(OUTPUT, "--trace", "File for Chrome's or Perfetto's trace of a call.")
     ] = None
-    cold: Annotated[
-        bool, option(OUTPUT, "--cold", "First calls of new processes, and the baseline's, by step.")
-    ] = False
+    cold: Annotated[bool, option(OUTPUT, "--cold", "From a new process to its first result, by step.")] = (
+        False
+    )
     graphs: Graphs = False
     budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case, and profiling it: 4s.")] = None
     resume: Annotated[bool, option(RUN, "--resume", "Continue the newest profile of the same.")] = False
@@ -95,19 +95,19 @@ class RunFlags:
     """How long and how exactly to measure, and what to compare with."""
 
     baseline: Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")] = None
-    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling per case: 4s.")] = None
+    budget: Annotated[Text, option(LIMITS, "--budget", "Sampling time per case: 4s.")] = None
     precision: Annotated[
-        Text, option(LIMITS, "--precision", "Half-width of an interval that is enough: 5%.")
+        Text, option(LIMITS, "--precision", "Sampling ends at an interval of ± this: 5%.")
     ] = None
     replicates: Annotated[
-        int, option(LIMITS, "--replicates", "Fresh processes per group; 4 give intervals by process.")
+        int, option(LIMITS, "--replicates", "Repeat in fresh processes; 4 give intervals over processes.")
     ] = 1
     resume: Annotated[bool, option(RUN, "--resume", "Continue the newest run of the same suites.")] = False
     dry_run: Annotated[
         bool, option(RUN, "--dry-run", "The suites, their cases and budgets; nothing is compiled or run.")
     ] = False
     figures: Annotated[
-        bool, option(RUN, "--figures", "With --dry-run: every case, compiled: planned memory, likely time.")
+        bool, option(RUN, "--figures", "With --dry-run: compile every case; planned memory, likely time.")
     ] = False
     graphs: Graphs = False
     max_seq: Annotated[

@@ -77,8 +77,8 @@ Words = list[str] | None
 Family = Annotated[Words, option(SELECTION, "--family", "Only these families.")]
 Impl = Annotated[Words, option(SELECTION, "--impl", "Only these: name, family/name, name[opt=1].")]
 Seq = Annotated[Words, option(SELECTION, "--seq", "Lengths instead of the suite's: 4Ki,128Ki or 4Ki..64Ki.")]
-Mode = Annotated[Words, option(SELECTION, "--mode", "fwd, bwd, fwd_bwd.")]
-Device = Annotated[Words, option(SELECTION, "--device", "cpu, cuda, tpu.")]
+Mode = Annotated[Words, option(SELECTION, "--mode", "Forward, backward, or both: fwd, bwd, fwd_bwd.")]
+Device = Annotated[Words, option(SELECTION, "--device", "Where to run: cpu, cuda, tpu.")]
 Config = Annotated[Path | None, option(PLACES, "--config", "Another bench.yaml.")]
 Plugin = Annotated[Words, option(PLACES, "--plugin", "A file with implementations.")]
 Results = Annotated[Text, option(PLACES, "--results", "Folder of stored runs.")]
@@ -117,7 +117,7 @@ class HostSelectionFlags:
     mode: Mode = None
     set_: Annotated[Words, option(SELECTION, "--set", "A workload field: rows=64,128.")] = None
     quick: Annotated[
-        bool, option(SELECTION, "--quick", "The two smallest lengths, a tenth of the budget.")
+        bool, option(SELECTION, "--quick", "A first look: the two smallest lengths, a tenth of the budget.")
     ] = False
 
     def apply(self, overrides: "Overrides") -> "Overrides":
@@ -147,8 +147,8 @@ class SelectionFlags(HostSelectionFlags):
 class CompileLimitFlags:
     """Limits on compiling a case."""
 
-    timeout: Annotated[Text, option(LIMITS, "--timeout", "A case's own turn: 60s.")] = None
-    memory: Annotated[Text, option(LIMITS, "--memory", "Limit of a group: 18GiB or 75%.")] = None
+    timeout: Annotated[Text, option(LIMITS, "--timeout", "One step of a case, as a compilation: 60s.")] = None
+    memory: Annotated[Text, option(LIMITS, "--memory", "All cases of a length together: 18GiB, 75%.")] = None
     threads: Annotated[Text, option(LIMITS, "--threads", "Cores a case may use.")] = None
 
     def apply(self, overrides: "Overrides") -> "Overrides":

@@ -18,7 +18,7 @@ from harness.core.record import TIMED
 from harness.core.typed_command import resuming_command, typed_command
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
-DONE = {"run": "measured", "profile": "profiled", "check": "judged"}  # what became of a case, by depth
+DONE = {"run": "measured", "profile": "profiled", "check": "checked"}  # what became of a case, by depth
 
 if TYPE_CHECKING:
     from harness.core.record import Record

@@ -38,7 +38,7 @@ ComparedRuns = Annotated[
 Across = Annotated[
     bool, option(SELECTION, "--across", "The same comparisons on every machine: how many agree, and on what.")
 ]
-Force = Annotated[bool, option(SELECTION, "--force", "Show runs of different machines.")]
+Force = Annotated[bool, option(SELECTION, "--force", "Also compare runs of different machines.")]
 StoredBaseline = Annotated[Text, option(SELECTION, "--baseline", "What speedups are relative to.")]
 StoredRun = Annotated[
     str, option(PLACES, "--run", "A stored run: id, its beginning, path, latest or latest~1.")
@@ -60,7 +60,7 @@ Sources = Annotated[
     list[str], typer.Argument(help="Folders or URLs of other machines' results, or of single runs.")
 ]
 CollectCheck = Annotated[
-    bool, option(OUTPUT, "--check", "Write nothing; 1: a joined run is not what its shards give.")
+    bool, option(OUTPUT, "--check", "Write nothing; exit 1 where a joined run is not what its shards give.")
 ]
 
 LATEST = "latest"
@@ -99,9 +99,7 @@ class ReportFlags:
     into: Annotated[
         Path | None, option(OUTPUT, "--into", "Fill the marked blocks of this Markdown file, or make it.")
     ] = None
-    check: Annotated[bool, option(OUTPUT, "--check", "With --into: write nothing; 1 where it is stale.")] = (
-        False
-    )
+    check: Annotated[bool, option(OUTPUT, "--check", "With --into: write nothing; exit 1 if stale.")] = False
     pr: Annotated[bool, option(OUTPUT, "--pr", "A receipt of one run, for a pull request.")] = False
     html: Annotated[
         Path | None, option(OUTPUT, "--html", "Write one page that needs no network into this file.")
