@@ -16,6 +16,7 @@ from harness.findings.kept_run import KeptRun
 from harness.report.provenance import provenance
 from harness.report.run_report import QUICK, QUICK_NOTE
 
+DIRTY = "It ran with uncommitted changes, so that its commit alone may give other figures."
 METHOD = (
     "Method: all implementations of a point in the same shuffled rounds, each in a process of its own; "
     "medians, with distribution-free 95 % intervals over the rounds of one process, for display and not for "
@@ -49,8 +50,8 @@ def errors_part(run: KeptRun) -> Part | None:
     """What is known to be wrong with a run: the notes kept with it, and what could not be read."""
     noted = [line.lstrip("-* ") for line in run.notes.splitlines() if line.strip()]
     quick = [QUICK_NOTE] if QUICK in command_of(run).split() else []
-    dirty = ["Its code is not quite its commit's: files differed."] if commit_of(run)[1] else []
-    interrupted = [] if run.info.get("finished") else ["It did not come to its end."]
+    dirty = [DIRTY] if commit_of(run)[1] else []
+    interrupted = [] if run.info.get("finished") else ["It was interrupted, so that cases may be missing."]
     lines = (*noted, *run.problems, *quick, *dirty, *interrupted)
     return Part(heading=run.name, sentences=lines) if lines else None
 
@@ -71,7 +72,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
             f"Records: {provenance(records, info)}.",
             f"Noise: {_noise(times)} {_loads(runs)}",
             METHOD,
-            f"Correctness: {met} of {len(judged)} judged records meet their contract; {ended}.",
+            f"Correctness: {met} of {len(judged)} answers checked meet their contract; {ended}.",
         )
     )
 
@@ -103,8 +104,8 @@ def _noise(times: Sequence[Estimate]) -> str:
         return "no time has an interval." if times else "nothing was timed."
     middle, worst = 100 * statistics.median(halves), 100 * halves[-1]
     return (
-        f"half an interval of a time is {middle:.2g} % of it in the middle and {worst:.2g} % at worst; "
-        f"{len(times) - len(halves)} of {len(times)} times have none."
+        f"a time's 95 % interval is ± {middle:.2g} % in the median and ± {worst:.2g} % at most; "
+        f"{len(times) - len(halves)} of {len(times)} times have no interval."
     )
 
 

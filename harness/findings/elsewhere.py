@@ -66,7 +66,8 @@ def plans_part(judged: PanelVerdict) -> Part | None:
         rows.append((Slot(target), *plans, time, records if not rows else Slot("as above")))
     columns = ("target", *map(short_label, labels), "time", "records")
     caption = (
-        "The longest length compiled whose plan fits the device, the next one that does not, and the plan."
+        "“16Ki, not 64Ki: 8 GiB”: 16Ki is the longest length compiled whose plan, 8 GiB, fits, and 64Ki "
+        "the next, which does not fit; ≥: the longest compiled fits; <: the shortest does not."
     )
     return Part(panel.name, judged.heading, table=FindingsTable(columns, tuple(rows), caption))
 

@@ -80,7 +80,7 @@ def _contract(row: CaseResult) -> Slot:
     """`exact`, or what it was decided on where that is more than a count of mismatches."""
     judged = row.record.correctness
     if judged is None:
-        return Slot(empty="not judged")
+        return Slot(empty="not checked")
     recall = judged.figures.get("recall")
     found = f", recall {recall:.4g}" if isinstance(recall, float) else ""
     expected = " (expected)" if row.record.expected else ""

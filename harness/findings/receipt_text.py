@@ -129,7 +129,7 @@ def text_of(line: ReceiptLine) -> str:
         met = sum(judged.passed for judged in line.judged)
         recalls = [r for judged in line.judged if isinstance(r := judged.figures.get("recall"), float)]
         recall = f", recall {min(recalls):.4g} to {max(recalls):.4g}" if recalls else ""
-        return f"{line.about}: {met} of {len(line.judged)} judged cases meet their contract{recall}"
+        return f"{line.about}: {met} of {len(line.judged)} cases checked meet their contract{recall}"
     word = "" if line.kind == VERDICT else "crossover: "
     return f"{line.about}: {word}{', '.join(map(ratio_text, line.ratios))}"
 

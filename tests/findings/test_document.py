@@ -65,7 +65,7 @@ def test_an_empty_place_is_shown_with_its_kind(tmp_path):
     row = next(line for line in text.splitlines() if line.startswith("| 16Ki | dense"))
     assert "*none: oom*<sup>1</sup> | *none: oom*" in row
     assert "*none: not compiled*" in row
-    assert "*none: not judged*" in row
+    assert "*none: not checked*" in row
     assert "| mask/x@seq=1:fwd:cpu | *none: not measured*" in text
 
 

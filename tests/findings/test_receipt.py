@@ -38,7 +38,7 @@ def test_it_says_verdict_crossover_memory_recall_and_gate(receipt):
     assert [line.kind for line in receipt.lines] == [VERDICT, CROSSOVER, FITS, FITS, CORRECT]
     assert "sparse over dense at 8Ki 2.000× \\[2.000, 2.000\\]" in visible
     assert f"fits {TPU}: dense ≥ 16Ki" in visible
-    assert "6 of 6 judged cases meet their contract, recall 0.9912 to 0.9912" in visible
+    assert "6 of 6 cases checked meet their contract, recall 0.9912 to 0.9912" in visible
     assert "- gate: unchanged against main" in visible
     assert text.count("\n") <= 60
     assert text.count("--") == text.count("<!--") + text.count("-->"), "nothing ends the comment early"
