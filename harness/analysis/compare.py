@@ -13,7 +13,7 @@ from harness.analysis.results import (
     static_of,
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
-from harness.analysis.stats import Estimate, ratio, saving
+from harness.analysis.stats import Estimate, on_one_side, ratio, saving
 from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
 
@@ -28,7 +28,8 @@ class Comparison:
     is in `reason` (speedup and interval) or `unavailable` (a ratio, by its name). Where the suite names
     its `layers`, `per_step_s` is the time that the case saves in so many calls. `same_program`: the case
     runs the baseline's program, so that a speedup is noise and never a crossover. `other_semantics`: its
-    result means something else than the baseline's.
+    result means something else than the baseline's. `unanimous`: every sample, of two or more, is on the
+    speedup's side of 1.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Comparison:
     per_step_high_s: float | None = None
     same_program: bool = False
     other_semantics: bool = False
+    unanimous: bool = False
 
     @property
     def side(self) -> int:
@@ -109,6 +111,7 @@ def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...]
         per_step_high_s=per_step.high,
         same_program=bool(base) and _same_program(records, base, target),
         other_semantics=bool(base) and representative(records).semantics != representative(base).semantics,
+        unanimous=speedup.value is not None and on_one_side(base, records),
     )
 
 
@@ -174,6 +177,7 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
     return None
 
 
+NOT_EQUIVALENT = "not mathematically equivalent"
 _SAME = {
     PROGRAM: "a difference in time is noise",
     OPERATORS: "only the host's work between them can differ",
@@ -193,11 +197,7 @@ def _notes(
     mine, theirs = representative(records), representative(base)
     notes: list[str] = []
     if mine.semantics != theirs.semantics:
-        other = "another mathematics, not only another speed"
-        notes.append(
-            f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: "
-            f"{'not the same mathematics' if mine.bound or theirs.bound else other}"
-        )
+        notes.append(f"semantics {mine.semantics}, the baseline's is {theirs.semantics}: {NOT_EQUIVALENT}")
     notes += state_bound(mine.bound)
     notes += [f"of the baseline, {sentence}" for sentence in state_bound(theirs.bound)]
     static, kind = static_of(records, target), same_kind(records, base, target=target)

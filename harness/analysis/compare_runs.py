@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from harness.analysis.compare import is_apart
+from harness.analysis.compare import NOT_EQUIVALENT, is_apart
 from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
@@ -192,11 +192,7 @@ def _doubts(of: Replicates, to: Replicates, estimate: Estimate) -> list[str]:
         )
     doubts: list[str] = []
     if mine.semantics != theirs.semantics:
-        other = "other mathematics, not only another speed"
-        doubts.append(
-            f"semantics {mine.semantics} and {theirs.semantics}: "
-            f"{'not the same mathematics' if mine.bound or theirs.bound else other}"
-        )
+        doubts.append(f"semantics {mine.semantics} and {theirs.semantics}: {NOT_EQUIVALENT}")
     bounds = [f"{label_of(side)}: {words}" for side in (mine, theirs) for words in state_bound(side.bound)]
     doubts += dict.fromkeys(bounds)
     kind = same_kind(of, to, target=HOST)

@@ -98,16 +98,28 @@ def saving(of: Sequence[Record], to: Sequence[Record], layers: int) -> Estimate:
     return _compare_medians(of, to, lambda mine, theirs: layers * (theirs - mine))
 
 
-def _compare_medians(
-    of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
-) -> Estimate:
-    """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""
+def on_one_side(of: Sequence[Record], to: Sequence[Record]) -> bool:
+    """Whether all rounds of one process, or all processes, are on one side of 1; of two or more."""
+    rounds = [round_log_ratios(mine, other) for mine, other in _timed_together(of, to)]
+    logs = rounds[0] if len(rounds) == 1 else [statistics.median(each) for each in rounds if each]
+    return len(logs) > 1 and (min(logs) > 0 or max(logs) < 0)
+
+
+def _timed_together(of: Sequence[Record], to: Sequence[Record]) -> list[tuple[Timing, Timing]]:
+    """The timings of both sides by replicate, for those that have both."""
     others = {(record.run, record.replicate): record.timing for record in to}
-    pairs = [
+    return [
         (record.timing, other)
         for record in of
         if record.timing is not None and (other := others.get((record.run, record.replicate))) is not None
     ]
+
+
+def _compare_medians(
+    of: Sequence[Record], to: Sequence[Record], compare: Callable[[float, float], float]
+) -> Estimate:
+    """`compare` of both sides' medians, per round; over rounds of one process, or over processes."""
+    pairs = _timed_together(of, to)
     if not pairs:
         return Estimate(None, reason="no process timed both")
     effects = [effect for mine, other in pairs if (effect := _by_round(mine, other, compare))]

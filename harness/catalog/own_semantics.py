@@ -25,7 +25,7 @@ class OwnSemantics:
     the family's is another meaning's.
 
     `name` goes into records, and is the implementation's where it is empty; implementations of one file
-    that share the object and name it compute the same mathematics. UsageError for what cannot be used.
+    that share the object and name it are compared as equivalent. UsageError for what cannot be used.
     """
 
     contract: Contract

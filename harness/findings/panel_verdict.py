@@ -68,7 +68,7 @@ class PanelVerdict:
 
     def verdict_part(self) -> Part:
         """The verdict, then the crossover, the fastest, and where memory ends."""
-        lead = self._verdict(self.finding) if self.finding else "Nothing was timed beside a baseline."
+        lead = self._verdict(self.finding) if self.finding else "Nothing was timed together with a baseline."
         said = (self.crossover_sentence(), *answer(self.panel), self._memory_sentence())
         return Part(self.panel.name, self.heading, lead, tuple(filter(None, said)))
 
@@ -85,11 +85,10 @@ class PanelVerdict:
         if finding.compared.low is not None:
             within = f", 95 % {ratio_text(finding.compared).partition(' ')[2]}"
         elif bounded:
-            within = f", with an interval last at {format_count(bounded[-1].seq)}: {ratio_text(bounded[-1])}"
+            last_bounded = format_count(bounded[-1].seq)
+            within = f"; at {last_bounded}, the last with an interval, {ratio_text(bounded[-1])}"
         lengths = f"from {format_count(self.first)} to" if self.first < last else "at"
-        holds = (
-            "nothing is claimed" if finding.verdict == UNCLEAR else f"holds {lengths} {format_count(last)}"
-        )
+        holds = "no verdict" if finding.verdict == UNCLEAR else f"holds {lengths} {format_count(last)}"
         machine = f"on {sample.device}, {machine_label(sample.fingerprint, self.run.info)}"
         return f"{finding.sentence()}{within}; {machine}; {holds}."
 
@@ -138,7 +137,8 @@ class PanelVerdict:
         if untold:
             lines.append(f"A speedup at {', '.join(map(format_count, sorted(untold)))}, which has none.")
         if finding.semantics:
-            lines.append(f"A task for which {finding.semantics} will not serve: it is another mathematics.")
+            other = f"{finding.implementation} is not mathematically equivalent"
+            lines.append(f"A task that needs the result of {finding.baseline}: {other}.")
         return lines
 
 

@@ -24,7 +24,7 @@ RULE = (
 def answer_of(panel: Sequence[Reproduction]) -> Reproduction:
     """The comparison that stands for a panel: the fastest at the longest length that most machines have.
 
-    As in the answer of a single run, one that is faster and has the baseline's mathematics comes first.
+    As in the answer of a single run, one that is faster and is equivalent to the baseline comes first.
     """
     most = max(len(found.machines) for found in panel)
     longest = max(found.seq for found in panel if len(found.machines) == most)
@@ -47,7 +47,7 @@ def by_panel(found: Iterable[Reproduction]) -> dict[tuple[str, str], list[Reprod
 def sentence(found: Reproduction) -> str:
     """`sparse against dense at 8Ki: 3 of 4 independent machines agree: faster, 2.2–2.6×; …`."""
     sides = f"{short_label(found.implementation)} against {short_label(found.baseline)}"
-    aside = " (another mathematics)" if found.other_semantics else ""
+    aside = " (not mathematically equivalent)" if found.other_semantics else ""
     return f"{sides}{aside} at {format_count(found.seq)}: {agreement(found)}"
 
 

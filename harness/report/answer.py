@@ -23,7 +23,7 @@ from harness.report.format import short_label
 
 OTHER = "≠"
 OTHER_CAPTION = (
-    f"{OTHER}: another mathematics than the baseline's; the fastest of the baseline's own is in brackets."
+    f"{OTHER}: not mathematically equivalent to the baseline; the fastest that is stands in brackets."
 )
 MOST_LENGTHS = 6
 _ORDER = ("faster", "about the same", "undecided", "slower")
@@ -47,7 +47,7 @@ def answer(panel: SuiteResults) -> list[str]:
     """Two to four sentences; none where nothing was timed."""
     if not any(row.timed for row in panel.cases):
         return []
-    sentences = (_fastest(panel), _against_baseline(panel), _other_mathematics(panel), _not_run(panel))
+    sentences = (_fastest(panel), _against_baseline(panel), _not_equivalent(panel), _not_run(panel))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -65,7 +65,7 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
     won = _winners(rows)
     if won is None:
         return ""
-    own = [row for row in rows if _same_mathematics(panel, row)]
+    own = [row for row in rows if _is_equivalent(panel, row)]
     leaders = sorted(won.leaders, key=lambda row: panel.implementations.index(row.label))
     names = [short_label(row.label) + ("" if row in own else OTHER) for row in leaders]
     aside = f" ({short_label(own[0].label)})" if own and not any(row in own for row in leaders) else ""
@@ -83,7 +83,7 @@ def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
     return by_length
 
 
-def _same_mathematics(panel: SuiteResults, row: CaseResult) -> bool:
+def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
     return baseline_semantics(panel) in {None, row.record.semantics}
 
 
@@ -114,10 +114,10 @@ def _compared(row: CaseResult, base: CaseResult) -> Comparison | None:
 
 
 def _fastest(panel: SuiteResults) -> str:
-    """The fastest at the longest length that has one, of the baseline's mathematics where there is any."""
+    """The fastest at the longest length that has one, equivalent to the baseline where any is."""
     at = max(row.seq for row in panel.cases if row.timed)
     rows = _correct(panel).get(at, [])
-    won = _winners([row for row in rows if _same_mathematics(panel, row)]) or _winners(rows)
+    won = _winners([row for row in rows if _is_equivalent(panel, row)]) or _winners(rows)
     if won is None:
         return f"Nothing that was timed at {format_count(at)} is as registered."
     longest = max(row.seq for row in panel.cases)
@@ -129,7 +129,8 @@ def _fastest(panel: SuiteResults) -> str:
     faster = [row for row in rows[: rows.index(won.best)] if not _is_about_the_same(row, won.best)]
     if faster:
         gain = _gain(faster[0], won.best)
-        text += f"; faster still, but another mathematics: {short_label(faster[0].label)}, {gain} that"
+        name = short_label(faster[0].label)
+        text += f"; faster still, but not mathematically equivalent: {name}, {gain} that"
     return f"{text}."
 
 
@@ -209,7 +210,7 @@ def describe(finding: PanelFinding, crossing: float | None) -> str:
         case "about the same":
             return f"about the same at {format_count(finding.compared.seq)}"
         case _:
-            return "undecided"
+            return f"{finding.tendency}, too few for an interval" if finding.tendency else "undecided"
 
 
 def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
@@ -219,13 +220,15 @@ def describe_briefly(finding: PanelFinding, crossing: float | None) -> str:
             return f"beyond {format_count(finding.same_until)}"
         case "faster" if finding.everywhere:
             return "always"
+        case "unclear":
+            return finding.tendency.removeprefix("faster ") or "undecided"
         case "slower" if finding.faster_until is None:
             return "never" if finding.everywhere else f"not at {format_count(finding.compared.seq)}"
         case _:
             return describe(finding, crossing).removeprefix("faster ")
 
 
-def _other_mathematics(panel: SuiteResults) -> str:
+def _not_equivalent(panel: SuiteResults) -> str:
     """Which implementations have another meaning than the baseline, so that speed is not all that differs."""
     meant = baseline_semantics(panel)
     others: dict[str, dict[str, None]] = {}
@@ -236,7 +239,9 @@ def _other_mathematics(panel: SuiteResults) -> str:
         ", ".join(labels) + ("" if list(labels) == [meaning] else f" ({meaning})")
         for meaning, labels in others.items()
     ]
-    return f"Another mathematics than {short_label(panel.baseline)}'s: {', '.join(names)}." if names else ""
+    if not names:
+        return ""
+    return f"Not mathematically equivalent to {short_label(panel.baseline)}: {', '.join(names)}."
 
 
 def _not_run(panel: SuiteResults) -> str:

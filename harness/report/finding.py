@@ -24,8 +24,8 @@ class PanelFinding:
     SLOWER, SAME, or UNCLEAR where no length has an interval that could tell. At most one of three lengths
     is given: `faster_from` (slower before), `faster_until` (faster at every length up to it, and no longer
     beyond), or `same_until` (about the same at every length up to it). `everywhere`: the verdict holds at
-    every length, of two or more. `semantics` is what its result means where that is another mathematics
-    than the baseline's.
+    every length, of two or more. `semantics` is what its result means where that is not equivalent to
+    the baseline.
     """
 
     compared: Comparison
@@ -55,11 +55,24 @@ class PanelFinding:
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""
         qualities = [
-            "" if self.compared.low is not None else "no interval",
-            "another mathematics" if self.semantics else "",
+            self._why_no_interval(),
+            "not mathematically equivalent" if self.semantics else "",
         ]
         aside = ", ".join(filter(None, qualities))
         return self._claim() + (f" ({aside})" if aside else "")
+
+    @property
+    def tendency(self) -> str:
+        """`faster in each of 3 rounds`, where that is all there is: no interval, yet no sample against it."""
+        compared = self.compared
+        if self.verdict != UNCLEAR or not compared.unanimous:
+            return ""
+        return f"{FASTER if compared.side > 0 else SLOWER} in each of {compared.samples} {compared.unit}"
+
+    def _why_no_interval(self) -> str:
+        if self.compared.low is not None:
+            return ""
+        return f"no interval: {self.compared.reason}" if self.verdict == UNCLEAR else "no interval"
 
     def _claim(self) -> str:
         name, base, at = self.implementation, self.baseline, format_count(self.compared.seq)
@@ -89,7 +102,7 @@ class PanelFinding:
             case "about the same":
                 return f"{name} and {base} are about the same: {last}"
             case _:
-                return f"{name} beside {base}: {last}, undecided"
+                return f"{name} against {base}: {self.tendency or 'undecided'}, {last}"
 
 
 def finding_of(panel: SuiteResults, label: str) -> PanelFinding | None:
@@ -146,7 +159,7 @@ def headline(findings: Sequence[PanelFinding]) -> str | None:
         SLOWER: f"nothing beats {first.baseline}, {first.implementation} is closest",
         SAME: f"{first.implementation} and {first.baseline} are about the same",
     }[first.verdict]
-    aside = " (another mathematics)" if first.semantics else ""
+    aside = " (not mathematically equivalent)" if first.semantics else ""
     spread = f"{ordered[0].ratio} to {ordered[-1].ratio} at the longest length"
     where = "both panels" if len(findings) == 2 else f"all {len(findings)} panels"
     return f"{claim} in {where}: {spread}{aside}"

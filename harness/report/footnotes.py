@@ -33,7 +33,7 @@ class Footnotes:
         return [(number, sentence) for sentence, number in self.numbers.items() if number > count]
 
 
-OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
+OTHER_SEMANTICS = "not mathematically equivalent to the baseline"
 NO_INTERVAL = "no interval"
 SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
 INCORRECT = "incorrect"

@@ -25,6 +25,25 @@ def test_too_few_rounds_leave_the_value_and_say_what_is_missing(record, suite):
     assert found.reason == "needs ≥ 6 rounds; has 3"
 
 
+@pytest.mark.parametrize(
+    ("rounds", "unanimous"),
+    [([1.0, 1.5, 1.9], True), ([3.0, 2.5, 2.1], True), ([1.0, 1.5, 2.1], False), ([2.0, 1.0, 1.0], False)],
+)
+def test_it_is_told_whether_every_round_agrees(record, suite, rounds, unanimous):
+    found = compare_to(suite, record("base", 4096, [2.0] * 3), record("x", 4096, rounds))
+    assert (found.low, found.unanimous) == (None, unanimous)
+
+
+def test_of_several_processes_each_has_one_voice_and_one_alone_agrees_with_nobody(record, suite):
+    sides = [
+        record(name, 4096, rounds, replicate=place)
+        for place, last in enumerate((1.0, 1.0))
+        for name, rounds in (("base", [2.0] * 3), ("x", [1.0, last, 9.0]))
+    ]
+    assert compare_to(suite, *sides).unanimous
+    assert not compare_to(suite, record("base", 4096, [2.0]), record("x", 4096, [1.0])).unanimous
+
+
 @pytest.mark.parametrize("status", ["oom", "timeout", "crashed", "skipped", "unsupported"])
 def test_a_side_without_a_time_gives_its_outcome_as_the_reason(record, suite, status):
     base_failed = compare_to(suite, record("base", 4096, status=status), record("x", 4096, ROUNDS))
@@ -69,7 +88,7 @@ def test_other_semantics_and_equal_programs_are_noted(record, suite, static):
     base = record("base", 4096, ROUNDS, static=same)
     found = compare_to(suite, base, record("x", 4096, ROUNDS, static=same, semantics="nsa_mslk"))
     assert found.notes == (
-        "semantics nsa_mslk, the baseline's is exact: another mathematics, not only another speed",
+        "semantics nsa_mslk, the baseline's is exact: not mathematically equivalent",
         "same program as the baseline (fwd hash 01234567): a difference in time is noise",
     )
 

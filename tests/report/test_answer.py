@@ -3,7 +3,8 @@
 import pytest
 
 from harness.core.record import Correctness
-from harness.report.answer import answer, winner_line
+from harness.report.answer import answer, describe_briefly, winner_line
+from harness.report.finding import finding_of
 
 NOISE = (0.99, 1.0, 1.01, 0.995, 1.005, 1.0, 1.0)
 WIDE = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
@@ -76,16 +77,16 @@ def test_exact_by_fallback_never_crosses(panel):
     assert winner_line(only) == "winner per length: 1Ki–4Ki broadcast ≈ approx≠"
 
 
-def test_another_mathematics_does_not_win_unmarked(panel):
+def test_what_is_not_equivalent_does_not_win_unmarked(panel):
     times = {"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "threshold": {4096: 1.0}}
     only = panel(times, semantics={"threshold": "threshold"})
     first, *rest = answer(only)
     assert first == (
         "Fastest at 4Ki: scatter, 2.00 s [1.98, 2.02], 2.000× [2.000, 2.000] as fast as broadcast; faster "
-        "still, but another mathematics: threshold, 2.000× [2.000, 2.000] as fast as that."
+        "still, but not mathematically equivalent: threshold, 2.000× [2.000, 2.000] as fast as that."
     )
     speedups = "Against broadcast: faster at 4Ki: scatter, threshold."
-    assert rest == [speedups, "Another mathematics than broadcast's: threshold."]
+    assert rest == [speedups, "Not mathematically equivalent to broadcast: threshold."]
     assert winner_line(only) == "winner per length: 4Ki threshold≠ (scatter)"
 
 
@@ -104,6 +105,16 @@ def test_without_an_interval_the_sentence_says_so(panel):
     only = panel({"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}}, {"broadcast": (1.0,), "scatter": (1.0,)})
     fastest = "Fastest at 4Ki: scatter, 2.0 s (no interval), 2.0× (no interval) as fast as broadcast."
     assert answer(only) == [fastest, "Against broadcast: undecided: scatter."]
+
+
+def test_rounds_too_few_for_an_interval_that_all_agree_are_told(panel):
+    few = {"broadcast": (1.0, 1.1, 0.9), "scatter": (1.0, 1.1, 0.9), "slow": (1.0, 1.1, 0.9)}
+    only = panel({"broadcast": {4096: 4.0}, "scatter": {4096: 2.0}, "slow": {4096: 8.0}}, few)
+    faster, slower = "faster in each of 3 rounds", "slower in each of 3 rounds"
+    few = "too few for an interval"
+    assert answer(only)[1] == f"Against broadcast: {faster}, {few}: scatter; {slower}, {few}: slow."
+    briefly = [describe_briefly(finding_of(only, f"mask/{name}"), None) for name in ("scatter", "slow")]
+    assert briefly == ["in each of 3 rounds", slower]
 
 
 def test_an_implementation_that_should_be_incorrect_does_not_win(record, suite, timing):

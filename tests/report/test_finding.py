@@ -52,8 +52,12 @@ def test_the_sentence_says_where_and_by_how_much(speedups, wide, expected):
     assert sentence(*speedups, wide=wide) == expected
 
 
-def test_without_any_interval_nothing_is_decided():
-    assert sentence(0.5, 2.0, few=(0, 1)) == "scatter beside broadcast: 2.0× at 8Ki, undecided (no interval)"
+def test_without_any_interval_the_rounds_are_told():
+    said = sentence(0.5, 2.0, few=(0, 1))
+    why = "(no interval: needs ≥ 6 rounds; has 3)"
+    assert said == f"scatter against broadcast: faster in each of 3 rounds, 2.0× at 8Ki {why}"
+    split = sentence(1.1, wide=(0,), few=(0,))
+    assert split == f"scatter against broadcast: undecided, 1.1× at 4Ki {why}"
 
 
 def test_a_crossover_beside_a_length_without_an_interval_is_not_claimed():
@@ -70,7 +74,7 @@ def test_of_several_that_win_the_one_that_gives_the_same_answer_is_named():
     assert (finding.implementation, finding.semantics) == ("scatter", None)
     alone = panel_finding(suite(both.records[0], fast))
     assert alone is not None
-    assert alone.sentence() == "raw beats broadcast: 10.0× at 4Ki (another mathematics)"
+    assert alone.sentence() == "raw beats broadcast: 10.0× at 4Ki (not mathematically equivalent)"
 
 
 def test_the_baselines_own_program_is_about_the_same_whatever_was_timed():

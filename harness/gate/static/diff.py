@@ -202,7 +202,7 @@ def _doubts(base: StaticFigures, candidate: StaticFigures) -> list[str]:
     if base.passed and candidate.passed is None:
         notes.append("the candidate's contract was not judged")
     elif None not in {base.contract, candidate.contract} and base.contract != candidate.contract:
-        notes.append(f"the contract was {base.contract} and is {candidate.contract}: other mathematics")
+        notes.append(f"the contract was {base.contract} and is {candidate.contract}: another result")
     return notes
 
 

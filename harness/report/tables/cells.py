@@ -237,7 +237,7 @@ def status(row: CaseResult, notes: Footnotes) -> Cell:
     crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
     crash = f"traceback and output: {crash_file} in the run's folder" if crash_file else None
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
-    marks = notes.mark(record.reason, "judged on sampled rows" if sampled else None, some)
+    marks = notes.mark(record.reason, "checked on sampled rows" if sampled else None, some)
     if record.status == "incorrect" or record.unexpected:
         marks += notes.mark_kind(INCORRECT, record.reason or some or "")
     if crash:

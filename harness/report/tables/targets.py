@@ -19,7 +19,7 @@ from harness.report.tables.suite_columns import NAMES, STATUS
 from harness.report.tables.table_data import Column, TableData
 
 TURNS = "⇄"
-_LEGEND = f"{TURNS} the verdict turns round: less than the baseline's on one target, more on another."
+_LEGEND = f"{TURNS} targets disagree: less than the baseline's on one, more on another."
 _FITS = "fits: arguments + outputs + temporaries, less what they share, are within a device's memory."
 _WITH_RATIOS = 4  # targets; beside more of them there is no room for ratios
 

@@ -141,7 +141,7 @@ def test_what_is_said_of_it():
     assert found[:2] == ("unchanged", "same program")
     assert found.notes == ("accepted: approximates nothing any more: recall 0.971 -> 1: it is meant",)
     other = compare(recall(0.971), recall(1.0, "exact"), never)
-    assert other.notes == ("the contract was recall and is exact: other mathematics",)
+    assert other.notes == ("the contract was recall and is exact: another result",)
     unjudged = compare(BASE, replace(BASE, passed=None), never)
     assert unjudged.notes == ("the candidate's contract was not judged",)
 
