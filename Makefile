@@ -9,7 +9,7 @@ ARGS :=
 # EXTRAS=dev,tpu,cuda also compiles for accelerators that are not at hand: 5 GB more.
 EXTRAS ?= dev
 # Of the gallery: its run, as seen from build/gallery, and where the charts go.
-KEPT := runs/20261123T080454Z-4668fe1
+KEPT := runs/20261123T205009Z-c7f20ab
 DRAWN ?= docs/charts
 
 .PHONY: help sweep chart gallery findings browser test test-all test-long test-cluster drill drill-cheats lint gate claims types format wheel clean

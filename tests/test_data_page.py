@@ -43,7 +43,7 @@ def test_the_five_lines_end_in_a_plot(plots: Any) -> None:
     names: dict[str, Any] = {}
     exec(code, names)
     assert len(plots.gca().lines) == len(names["times"].columns) == 5
-    assert names["times"].loc[4096, "mask/broadcast"] == 0.09302065099973333
+    assert names["times"].loc[4096, "mask/broadcast"] == 0.07737191999967763
 
 
 def test_the_notebook_runs_cell_by_cell(plots: Any) -> None:

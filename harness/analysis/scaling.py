@@ -156,8 +156,10 @@ def _crossover(suite: SuiteRecords, label: str, panel: str, compared: Sequence[C
     crossings = crossing_lengths([(length, log) for length, log, _ in timed])
     last_win, first_loss = _end_of_lead([c for _, _, c in timed]) if won is None else (None, None)
     reasons = [_verdict(timed, lead, won)]
-    if len(crossings) > 1:
-        reasons.append(f"crosses {len(crossings)} times: {', '.join(map(near, crossings))}")
+    # Medians whose intervals contain 1 change sides by chance.
+    certain = crossing_lengths([(length, log) for length, log, c in timed if c.side != 0])
+    if len(certain) > 1:
+        reasons.append(f"crosses {len(certain)} times: {', '.join(map(near, certain))}")
     if won is not None and timed[won][2].low is None:
         reasons.append(f"no interval at {format_count(timed[won][0])}: {timed[won][2].reason}")
     interpolated = None
@@ -205,8 +207,8 @@ def _wins(compared: Comparison) -> bool:
 
 def _verdict(timed: Sequence[tuple[int, float, Comparison]], lead: int, won: int | None) -> str | None:
     if won is None:
-        if lead == len(timed):
-            ever = any(log >= 0 for _, log, _ in timed)
+        if timed[-1][2].side < 0:
+            ever = any(c.side > 0 for _, _, c in timed)
             return f"none in range: {'slower again at the end' if ever else 'not faster at any length'}"
         return "none in range: every interval contains 1 at the end"
     if won > lead:

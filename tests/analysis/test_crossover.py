@@ -49,6 +49,13 @@ def test_several_crossings_are_reported_and_the_last_counts(record, suite):
     assert only.reason == "crosses 2 times: ≈ 8Ki, ≈ 32Ki"
 
 
+def test_medians_that_noise_moves_across_one_cross_nothing(record, suite):
+    wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
+    only = find_crossover(record, suite, {4096: 0.98, 16384: 1.02, 65536: 0.97}, rounds=wide)
+    assert (only.first_grid, only.interpolated) == (None, None)
+    assert only.reason == "none in range: every interval contains 1 at the end"
+
+
 def test_an_interval_that_contains_one_is_no_win_yet(record, suite):
     wide = (0.5, 2.0, 1.0, 0.6, 1.8, 1.0, 1.0)
     records = [record("base", seq, [1.0] * 7) for seq in (4096, 16384, 65536)]

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = "results/reference/20261123T080454Z-4668fe1"
+RUN = "results/reference/20261123T205009Z-c7f20ab"
 MOST = 5 * 2**20  # bytes of the page of a default sweep
 SCHEMES = {"light": 1, "dark": 0}
 
