@@ -36,7 +36,6 @@ gallery: $(READY)  ## draw docs/charts/ again, from the kept runs
 	seqsweep chart mask --run runs/20261122T015841Z-071c146 --out . && \
 	seqsweep chart mask topk attention --run $(KEPT) --out . && \
 	seqsweep compare $(KEPT) --impl sampled_threshold,torch_topk --out topk-comparison.svg && \
-	seqsweep history 'attention/nsa_mslk@*seq=16384*:fwd:cpu' --results . --out attention-history.svg && \
 	for chart in ../../docs/charts/*.svg; do cp $${chart##*/} $(abspath $(DRAWN)) || exit; done
 
 browser: $(READY)  ## try the HTML page of a kept run in headless Chromium, where there is one

@@ -74,13 +74,17 @@ def binary_ticks(low: float, high: float) -> list[float]:
 
 def ratio_ticks(low: float, high: float) -> list[float]:
     """Powers of two or of four around 1×; decades where those are many or have many digits."""
-    binary = NARROW <= high / low <= 4**MOST and low > 1 / 64
+    binary = NARROW <= high / low <= 4**MOST and low > 1 / 64 and high < 1024
     return binary_ticks(low, high) if binary else decimal_ticks(low, high)
+
+
+def _format_tick(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 1000 else format_ratio(ratio)
 
 
 TIME = Scale("time", format_seconds, decimal_ticks, least=4.0)
 BYTES = Scale("bytes", format_bytes, binary_ticks, least=16.0)
-RATIO = Scale("ratio", format_ratio, ratio_ticks, least=1.5, anchor=1.0)
+RATIO = Scale("ratio", _format_tick, ratio_ticks, least=1.5, anchor=1.0)
 SCALES = {scale.name: scale for scale in (TIME, BYTES, RATIO)}
 
 

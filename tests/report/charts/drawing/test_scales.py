@@ -42,6 +42,11 @@ def test_a_ratio_axis_always_has_1x(limits):
     assert "1×" in RATIO.labels(*limits).values()
 
 
+def test_thousandfold_ratios_are_ticked_at_decades_in_plain_digits():
+    assert list(RATIO.labels(0.4, 20000).values()) == ["1×", "10×", "100×", "1000×", "10000×"]
+    assert list(RATIO.labels(0.4, 500).values()) == ["1×", "4×", "16×", "64×", "256×"]
+
+
 @pytest.mark.parametrize("ticks", [decimal_ticks, binary_ticks])
 @pytest.mark.parametrize("span", [1.001, 1.5, 3, 20, 1e3, 1e6, 1e15])
 def test_ticks_are_few_and_inside(ticks, span):
