@@ -118,15 +118,29 @@ def _whole(cases: Sequence[ProfiledCase], shares: Sequence[float]) -> tuple[floa
 
 
 def _changes(cases: Sequence[ProfiledCase], stages: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Where one stage passes another: between two lengths their times are taken to be power laws."""
+    """Where one stage passes another: between two lengths their times are taken to be power laws.
+
+    Only where the intervals of their shares are apart at both lengths.
+    """
     for shorter, longer in pairwise(cases):
         for one, other in combinations(stages, 2):
             before, after = (_log_ratio(case, one, other) for case in (shorter, longer))
-            if before is not None and after is not None and before * after < 0:
+            apart = _are_apart(shorter, one, other) and _are_apart(longer, one, other)
+            if apart and before is not None and after is not None and before * after < 0:
                 step = before / (before - after)
                 at = shorter.seq * (longer.seq / shorter.seq) ** step
                 first, second = (one, other) if after > 0 else (other, one)
                 yield at, f"{first} passes {second} at {near(at)}"
+
+
+def _are_apart(case: ProfiledCase, one: str, other: str) -> bool:
+    mine, theirs = case.of(one), case.of(other)
+    if mine is None or theirs is None:
+        return False
+    (_, low, high), (_, their_low, their_high) = mine.share[:3], theirs.share[:3]
+    if low is None or high is None or their_low is None or their_high is None:
+        return False
+    return low > their_high or their_low > high
 
 
 def _log_ratio(case: ProfiledCase, one: str, other: str) -> float | None:

@@ -74,7 +74,7 @@ def _draw_panel(axes: Axes, chart: ScatterChart, panel: ScatterPanel, looks: Map
     for mark in panel.marks:
         _draw_mark(axes, mark, looks[mark.label])
     for row, words in panel.words.items():
-        axes.text(fmean(chart.uprights[:2]), row, words, size=SIZE, ha="center", va="center")
+        axes.text(fmean(chart.uprights[:2]), row, words, size=SIZE, ha="center", va="bottom")
 
 
 def _draw_mark(axes: Axes, mark: Mark, look: Look) -> None:
@@ -84,8 +84,9 @@ def _draw_mark(axes: Axes, mark: Mark, look: Look) -> None:
     for estimate, draw, at in ((across, axes.hlines, up.value), (up, axes.vlines, across.value)):
         if estimate.low is not None and estimate.high is not None:
             draw(at, estimate.low, estimate.high, color=look.colour, lw=1.2)
-    fill = "none" if mark.hollow else look.colour
-    axes.plot(across.value, up.value, look.marker, color=look.colour, mfc=fill, mew=1.1, ms=5.0, zorder=4)
+    # A hollow mark is the larger one, so that it shows around a filled one at the same place.
+    fill, size = ("none", 8.0) if mark.hollow else (look.colour, 5.0)
+    axes.plot(across.value, up.value, look.marker, color=look.colour, mfc=fill, mew=1.1, ms=size, zorder=4)
 
 
 def _ticks_across(chart: ScatterChart) -> tuple[tuple[float, float], Mapping[float, str]]:
