@@ -16,7 +16,7 @@ group = typer.Typer()
 def list_(
     family: catalog_options.FamilyName = None, *, place: options.CatalogFlags, json: options.Json = False
 ) -> None:
-    """List families, implementations with their options, and targets; or all about one family."""
+    """List what can be run, or all about one family. Families, implementations, options, targets."""
     project = place.project()
     if family is None:
         output.print_catalog(project.catalog, json=json)
@@ -36,7 +36,7 @@ def new(
     place: options.CatalogFlags,
     json: options.Json = False,
 ) -> None:
-    """Write a file to start from: NAME.py, an implementation of FAMILY, or with --family one of your own."""
+    """Write a file to start from. NAME.py, an implementation of FAMILY, or with --family one of your own."""
     from harness.commands.new import write_new
 
     output.print_new(*write_new(place.project(), family, name, own, out), json=json)
@@ -51,7 +51,7 @@ def claims(
     check: catalog_options.Check = False,
     json: options.Json = False,
 ) -> None:
-    """Which published numbers hold: all of them, those of a family, or one (FAMILY/ID)."""
+    """Say which published numbers hold. All of them, those of a family, or one (FAMILY/ID)."""
     from harness.commands.claims import claims as judge_claims
     from harness.commands.claims import compile_shard, print_outcome
 
@@ -72,7 +72,7 @@ def doctor(
     place: options.PlaceFlags,
     json: options.Json = False,
 ) -> None:
-    """Examine this machine: what a benchmark finds here, what is missing, and how to install it."""
+    """Examine this machine. What a benchmark finds here, what is missing, and how to install it."""
     if noise + self_check + roofline > 1:
         raise UsageError(
             "--noise, --self-check and --roofline measure each by itself; call doctor once for each"
@@ -99,7 +99,7 @@ def doctor(
 def machines(
     name: catalog_options.PoolName = None, *, place: options.PlaceFlags, json: options.Json = False
 ) -> None:
-    """List the machines that bench.yaml names: what each is, its noise now, or why it is refused."""
+    """List the machines of bench.yaml. What each is, its noise now, or why it is refused."""
     from harness.commands.machines import list_machines
 
     raise typer.Exit(list_machines(place.project(), name, json=json))

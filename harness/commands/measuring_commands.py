@@ -29,7 +29,7 @@ def run(
     strict: measuring_options.Strict = False,
     json: options.Json = False,
 ) -> None:
-    """Check, compile and time every case of the suites; tables at the end."""
+    """Check, compile and time every case of the suites. Tables at the end."""
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, sampling, shard)
     if shard.on and (sampling.graphs or sampling.max_seq):
@@ -74,7 +74,7 @@ def check(
     strict: measuring_options.Strict = False,
     json: options.Json = False,
 ) -> None:
-    """Hold every case to its reference and its family's checks; nothing is timed."""
+    """Hold every case to its reference; nothing is timed. Its family's checks are tried, too."""
     project, names = place.project(), split_words(ids)
     overrides = combine(selection, limits, shard)
     if shard.on:
@@ -112,7 +112,7 @@ def static(
     strict: measuring_options.Strict = False,
     json: options.Json = False,
 ) -> None:
-    """Compile only, run nothing: planned memory, FLOPs and bytes per target."""
+    """Compile only, run nothing. Planned memory, FLOPs and bytes per target."""
     targets = stages.known_targets(split_words(target))
     project, columns = place.project(), tables.column_names()
     overrides = combine(selection, limits, shard)
@@ -163,7 +163,7 @@ def profile(
     wait: options.Wait = False,
     json: options.Json = False,
 ) -> None:
-    """Where the time of a call goes: the share of each stage, and how it grows."""
+    """Show where the time of a call goes. The share of each stage, and how it grows."""
     from harness.commands.profile import print_profile
 
     project, overrides = place.project(), combine(selection, limits, extent)
@@ -188,7 +188,7 @@ def gate(
     place: options.PlaceFlags,
     json: options.Json = False,
 ) -> None:
-    """Compare the working tree with a base: regressed, unchanged, or not enough evidence."""
+    """Compare the working tree with a base. Regressed, unchanged, or not enough evidence."""
     from harness.commands.gate import run_gate
 
     gate_options = flags.options(suites, combine(selection, limits))

@@ -23,7 +23,7 @@ def show(
     tables: options.TableFlags,
     json: options.Json = False,
 ) -> None:
-    """Print the tables of a stored run or profile again, or one record of any run."""
+    """Print the tables of a stored run or profile, or one record."""
     from harness.commands.profile import print_profile
     from harness.commands.stored import read_run
 
@@ -51,7 +51,7 @@ def runs(
     place: options.ResultsFlags,
     json: options.Json = False,
 ) -> None:
-    """List stored runs, newest first; with --keep N delete all but the newest N."""
+    """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
     from harness.store.prune import prune
 
@@ -77,7 +77,7 @@ def compare(
     notes: options.Notes = False,
     json: options.Json = False,
 ) -> None:
-    """Compare two implementations of one run (--impl a,b), two runs (a trend), or machines (--across)."""
+    """Compare two implementations, two runs, or machines. Two runs are a trend, and no verdict."""
     from harness.commands.compare import compare_machines, compare_sides
 
     results = place.project().results
@@ -107,7 +107,7 @@ def chart(
     png: stored_options.Png = False,
     json: options.Json = False,
 ) -> None:
-    """Draw every suite of a stored run as SVG: latency, speedup, memory, scaling, profiles and more."""
+    """Draw a stored run as SVG. Of every suite latency, speedup, memory, scaling, profiles and more."""
     from harness.commands.stored import draw_charts, read_run
 
     project = place.project()
@@ -124,7 +124,7 @@ def report(
     place: options.ResultsFlags,
     json: options.Json = False,
 ) -> None:
-    """Write the findings of stored runs as a document: verdicts, every case, replay, method."""
+    """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
     from harness.commands.findings import (
         compose_document,
         print_document,
@@ -161,7 +161,7 @@ def collect(
     place: options.ResultsFlags,
     json: options.Json = False,
 ) -> None:
-    """Join the runs of other machines: shards of one sweep become one run."""
+    """Join runs of other machines. Shards of one sweep become one run."""
     from harness.commands.collect import collect_runs
     from harness.store.remote import readable
 
@@ -177,7 +177,7 @@ def verify(
     wait: options.Wait = False,
     json: options.Json = False,
 ) -> None:
-    """Run a receipt again here: what holds, what differs, what cannot be checked."""
+    """Run a receipt again here. What holds, what differs, what cannot be checked."""
     from harness.commands.findings import print_checks, read_text
     from harness.findings.receipt_text import read_receipt
     from harness.findings.recheck import check_lines, run_again
@@ -198,7 +198,7 @@ def export(
     baseline: stored_options.StoredBaseline = None,
     place: options.ResultsFlags,
 ) -> None:
-    """Write a stored run for other programs: rows, Markdown for a pull request, or a service's JSON."""
+    """Write a stored run for other programs. Rows, Markdown for a pull request, or a service's JSON."""
     from harness.commands.export import export_rows, export_summary
 
     table, part, project = flags.table(), selection.part(None), place.project()
@@ -217,7 +217,7 @@ def history(
     place: options.ResultsFlags,
     json: options.Json = False,
 ) -> None:
-    """Show the medians of a case over all stored runs on one machine: a trend, not a verdict."""
+    """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
     from harness.commands.history import read_histories
 
     histories = read_histories(place.project().results, case, output.print_note)

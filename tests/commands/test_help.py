@@ -50,6 +50,11 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"seqsweep {VERSION}\n", "")
 
 
+def test_the_list_of_commands_cuts_no_sentence():
+    page = GROUP.get_help(typer.Context(GROUP, info_name="seqsweep", terminal_width=80))
+    assert "..." not in page.partition("Commands:")[2]
+
+
 def test_a_version_after_a_command_is_none():
     done = call("run", "--version")
     assert (done.returncode, done.stdout) == (2, "")
