@@ -112,7 +112,7 @@ def semantics_notes(grid: CaseGrid) -> list[str]:
         ", ".join(names) + ("" if list(names) == [semantics] else f" ({semantics})")
         for semantics, names in labels.items()
     )
-    return [f"not mathematically equivalent: {'; '.join(groups)}"]
+    return [f"not mathematically equivalent to each other: {'; '.join(groups)}"]
 
 
 def bound_notes(grid: CaseGrid) -> list[str]:
