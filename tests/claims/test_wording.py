@@ -5,6 +5,7 @@ import pytest
 from harness.claims.model import ADDS_UP, CONTRADICTED, IMPLAUSIBLE, INCONSISTENT, NOT_CHECKABLE, VACUOUS
 from harness.claims.wording import (
     bound_text,
+    disagreement,
     follows_text,
     found_text,
     method_text,
@@ -227,6 +228,12 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
 def test_a_verdicts_sentence_stands_alone(verdict, figures, of, said):
     told = verdict(*figures, **of)
     assert told.sentence == said
+
+
+def test_what_disagrees_has_both_numbers_and_no_source(verdict):
+    figures = "name: a, published: 1, follows: 1", "name: b, published: 4, follows: 1 + 4"
+    told = verdict(*figures, expect=INCONSISTENT, more="because: One is counted twice.")
+    assert disagreement(told) == "B: 4 is published, 1 + 4 = 5 follows from its own numbers"
 
 
 def test_every_source_is_named_once(verdict):
