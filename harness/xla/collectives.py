@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.core.static_figures import Collective
-from harness.xla.hlo import STARTS, Graph, Instruction
+from harness.xla.hlo import STARTS, Graph
 
 OPS = (
     "all-gather",
@@ -55,7 +55,8 @@ def _tally(graph: Graph, name: str, lengths: Mapping[str, int | None]) -> Tally:
             _add(total, _most([_tally(graph, branch, lengths) for branch in instruction.branches]))
         else:
             turns = lengths.get(instruction.name) if instruction.opcode == "while" else 1
-            for callee in _run(instruction):
+            runs = instruction.opcode in ("while", "call", "fusion", *STARTS)  # once, or once a turn
+            for callee in instruction.callees if runs else ():
                 _add(total, _tally(graph, callee, lengths), 1 if turns is None else turns)
     return total
 
@@ -67,13 +68,6 @@ def _most(branches: Sequence[Tally]) -> Tally:
         counts, sizes = zip(*(tally.get(op, (0, 0)) for tally in branches), strict=True)
         most[op] = (max(counts), max(sizes))
     return most
-
-
-def _run(instruction: Instruction) -> Iterator[str]:
-    """The computations that an instruction runs once, or once a turn."""
-    if instruction.opcode in ("while", "call", "fusion", *STARTS):
-        for names in instruction.called.values():
-            yield from names
 
 
 def _add(total: Tally, part: Tally, times: int = 1) -> None:

@@ -22,7 +22,7 @@ from harness.catalog.accelerators import target
 from harness.catalog.build import Built, build
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
-from harness.core.static_figures import LATER_FIGURES, STATIC_FIGURES, Static
+from harness.core.static_figures import Static
 from harness.xla import compiler_log, lowering
 from harness.xla import devices as xla_devices
 from harness.xla import figures as xla_figures
@@ -121,5 +121,4 @@ def out_of_memory(message: str) -> Static:
     """The compiler planned more than the device has: a result, in the compiler's own figures."""
     first = message.strip().splitlines()[0].removeprefix(f"{EXHAUSTED}:").strip()
     reason = f"the compiler ran out of the device's memory: {first}"
-    names = (*STATIC_FIGURES, *LATER_FIGURES, "program")
-    return Static(fits=False, unavailable=dict.fromkeys(names, reason))
+    return dataclasses.replace(Static.none(reason), fits=False)

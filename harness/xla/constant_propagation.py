@@ -91,7 +91,7 @@ class Scope:
             case "add" | "subtract" if SCALAR.match(instruction.shape):
                 return _sum(*self.arguments(instruction), sign=1 if instruction.opcode == "add" else -1)
             case "fusion" | "call":
-                (callee,) = (name for names in instruction.called.values() for name in names)
+                (callee,) = instruction.callees
                 return Scope(self.graph, callee, self.arguments(instruction)).result
             # After a loop no more is known than inside it: what its body passes on unchanged.
             case "while":

@@ -44,6 +44,11 @@ class Instruction:
         return {role: OPERAND.findall(names) for role, names in CALLED.findall(self.attributes)}
 
     @property
+    def callees(self) -> list[str]:
+        """The computations that it names in any role."""
+        return [name for names in self.called.values() for name in names]
+
+    @property
     def branches(self) -> list[str]:
         """The computations of a conditional, in the order of its operands after the first."""
         called = self.called
@@ -88,15 +93,14 @@ class Graph:
         return cls(module.to_string(options))
 
     @property
+    def instructions(self) -> Iterator[Instruction]:
+        """Those of all computations."""
+        return (each for part in self.computations.values() for each in part.instructions.values())
+
+    @property
     def opcodes(self) -> dict[str, int]:
         """How many instructions of each opcode all computations hold, by name."""
-        computations = self.computations.values()
-        counts = Counter(
-            instruction.opcode
-            for computation in computations
-            for instruction in computation.instructions.values()
-        )
-        return dict(sorted(counts.items()))
+        return dict(sorted(Counter(each.opcode for each in self.instructions).items()))
 
     def reach(self, name: str) -> list[str]:
         """The computation and all it calls, callees first: the order in which a text defines them."""
@@ -105,9 +109,8 @@ class Graph:
         def visit(name: str) -> None:
             if name not in order and name in self.computations:
                 for instruction in self.computations[name].instructions.values():
-                    for names in instruction.called.values():
-                        for callee in names:
-                            visit(callee)
+                    for callee in instruction.callees:
+                        visit(callee)
                 order[name] = None
 
         visit(name)

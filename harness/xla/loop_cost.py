@@ -78,8 +78,7 @@ class _Loops:
         self.counted: dict[str, Counts] = {}
         self.fused = {
             name
-            for computation in graph.computations.values()
-            for instruction in computation.instructions.values()
+            for instruction in graph.instructions
             if instruction.opcode == "fusion"
             for callee in instruction.called["calls"]
             for name in graph.reach(callee)
@@ -95,7 +94,7 @@ class _Loops:
         return total
 
     def _part(self, instruction: Instruction) -> Further:
-        inner = [name for names in instruction.called.values() for name in names]
+        inner = instruction.callees
         if instruction.opcode == "while":
             return self._while(instruction, inner)
         if instruction.opcode == "conditional":
@@ -168,9 +167,7 @@ class _Loops:
         return [target for instruction in instructions if (target := instruction.target)]
 
     def _loops(self, instruction: Instruction) -> bool:
-        parts = [
-            part for names in instruction.called.values() for name in names for part in self.graph.reach(name)
-        ]
+        parts = {part for name in instruction.callees for part in self.graph.reach(name)}
         return instruction.opcode == "while" or any(_turns(self.graph.computations[part]) for part in parts)
 
 

@@ -92,7 +92,7 @@ def executed_operators(
                 inner_times = None if times is None or length is None else times * length
                 waiting += [(callee, inner_times) for callee in instruction.called["body"]]
             elif instruction.opcode in BRANCHING and instruction.called:
-                waiting += [(callee, times) for names in instruction.called.values() for callee in names]
+                waiting += [(callee, times) for callee in instruction.callees]
             elif instruction.opcode not in NO_WORK and not instruction.opcode.endswith(SECOND_HALVES):
                 yield computation, instruction, times
 
@@ -116,8 +116,7 @@ class Places:
         """`file:line` of an instruction; of a fusion without one, its inner instructions' most common."""
         inside = [
             self._source_line(inner)
-            for names in instruction.called.values()
-            for name in names
+            for name in instruction.callees
             for inner in graph.computations[name].instructions.values()
         ]
         common = Counter(filter(None, inside)).most_common(1)

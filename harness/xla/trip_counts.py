@@ -45,9 +45,7 @@ def _inner(scope: Scope, instruction: Instruction) -> Iterator[tuple[str, list[A
             instruction.branches, ([value] for value in scope.arguments(instruction)[1:]), strict=True
         )
     elif instruction.opcode in ("call", *STARTS):
-        yield from (
-            (name, scope.arguments(instruction)) for names in instruction.called.values() for name in names
-        )
+        yield from ((name, scope.arguments(instruction)) for name in instruction.callees)
 
 
 def _length(scope: Scope, loop: Instruction) -> int | None:

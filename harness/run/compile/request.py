@@ -11,7 +11,7 @@ from harness.catalog.accelerators import HOST, memory_of
 from harness.core.case import Case
 from harness.core.plain_data import from_plain
 from harness.core.record import Cost
-from harness.core.static_figures import STATIC_FIGURES, Static
+from harness.core.static_figures import Static
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,7 @@ class CompileResult:
         """Whether compiling again would give the same: not where a process died, or a trace took too long."""
         if self.passing:
             return False
-        planned_out = self.static.fits is False
-        counted = any(getattr(self.static, name) is not None for name in STATIC_FIGURES)
-        return self.status == "unsupported" or (self.status == "ok" and (counted or planned_out))
+        return self.status == "unsupported" or (self.status == "ok" and self.static.has_figures)
 
     def with_fit(self, target: str, host_bytes: int) -> CompileResult:
         """This result with `fits`: whether its plan fits the target's memory (the host's: `host_bytes`)."""
