@@ -221,9 +221,9 @@ class CaseWorker:
         try:
             found = self.framework.trace_operators(self._next_call(None), self.prepared, file)
         except Unsupported as refusal:
-            return {"refused": str(refusal)}
+            return {"operators": (), "refused": str(refusal)}
         longest = sorted(found, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
-        return {"operators": [asdict(operator) for operator in longest]}
+        return {"operators": [asdict(operator) for operator in longest], "refused": ""}
 
     def _refuse_unknown_stages(self, names: Iterable[str]) -> None:
         paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}

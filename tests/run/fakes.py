@@ -163,7 +163,7 @@ class FakeWorker:
     def trace_operators(self, trace: str | None) -> dict[str, Any]:
         if trace is not None:
             (Path(self.job.folder) / trace).write_text(self.name)
-        return {"operators": [asdict(OperatorFigures("mm", "work", 1e-3, 2, 64))]}
+        return {"operators": [asdict(OperatorFigures("mm", "work", 1e-3, 2, 64))], "refused": ""}
 
     def capture(self, cotangent: str | None) -> dict[str, Any]:
         return {"method": "graph_events", "cache": "flushed"}
@@ -187,7 +187,7 @@ class FakeWorker:
         self.close()
 
     def finish(self) -> dict[str, Any]:
-        return {"threads": []}
+        return {"threads": [], "processes": [], "shared_memory": []}
 
     def inputs(self, sets: int, write: bool) -> dict[str, Any]:
         return {}

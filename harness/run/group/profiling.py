@@ -59,7 +59,7 @@ def _operators(context: GroupContext, state: CaseState) -> tuple[OperatorFigures
     answer = context.ask(state, "profile", "trace_operators", trace=TRACE if extras.trace else None)
     if answer is None:
         return ()
-    if refused := answer.get("refused"):
+    if refused := answer["refused"]:
         state.warnings.append(f"no operators: {refused}")
     elif extras.trace is not None:
         write_files(extras.trace.parent, {extras.trace.name: (context.folder / TRACE).read_bytes()})

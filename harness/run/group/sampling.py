@@ -141,11 +141,9 @@ def leave(context: GroupContext, state: CaseState) -> None:
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
-    names = [*answer.get("threads", ()), *answer.get("processes", ())]
+    names = [*answer["threads"], *answer["processes"]]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
-    state.warnings += [
-        f"it left {file}; unlink it before returning" for file in answer.get("shared_memory", ())
-    ]
+    state.warnings += [f"it left {file}; unlink it before returning" for file in answer["shared_memory"]]
     state.settle("ok")
     median = format_seconds(statistics.median(state.samples))
     context.run.listener.case_state(state.id, f"ok {median}")

@@ -100,4 +100,4 @@ def test_a_process_that_dies_in_its_rounds_has_no_replays(tmp_path: Path) -> Non
 def test_readings_that_are_no_time_are_no_replays(tmp_path: Path) -> None:
     record = replayed(tmp_path, FakeExecutor({"scatter": Act(verbs={"replay": {"replay_s": 0.0}})}))
     assert (record.status, record.graphs) == ("ok", None)
-    assert "a reading of 0.0 s is no time" in timing(record).warnings[0]
+    assert "`float` > 0.0 - at `$.replay_s`" in timing(record).warnings[0]
