@@ -20,8 +20,9 @@ from harness.core.record import Record
 from harness.core.units import format_bytes, format_count
 from harness.run.compile.max_seq import Fit, Search, at_length, panel_of
 from harness.run.group.run_context import RunContext
-from harness.run.processes.executor import Ended, OwnProcess, OwnProcesses
+from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY
+from harness.run.processes.worker_process import Process, Processes
 from harness.sweep.schedule import Group, Schedule
 
 DRAWING_SHARE = 0.75  # of the machine's memory
@@ -54,7 +55,7 @@ class MeasuredFit(Fit):
 class LengthTrials:
     """Tries lengths of a run's cases, each in a process of its own."""
 
-    def __init__(self, processes: OwnProcesses, context: RunContext) -> None:
+    def __init__(self, processes: Processes, context: RunContext) -> None:
         self.processes, self.catalog, self.listener = processes, context.catalog, context.listener
         self.folder = context.folder / "max-seq"
 
@@ -79,7 +80,7 @@ class LengthTrials:
         """Compile the case in a new process, place its inputs, and call it once."""
         timeout_s, limit = group.settings.timeout_s, group.settings.memory_bytes
         self.folder.mkdir(parents=True, exist_ok=True)
-        worker: OwnProcess | None = None
+        worker: Process | None = None
         try:
             worker = self._spawn("trial", case, group)
             input_bytes = worker.ask("prepare", timeout_s, trace_s=0.0)["input_bytes"]
@@ -108,7 +109,7 @@ class LengthTrials:
         finally:
             worker.close()
 
-    def _spawn(self, role: str, case: Case, group: Group) -> OwnProcess:
+    def _spawn(self, role: str, case: Case, group: Group) -> Process:
         info, family = self.catalog.implementation(case.implementation), self.catalog.family(case.family)
         draws, limit = role == "reference", group.settings.memory_bytes
         job = Job(

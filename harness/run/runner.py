@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from harness.core.record import Record
 from harness.run.group.case_state import CaseState
@@ -15,15 +15,10 @@ from harness.run.group.predict import KnownWork
 from harness.run.group.records import record_of, was_compiled, was_cut_short
 from harness.run.group.run_context import RunContext
 from harness.run.overhead import RemainingTime, overhead
+from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
 
 Key = tuple[str, int]  # case id and replicate
-
-
-class RecordSink(Protocol):
-    """Where records go: one call is one write."""
-
-    def append(self, records: Sequence[Record]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class RunOutcome:
 def run(
     schedule: Schedule,
     context: RunContext,
-    sink: RecordSink,
+    sink: RunFolder,
     *,
     done: Sequence[Record] = (),
     fingerprint: Callable[[Group], str] | None = None,

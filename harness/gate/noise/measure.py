@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,6 @@ from harness.gate.options import GateOptions
 from harness.gate.plan import GatePlan
 from harness.gate.planning import plan_of
 from harness.gate.timed.loop import GateLoop
-from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.setup import set_up
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
@@ -33,13 +32,6 @@ PER_FAMILY = 3  # cases, the last of a suite, since the first is often the slow 
 REGIME_SECONDS = 120.0  # a case that does not fit into this is too slow for this measurement
 IDENTITY = ("cpu", "cores", "memory_gib", "kernel")  # facts that identify the machine
 USUAL = 0.05
-
-
-class DiscardingSink:
-    """A sink that stores nothing: nobody explains these pairs later."""
-
-    def append(self, number: int, rounds: Sequence[Rounds]) -> None:
-        """Do nothing: the effects are in the tally."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +115,8 @@ def _regime(name: str, plan: GatePlan, cases: Mapping[Case, Case], progress: Gat
     tally = Tally.of([case.id for case in cases])
     started = progress.clock()
     with set_up(plan.schedule.groups, cases, plan.sides, progress) as (shared, paired_cases):
-        loop = GateLoop(shared, paired_cases, tally, progress, DiscardingSink(), REGIME_SECONDS)
-        loop.run()
+        # Nobody explains these pairs later: their effects are in the tally.
+        GateLoop(shared, paired_cases, tally, progress, lambda _number, _rounds: None, REGIME_SECONDS).run()
         calls = {paired.id: paired.candidate.call_s for paired in paired_cases}
     pair_s = (progress.clock() - started) / tally.wanted
     return Regime(name, tuple(tally.spreads(calls)), pair_s)

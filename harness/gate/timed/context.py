@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from harness.gate.outcome import INVALID
 from harness.gate.sides.side import Side
 from harness.gate.timed.paired_case import PairedCase
-from harness.gate.timed.processes import GateExecutor, Opener
+from harness.gate.timed.processes import GateExecutor, SideProcesses
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
 from harness.run.group.run_context import RunContext
@@ -26,7 +26,7 @@ class GateContext:
 
     run: RunContext
     executor: GateExecutor
-    opener: Opener
+    opener: SideProcesses
     sides: dict[str, Side]
     settings: Settings
     device: str = "cpu"

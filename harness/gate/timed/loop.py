@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from harness.gate.timed.context import GateContext, Lost
 from harness.gate.timed.decision import pair_effect
 from harness.gate.timed.pair import Pair
 from harness.gate.timed.paired_case import PairedCase
 from harness.gate.timed.sampling import Rounds
+from harness.gate.timed.sequential_test import SequentialTest
 from harness.run.machine.interference import Interference
 
-
-class Decider(Protocol):
-    """Decides cases from the effects it is fed, and names those that need more pairs."""
-
-    def undecided(self) -> Collection[str]: ...
-
-    def missing(self, case: str) -> int:
-        """Pairs until the next interim analysis of a case."""
-        ...
-
-    def feed(self, case: str, effect: float) -> None: ...
-
-    def advise(self, case: str) -> None:
-        """Mark a case advisory: its time decides nothing."""
-        ...
-
-    def drop(self, case: str) -> None:
-        """Take a case out: it was decided without its time."""
-        ...
-
-
-class Watcher(Protocol):
-    """Progress of a gate."""
-
-    def pair_started(self, number: int, cases: Sequence[str], left_s: float | None) -> None: ...
-
-    def pair_finished(self) -> None: ...
-
-
-class RoundsSink(Protocol):
-    """Stores the rounds of a pair: one call is one write."""
-
-    def append(self, number: int, rounds: Sequence[Rounds]) -> None: ...
+if TYPE_CHECKING:
+    from harness.gate.noise.detectable import Tally
+    from harness.gate.report.progress import GateProgress
 
 
 @dataclass
 class GateLoop:
-    """The loop over pairs. `budget_s` is wall time.
+    """The loop over pairs. `budget_s` is wall time; `keep` stores the rounds of a pair, in one write.
 
     Pairs count from `first`. `demoting`: the time of a case with equal programs is advisory.
     """
 
     shared: GateContext
     paired_cases: Sequence[PairedCase]
-    sequential_test: Decider
-    watcher: Watcher
-    sink: RoundsSink
+    sequential_test: SequentialTest | Tally
+    progress: GateProgress
+    keep: Callable[[int, Sequence[Rounds]], None]
     budget_s: float
     first: int = 1
     demoting: bool = False
@@ -77,12 +48,12 @@ class GateLoop:
             while waiting := self._open_cases():
                 excluded = self._activities_not_per_pair(waiting)
                 started, excluded_s = clock(), self._seconds_spent(excluded)
-                self.watcher.pair_started(
+                self.progress.pair_started(
                     number, [paired.id for paired in waiting], self._seconds_left(waiting)
                 )
                 interference.look()
                 rounds = self._run_pair(number, waiting)
-                self.watcher.pair_finished()
+                self.progress.pair_finished()
                 self.took_s = max(0.0, clock() - started - (self._seconds_spent(excluded) - excluded_s))
                 if not rounds and waiting == self._open_cases():
                     return  # nothing more fits the budget
@@ -114,7 +85,7 @@ class GateLoop:
                 queue = [paired for paired in queue if paired.living]
                 continue
             self._update_test()
-            self.sink.append(number, rounds)
+            self.keep(number, rounds)
             for case_rounds in rounds:
                 self.sequential_test.feed(case_rounds.case, pair_effect(case_rounds.log_ratios))
             collected += rounds

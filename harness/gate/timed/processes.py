@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, SideError, Unsupported
@@ -23,16 +23,6 @@ HOLD_SECONDS = 60.0  # to take a case in or let go of it
 # happens to lie above it, and every call touches new pages or does not: a process is on one of two levels.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 PADDING = "SEQSWEEP_PADDING"  # moves a new process's stack: a layout is one draw among many
-
-
-class Opener(Protocol):
-    """Starts the process of a side; tests put a fake behind it."""
-
-    def open(
-        self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
-    ) -> SideProcess:
-        """It is being started when this returns. Raises SideError when the side does not load."""
-        ...
 
 
 class SideProcess:
@@ -114,6 +104,7 @@ class SideProcesses:
     def open(
         self, side: Side, frameworks: Sequence[str], settings: Settings, padding: int, *, tracing: bool
     ) -> SideProcess:
+        """It is being started when this returns. Raises SideError when it cannot be."""
         self.count += 1
         self.monitor.limit_bytes = settings.memory_bytes
         folder = self.folder / f"{side.name}-{self.count}"  # the process takes it away when it ends

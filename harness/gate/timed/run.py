@@ -106,7 +106,14 @@ def _loop(
             sequential_test.feed(line["case"], line["effect"])
         first = 1 + max((line["pair"] for line in writer.lines), default=0)
         loop = GateLoop(
-            shared, paired_cases, sequential_test, progress, writer, options.budget_s, first, plan.demoting
+            shared,
+            paired_cases,
+            sequential_test,
+            progress,
+            writer.append,
+            options.budget_s,
+            first,
+            plan.demoting,
         )
         loop.run()
         return TimedResult(tuple(paired_cases), sequential_test, tuple(loop.disturbances))

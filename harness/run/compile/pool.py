@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.catalog.catalog import Catalog
@@ -25,27 +25,15 @@ WAIT_SECONDS = 0.2  # between checks for a Ctrl-C
 Outcome = tuple[CompileRequest, CompileResult] | BaseException
 
 
-class Compiling(Protocol):
-    """The part of a :class:`CompileWorker` that a pool uses."""
-
-    def compile(self, request: CompileRequest, settings: Settings) -> CompileResult: ...
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Pool:
     """Compile workers, one per core where memory allows; they start with the first request."""
 
-    def __init__(self, catalog: Catalog, results: Path, workers: Sequence[Compiling] | None = None) -> None:
+    def __init__(self, catalog: Catalog, results: Path, workers: Sequence[CompileWorker] = ()) -> None:
         self.catalog, self.cache = catalog, CompileCache(results)
         self.requests: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
         self.answers: SimpleQueue[Outcome] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
-        self.workers: list[Compiling] = list(
-            workers or (CompileWorker(catalog, core) for core in range(count))
-        )
+        self.workers = list(workers) or [CompileWorker(catalog, core) for core in range(count)]
         self.threads = [
             threading.Thread(target=self._serve, args=[worker], daemon=True) for worker in self.workers
         ]
@@ -79,14 +67,14 @@ class Pool:
                 worker.interrupt()
             worker.close()
 
-    def _serve(self, worker: Compiling) -> None:
+    def _serve(self, worker: CompileWorker) -> None:
         while (item := self.requests.get()) is not None and not self.stopping:
             try:
                 self.answers.put((item[0], self._answer(worker, *item)))
             except BaseException as error:  # raised again by `next` in the waiting thread
                 self.answers.put(error)
 
-    def _answer(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         kind = target(request.target).kind
         missing = absent(kind) if kind != HOST else None
         if missing:
@@ -105,7 +93,9 @@ class Pool:
             return CompileResult.from_json(data) if data else None
         return None
 
-    def _compile_timed(self, worker: Compiling, request: CompileRequest, settings: Settings) -> CompileResult:
+    def _compile_timed(
+        self, worker: CompileWorker, request: CompileRequest, settings: Settings
+    ) -> CompileResult:
         series = (request.case.series, request.target)
         shorter = self.slow.get(series)
         if shorter is not None and shorter < request.case.seq:

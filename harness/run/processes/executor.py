@@ -40,20 +40,6 @@ class Worker(Protocol):
         ...
 
 
-class OwnProcess(Worker, Protocol):
-    """A worker whose process holds nothing but its case."""
-
-    def close_and_wait(self) -> None:
-        """End the process, and return when its memory is free, of a device's too."""
-        ...
-
-
-class OwnProcesses(Protocol):
-    def spawn(self, job: Job, limit_bytes: int) -> OwnProcess:
-        """As an Executor's."""
-        ...
-
-
 class Executor(Protocol):
     def spawn(self, job: Job, limit_bytes: int) -> Worker:
         """Start a process. `limit_bytes` bounds the resident size of all living ones together.

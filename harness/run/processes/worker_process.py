@@ -162,6 +162,7 @@ class Process:
             self.log.remove()
 
     def close_and_wait(self) -> None:
+        """End the process, and return when its memory is free, of a device's too."""
         # A driver frees a process's memory on its way out, before its father hears of the end.
         self.close()
         self._await_exit(RELEASE_SECONDS)

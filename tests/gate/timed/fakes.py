@@ -126,7 +126,9 @@ class World:
 
     def loop(self, budget_s=1e6, **more):
         """Played to its end; `lines` are what was written: (pair, case) each."""
-        loop = GateLoop(self.shared, self.paired_cases, self.sequential_test, self, self, budget_s, **more)
+        loop = GateLoop(
+            self.shared, self.paired_cases, self.sequential_test, self, self.append, budget_s, **more
+        )
         loop.run()
         return loop
 
