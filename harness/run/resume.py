@@ -101,7 +101,7 @@ def _newest(request: Request, wanted: Mapping[str, Any]) -> RunFolder | None:
 def _other_request(info: Mapping[str, Any], request: Request, wanted: Mapping[str, Any]) -> str | None:
     """The difference between this command's request and the one that started the run."""
     for name, suite in wanted.items():
-        changed = _difference(info["suites"][name], suite)
+        changed = _listed(differences(info["suites"][name], suite))
         if changed:
             return f"suite {name} differs in {changed}"
     if info.get("replicates") != request.schedule.replicates:
@@ -129,10 +129,6 @@ def _other_evidence(
         if all(any(fingerprint_differences(facts, ours)) for ours in fingerprints):
             return f"this machine differs in {_listed(fingerprint_differences(facts, fingerprints[0]))}"
     return None
-
-
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    return _listed(differences(before, now))
 
 
 def _listed(unlike: Iterable[tuple[str, Any, Any]]) -> str:

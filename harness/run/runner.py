@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core.record import Record
-from harness.run.group.case_state import CaseState
+from harness.core.static_figures import Static
+from harness.run.group.case_state import NOT_COMPILED
 from harness.run.group.group_context import GroupContext
 from harness.run.group.group_run import GroupRun, Interrupted
 from harness.run.group.predict import KnownWork
-from harness.run.group.records import record_of, was_compiled, was_cut_short
+from harness.run.group.records import new_record, target_of, was_compiled, was_cut_short
 from harness.run.group.run_context import RunContext
 from harness.run.overhead import RemainingTime, overhead
 from harness.store.runs import RunFolder
@@ -112,13 +113,15 @@ def _learn(context: RunContext, record: Record) -> None:
 def _impossible(schedule: Schedule, context: RunContext, done: Collection[Record]) -> list[Record]:
     """Records of the cases that the schedule already knows to be impossible, where not stored yet."""
     stored = {record.case for record in done}
-    records: list[Record] = []
-    for skip in schedule.skips:
-        case = skip.case
-        if case.id not in stored:
-            state = CaseState(case, schedule.implementations[case.implementation], baseline=False, started="")
-            state.settle("unsupported", skip.reason)
-            records.append(
-                record_of(state, context.provenance, "host" if case.device == "cpu" else case.device, 0)
-            )
-    return records
+    return [
+        new_record(
+            skip.case,
+            schedule.implementations[skip.case.implementation],
+            context.provenance,
+            "unsupported",
+            reason=skip.reason,
+            static={target_of(skip.case): Static.none(NOT_COMPILED)},
+        )
+        for skip in schedule.skips
+        if skip.case.id not in stored
+    ]

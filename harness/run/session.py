@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -65,16 +65,10 @@ def conduct(request: Request, listener: Listener) -> Done:
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         if request.resume:
             done = take_up(folder, schedule, listener)
-        provenance = Provenance(
-            run=folder.id,
-            fingerprint=folder.write_fingerprint(facts["fingerprint"]),
-            environment=folder.write_environment(facts["environment"]),
-            seed=settings.seed,
-        )
         context = RunContext(
             executor,
             request.catalog,
-            provenance,
+            write_provenance(folder, facts, settings.seed),
             listener,
             executor.folder,
             depth=request.depth,
@@ -91,23 +85,15 @@ def conduct(request: Request, listener: Listener) -> Done:
             known_s=known_seconds(request.results),
         )
         if request.max_seq and not outcome.interrupted:
-            outcome = _with_max_seq(request, LengthTrials(executor, context), folder, outcome)
+            trials, stored = LengthTrials(executor, context), folder.info.get("largest") or ()
+            try:  # the largest lengths are written into run.json one by one
+                measure_max_seq(
+                    *(trials, schedule, outcome.records, stored),
+                    keep=lambda fits: folder.update_info(largest=fits),
+                )
+            except KeyboardInterrupt:
+                outcome = replace(outcome, interrupted=True)
         return Done(folder, _close_account(folder, outcome, measured=bool(remaining_groups(schedule, done))))
-
-
-def _with_max_seq(
-    request: Request, trials: LengthTrials, folder: RunFolder, outcome: RunOutcome
-) -> RunOutcome:
-    """The outcome after a search for the largest lengths, which are written into run.json one by one."""
-    stored = folder.info.get("largest") or ()
-    try:
-        measure_max_seq(
-            *(trials, request.schedule, outcome.records, stored),
-            keep=lambda fits: folder.update_info(largest=fits),
-        )
-    except KeyboardInterrupt:
-        return replace(outcome, interrupted=True)
-    return outcome
 
 
 def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) -> RunOutcome:
@@ -134,6 +120,12 @@ def _frameworks(request: Request) -> list[str]:
     """The fork servers a schedule needs, its references' included."""
     needed = {info.framework for info in request.schedule.implementations.values()}
     return sorted(needed | request.catalog.reference_frameworks(request.schedule.implementations))
+
+
+def write_provenance(folder: RunFolder, facts: Mapping[str, Any], seed: int) -> Provenance:
+    """What all records share, of a machine with these facts; they are kept in the run's folder."""
+    fingerprint = folder.write_fingerprint(facts["fingerprint"])
+    return Provenance(folder.id, fingerprint, folder.write_environment(facts["environment"]), seed)
 
 
 def new_folder(request: Request) -> RunFolder:

@@ -28,7 +28,7 @@ from harness.run.machine.lock import device_lock
 from harness.run.overhead import totals
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
-from harness.run.session import Done, new_folder, terminable
+from harness.run.session import Done, new_folder, terminable, write_provenance
 from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule
@@ -77,12 +77,7 @@ def static_run(
         folder = new_folder(request)
         writer.enter_context(folder.writing(" ".join(request.command), listener.message))
         folder.update_info(targets=list(targets))
-        provenance = Provenance(
-            run=folder.id,
-            fingerprint=folder.write_fingerprint(warm.machine["fingerprint"]),
-            environment=folder.write_environment(warm.machine["environment"]),
-            seed=settings.seed,
-        )
+        provenance = write_provenance(folder, warm.machine, settings.seed)
         return _StaticRun(request, targets, listener, warm.pool, folder, provenance).run(longest=longest)
 
 

@@ -6,15 +6,14 @@ says why and the eager figures stand.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.errors import Unsupported
 from harness.core.record import NO_GRAPH, GraphReplays
 from harness.run.group.case_state import CaseState
+from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
-from harness.run.group.stopping import enough_rounds
 from harness.run.group.verification import Verifier
 from harness.run.processes.executor import Ended
 
@@ -22,29 +21,20 @@ FRESH = "fresh-replay"  # the inputs on which a replay is judged
 
 
 def replay_graphs(context: GroupContext, verifier: Verifier, states: Sequence[CaseState]) -> None:
-    """Capture the cases, judge a replay of each, and time both ways in shuffled rounds: six at least."""
+    """Capture the cases, judge a replay of each, and time both ways in shuffled rounds."""
     captured = {state.id: answer for state in states if (answer := _capture(context, verifier, state))}
-    open_ = [state for state in states if state.id in captured]
-    readings: dict[str, list[Mapping[str, Any]]] = {state.id: [] for state in open_}
-    spent = dict.fromkeys(readings, 0.0)
-    shuffle = random.Random(f"{context.settings.seed} {context.group.key} graphs")
-    while open_:
-        shuffle.shuffle(open_)
-        for state in list(open_):
-            taken = readings[state.id]
-            context.run.listener.case_state(state.id, f"replay {len(taken) + 1}")
-            start = context.run.clock()
-            answer = _ask(context, state, "replay", inner=state.inner)
-            spent[state.id] += context.run.clock() - start
-            taken += [answer] if answer else []
-            if answer is None or enough_rounds(len(taken), spent[state.id], context.settings.budget_s):
-                open_.remove(state)
-            if answer is not None and state not in open_:
-                state.graphs = GraphReplays(
-                    replay_s=tuple(each["replay_s"] for each in taken),
-                    eager_s=tuple(each["eager_s"] for each in taken),
-                    **captured[state.id],
-                )
+    taken = take_rounds(
+        context,
+        [state for state in states if state.id in captured],
+        "replay",
+        lambda state: _ask(context, state, "replay", inner=state.inner),
+    )
+    for state in (each for each in states if each.id in taken):
+        state.graphs = GraphReplays(
+            replay_s=tuple(each["replay_s"] for each in taken[state.id]),
+            eager_s=tuple(each["eager_s"] for each in taken[state.id]),
+            **captured[state.id],
+        )
 
 
 def _capture(context: GroupContext, verifier: Verifier, state: CaseState) -> Mapping[str, Any] | None:

@@ -60,10 +60,9 @@ class GroupRun:
         return self._records()
 
     def _records(self) -> list[Record]:
-        context, device = self.context, self.context.group.cases[0].device
+        context = self.context
         provenance = replace(context.run.provenance, seed=context.settings.seed)
-        target = "host" if device == "cpu" else device
-        return [record_of(state, provenance, target, context.replicate) for state in context.states]
+        return [record_of(state, provenance, context.replicate) for state in context.states]
 
     def _prepare(self) -> None:
         """Compile in order; in a gate both sides do so at once, each on cores of its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,39 +10,29 @@ from harness.core.plain_data import from_plain
 from harness.core.record import OperatorFigures, Profile, StageFigures
 from harness.run.group.case_state import CaseState
 from harness.run.group.cold import measure_cold_starts
+from harness.run.group.extra_rounds import take_rounds
 from harness.run.group.group_context import GroupContext
-from harness.run.group.stopping import enough_rounds
 from harness.store.atomic import write_files
 
 TRACE = "trace.json"  # in the group's folder
 
 
 def profile_stages(context: GroupContext, states: Sequence[CaseState]) -> None:
-    """Profile the cases in shuffled rounds: six at least, and more while a case's budget lasts.
+    """Profile the cases in shuffled rounds.
 
     One whose framework cannot be profiled keeps its timing, and a warning says why.
     """
-    rounds: dict[str, list[Mapping[str, Any]]] = {state.id: [] for state in states}
-    spent: dict[str, float] = dict.fromkeys(rounds, 0.0)
-    shuffle = random.Random(f"{context.settings.seed} {context.group.key} profile")
-    open_ = list(states)
-    while open_:
-        shuffle.shuffle(open_)
-        for state in list(open_):
-            context.run.listener.case_state(state.id, f"profile {len(rounds[state.id]) + 1}")
-            start = context.run.clock()
-            answer = context.ask(state, "profile", "profile")
-            spent[state.id] += context.run.clock() - start
-            refused = None if answer is None else answer.get("refused")
-            if refused:
-                state.warnings.append(f"not profiled: {refused}")
-            elif answer is not None:
-                rounds[state.id].append(answer)
-            count, budget_s = len(rounds[state.id]), context.settings.budget_s
-            if answer is None or refused or enough_rounds(count, spent[state.id], budget_s):
-                open_.remove(state)
+
+    def ask(state: CaseState) -> Mapping[str, Any] | None:
+        answer = context.ask(state, "profile", "profile")
+        if answer is not None and (refused := answer.get("refused")):
+            state.warnings.append(f"not profiled: {refused}")
+            return None
+        return answer
+
+    rounds = take_rounds(context, states, "profile", ask)
     for state in states:
-        counted = context.ask(state, "profile", "count_stages") if rounds[state.id] else None
+        counted = context.ask(state, "profile", "count_stages") if state.id in rounds else None
         if counted is not None:
             profile = _profile(rounds[state.id], counted["counts"])
             state.profile = replace(profile, operators=_operators(context, state))

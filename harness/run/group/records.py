@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.catalog.accelerators import HOST
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
 from harness.core.median_interval import median_interval
@@ -62,7 +63,12 @@ def new_record(
     )
 
 
-def record_of(state: CaseState, provenance: Provenance, target: str, replicate: int) -> Record:
+def target_of(case: Case) -> str:
+    """The target whose figures a measured case has."""
+    return HOST if case.device == "cpu" else case.device
+
+
+def record_of(state: CaseState, provenance: Provenance, replicate: int) -> Record:
     """The record of a settled case."""
     return new_record(
         state.case,
@@ -78,7 +84,7 @@ def record_of(state: CaseState, provenance: Provenance, target: str, replicate: 
         checks=state.checks,
         facts=state.facts,
         timing=timing_of(state),
-        static={target: state.static},
+        static={target_of(state.case): state.static},
         cost=state.cost,
         memory=Memory(state.high_water_bytes),
         profile=state.profile if state.status == "ok" else None,

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from harness.core.median_interval import median_interval, samples_needed
 
 MAX_ROUNDS = 100  # a limit like the budget: an interval still wide after these rarely narrows with more
-MOST_ROUNDS = 30  # of a profile and of replays: their intervals are for shares, not for verdicts
 LONG_CALL_SECONDS = 0.25  # longer calls need no untimed one before them, and their last one is judged
 # A ratio without an interval decides nothing, and every rival's is lost with the baseline's. So a case gets
 # the fewest rounds that give one where they take no more than so many budgets, and a baseline wherever one of
@@ -22,13 +21,6 @@ BASELINE_BUDGETS, BASELINE_SECONDS = 8, 8.0
 def longest_baseline_call(budget_s: float) -> float:
     """Seconds of one call up to which a baseline is measured: eight budgets, but 8 s at most."""
     return max(budget_s, min(BASELINE_BUDGETS * budget_s, BASELINE_SECONDS))
-
-
-def enough_rounds(rounds: int, spent_s: float, budget_s: float) -> bool:
-    """Whether what is beside the samples has enough: an interval, and no further round within its budget."""
-    if rounds < samples_needed():
-        return False
-    return rounds >= MOST_ROUNDS or spent_s * (rounds + 1) / rounds > budget_s
 
 
 class Stopping:

@@ -7,8 +7,8 @@ import pytest
 from harness.core.errors import Unsupported
 from harness.core.median_interval import samples_needed
 from harness.core.record import GraphReplays, Record
+from harness.run.group.extra_rounds import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
-from harness.run.group.stopping import MOST_ROUNDS
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor
 from tests.run.plans import context, group, measure, timing, verdict
