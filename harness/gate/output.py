@@ -13,8 +13,11 @@ from harness.core.errors import MachineError, UsageError, nearest
 from harness.core.plain_data import from_plain
 from harness.gate.outcome import CaseVerdict, GateOutcome
 from harness.gate.planning import single_match
-from harness.gate.report import annotations, gate_data, junit, print_explanation, print_gate, summary
 from harness.gate.report.evidence import CaseEvidence
+from harness.gate.report.explain import print_explanation
+from harness.gate.report.github import annotations, summary
+from harness.gate.report.junit import junit
+from harness.gate.report.table import gate_data, print_gate
 
 
 def report_outcome(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from harness.catalog.catalog import Catalog
 from harness.core.case import Case
@@ -89,6 +90,13 @@ class GatePlan:
         ]
         return tuple(dict.fromkeys(sentences))
 
+    def verdict_on(
+        self, case: Case, verdict: str, reason: str, notes: tuple[str, ...] = (), **more: Any
+    ) -> CaseVerdict:
+        """A verdict with the place of the case's implementation."""
+        info = self.catalog.implementation(case.implementation)
+        return CaseVerdict(case.id, verdict, reason, notes=notes, file=info.file, line=info.line, **more)
+
     def delta(self, case: Case) -> float:
         """The smallest Δ of the suites that have the case."""
         return min(self.deltas[suite.name] for suite in self.schedule.suites if case in suite.cases)
@@ -101,11 +109,6 @@ def select_group(group: Group, selected: set[str]) -> Group:
 
 def unmeasured_verdicts(gate_plan: GatePlan) -> list[CaseVerdict]:
     """The verdicts that need no measuring: on equal code, and on cases that only the base has."""
-    equal: list[CaseVerdict] = []
-    for case in gate_plan.same_code:
-        info = gate_plan.catalog.implementation(case.implementation)
-        equal.append(
-            CaseVerdict(case.id, UNCHANGED, SAME_CODE, file=info.file, line=info.line, same_code=True)
-        )
+    equal = [gate_plan.verdict_on(case, UNCHANGED, SAME_CODE, same_code=True) for case in gate_plan.same_code]
     why = "the base has it, the candidate does not: bring it back, or narrow with --cases if it may go"
     return [*equal, *(CaseVerdict(case, VANISHED, why) for case in gate_plan.vanished)]

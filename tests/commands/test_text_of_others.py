@@ -20,7 +20,8 @@ from harness.core.errors import UsageError
 from harness.core.workload import Field
 from harness.gate.outcome import INCORRECT, CaseVerdict
 from harness.gate.output import report_outcome
-from harness.gate.report import annotations, junit, summary
+from harness.gate.report.github import annotations, summary
+from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.core.record import Correctness
 from harness.core.static_figures import EXACT_FIGURES, WORDS, Static, change, known
@@ -53,17 +53,8 @@ class StaticFigures:
         return "incorrect" if self.passed is False else self.status
 
     @classmethod
-    def of(
-        cls,
-        static: Static,
-        correctness: Correctness | None = None,
-        *,
-        framework: str,
-        status: str = "ok",
-        reason: str | None = None,
-        expected: bool = False,
-        compiles: int = 0,
-    ) -> StaticFigures:
+    def of(cls, static: Static, correctness: Correctness | None = None, **outcome: Any) -> StaticFigures:
+        """Those of a compiled case; `outcome` are the fields from `compiles` on."""
         return cls(
             figures={name: known(getattr(static, name)) for name in EXACT_FIGURES},
             unavailable=static.unavailable,
@@ -73,11 +64,7 @@ class StaticFigures:
             contract=correctness.contract if correctness else None,
             passed=correctness.passed if correctness else None,
             contract_figures=correctness.figures if correctness else {},
-            compiles=compiles,
-            status=status,
-            reason=reason,
-            expected=expected,
-            framework=framework,
+            **outcome,
         )
 
 

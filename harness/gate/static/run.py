@@ -208,18 +208,9 @@ def _verdicts(
         if finding is None or finding.verdict is None:
             left_out[case.id] = finding.reason if finding else "its group did not run"
             continue
-        info = plan.catalog.implementation(case.implementation)
         reason = plan.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
-        cases.append(
-            CaseVerdict(
-                case.id,
-                finding.verdict,
-                reason,
-                notes=(*finding.notes, *plan.bound_notes(case)),
-                file=info.file,
-                line=info.line,
-            )
-        )
+        notes = (*finding.notes, *plan.bound_notes(case))
+        cases.append(plan.verdict_on(case, finding.verdict, reason, notes))
     return (*cases, *unmeasured_verdicts(plan)), left_out
 
 

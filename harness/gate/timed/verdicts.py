@@ -52,22 +52,19 @@ def verdicts(
     by_id = {paired.id: paired for paired in result.paired_cases}
     case_verdicts: list[CaseVerdict] = []
     for case in plan.opponents:
-        info = plan.catalog.implementation(case.implementation)
-        place: dict[str, Any] = {"file": info.file, "line": info.line}
         bounds = plan.bound_notes(case)
         if case.id in plan.new:
-            case_verdicts.append(CaseVerdict(case.id, NEW, plan.new[case.id], notes=bounds, **place))
+            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id], bounds))
             continue
         paired = by_id[case.id]
         if paired.verdict == LEFT_OUT:
             continue
         if paired.verdict is not None:
-            case_verdicts.append(CaseVerdict(case.id, paired.verdict, paired.reason, notes=bounds, **place))
+            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason, bounds))
             continue
-        lines = writer.of(case.id)
-        verdict = _timed_verdict(paired, result.sequential_test, lines, plan, options)
-        tail = _tail_note(lines) if verdict.verdict != REGRESSED else []
-        case_verdicts.append(replace(verdict, notes=(*verdict.notes, *tail, *bounds), **place))
+        case_verdicts.append(
+            _timed_verdict(paired, result.sequential_test, writer.of(case.id), plan, options)
+        )
     return (*case_verdicts, *unmeasured_verdicts(plan))
 
 
@@ -93,15 +90,12 @@ def _timed_verdict(
     elif verdict == REGRESSED and (why := plan.accept(paired.id, "time")):
         notes.append(f"accepted: {reason}: {why}")  # a table shows notes, but no reason to be unchanged
         verdict, reason = UNCHANGED, MEANT
-    return CaseVerdict(
-        paired.id,
-        verdict,
-        reason,
-        decision.effect,
-        decision.low,
-        decision.high,
-        decision.pairs,
-        notes=tuple(notes),
+    if verdict != REGRESSED:
+        notes += _tail_note(lines)
+    case = paired.candidate.case
+    measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
+    return plan.verdict_on(
+        case, verdict, reason, (*notes, *plan.bound_notes(case)), pairs=decision.pairs, **measured
     )
 
 

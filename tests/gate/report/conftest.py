@@ -21,7 +21,7 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
-from harness.gate.report import CaseEvidence
+from harness.gate.report.evidence import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"

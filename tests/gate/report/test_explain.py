@@ -1,8 +1,7 @@
 """An explanation: its claim, its chart, and what an open case would need."""
 
 from harness.gate.outcome import NOT_ENOUGH, VANISHED, CaseVerdict
-from harness.gate.report import print_explanation
-from harness.gate.report.explain import claim
+from harness.gate.report.explain import claim, print_explanation
 from harness.gate.report.required_pairs import required_pairs
 from harness.gate.report.strip_plot import Strip, strip_chart
 from tests.gate.report.conftest import golden

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.gate.outcome import IMPROVED, INCORRECT, NOT_ENOUGH, REGRESSED, CaseVerdict
-from harness.gate.report import annotations, summary
+from harness.gate.report.github import annotations, summary
 from tests.gate.report.conftest import golden
 
 

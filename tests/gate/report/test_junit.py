@@ -5,7 +5,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from harness.gate.outcome import FAIL, INCORRECT, NOT_ENOUGH, REGRESSED, UNCHANGED, WARN, CaseVerdict
-from harness.gate.report import junit
+from harness.gate.report.junit import junit
 from tests.gate.report.conftest import golden
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from harness.gate.outcome import NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict, GateOutcome
-from harness.gate.report import gate_data, print_gate
+from harness.gate.report.table import gate_data, print_gate
 from tests.gate.report.conftest import golden
 
 
