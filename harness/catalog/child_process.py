@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from harness.core.errors import SeqsweepError
 from harness.core.machine import usable_memory
@@ -110,10 +110,16 @@ def _why(status: int, lines: list[str]) -> str:
     return f"importing it ended the process ({how}); {MOVE_WORK}"
 
 
+def own_stdout() -> TextIO:
+    """Standard output, for the answer alone: what registered code prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return out
+
+
 def answer(describe: Callable[[], Any]) -> None:
     """The child's part: print what `describe` returns, alone on stdout, and end this process."""
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what code prints while being imported is not the answer
+    out = own_stdout()
     try:
         _limit_memory()
         described = describe()

@@ -21,6 +21,7 @@ import numpy as np
 
 from harness.catalog import loading
 from harness.catalog.build import build
+from harness.catalog.child_process import own_stdout
 from harness.core.case import Case
 
 WARM_CALLS = 3
@@ -89,7 +90,6 @@ CALLS = {"numpy": _numpy_calls, "torch": _torch_calls, "jax": _jax_calls}
 
 
 if __name__ == "__main__":
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what an implementation prints is not the answer
-    json.dump(time_calls(json.load(sys.stdin)), answer)
-    answer.close()
+    out = own_stdout()
+    json.dump(time_calls(json.load(sys.stdin)), out)
+    out.close()

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from harness.core.stage import recording
-from harness.worker.frameworks.base import StageSpan
 
 Mark = TypeVar("Mark")
 OUTSIDE = ""  # the name of what no stage holds
+
+
+class StageSpan(NamedTuple):
+    """What a stage took of one call, without the stages inside it."""
+
+    seconds: float
+    entered: int | None  # how often the call begins it; None where that is not known
+    beside: float = 0.0  # seconds more in which it ran on some cores, beside stages that have that time
 
 
 class StageRecorder(Generic[Mark]):

@@ -6,13 +6,14 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
-from harness.worker import resource_limits
+from harness.worker import resource_limits, timers
+from harness.worker.stage_recorder import StageSpan, time_marked
 from harness.worker.timers import Read
 
 
@@ -42,14 +43,6 @@ class Patience:
 
     seconds: float
     live_bytes: int
-
-
-class StageSpan(NamedTuple):
-    """What a stage took of one call, without the stages inside it."""
-
-    seconds: float
-    entered: int | None  # how often the call begins it; None where that is not known
-    beside: float = 0.0  # seconds more in which it ran on some cores, beside stages that have that time
 
 
 class CapturedCall(Protocol):
@@ -120,18 +113,24 @@ class Framework(Protocol):
 
         `keep` takes every result, computed; None lets go of each before the next call.
         """
-        ...
+        return "wall", "rotated", timers.wall(self.sync)
+
+    def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
+        """(sets a mark in the device's stream of work, seconds between two)."""
+        return timers.host_marks()
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
         """The times of the stages of one call, which runs. They add up to the whole call.
 
         Unsupported where the stages of a call cannot be told apart.
         """
-        ...
+        del prepared
+        return time_marked(call, self.sync, *self.marks())
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:
         """(operators, flops, bytes) by stage of one call, which may run; empty where nobody can count."""
-        ...
+        del call, prepared
+        return {}
 
     def trace_operators(
         self, call: Callable[[], Any], prepared: Prepared, trace: Path | None
@@ -161,7 +160,7 @@ class Framework(Protocol):
 
         Of the device's allocator where there is one, else of the process; None where nobody knows.
         """
-        ...
+        return resource_limits.rise()
 
 
 def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -20,10 +20,10 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
-from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, StageSpan, match
+from harness.worker import array_files
+from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, match
 from harness.worker.frameworks.jax_trace import trace_call
-from harness.worker.stage_recorder import OUTSIDE
+from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
@@ -170,9 +170,6 @@ class Jax(Framework):
     def sync(self, result: Any) -> None:
         jax.block_until_ready(result)
 
-    def timer(self) -> tuple[str, str, timers.Read]:
-        return "wall", "rotated", timers.wall(self.sync)
-
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
         """By a trace of the program's operators; what passes while none runs is in no stage.
 
@@ -225,7 +222,7 @@ class Jax(Framework):
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.platform == "cpu":
-            return resource_limits.rise()
+            return super().rise()
         before = self.device.memory_stats() or {}
 
         def peak() -> int | None:

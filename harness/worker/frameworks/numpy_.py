@@ -14,9 +14,8 @@ from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import STATIC_FIGURES, Static
-from harness.worker import array_files, resource_limits, timers
-from harness.worker.frameworks.base import Framework, Patience, Prepared, StageSpan
-from harness.worker.stage_recorder import time_marked
+from harness.worker import array_files
+from harness.worker.frameworks.base import Framework, Patience, Prepared
 
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
@@ -68,20 +67,6 @@ class Numpy(Framework):
     def sync(self, result: Any) -> None:
         """A numpy call has finished when it returns."""
 
-    def timer(self) -> tuple[str, str, timers.Read]:
-        return "wall", "rotated", timers.wall(self.sync)
-
-    def time_stages(
-        self,
-        call: Callable[[], Any],
-        prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
-    ) -> Mapping[str, StageSpan]:
-        return time_marked(call, self.sync, *timers.host_marks())
-
-    def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
-        """Nothing: numpy tells nobody which of its functions are called."""
-        return {}
-
     def trace_operators(
         self,
         call: Callable[[], Any],  # noqa: ARG002
@@ -89,9 +74,6 @@ class Numpy(Framework):
         trace: Path | None,  # noqa: ARG002
     ) -> Sequence[OperatorFigures]:
         raise Unsupported("numpy tells nobody which of its functions are called")
-
-    def rise(self) -> Callable[[], int | None]:
-        return resource_limits.rise()
 
 
 def limit_blas(threads: int) -> None:

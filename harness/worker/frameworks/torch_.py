@@ -13,12 +13,11 @@ from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
-from harness.worker import array_files, resource_limits, timers
+from harness.worker import array_files, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, StageSpan
+from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared
 from harness.worker.frameworks.torch_arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch_binding import bind as bind_call
-from harness.worker.stage_recorder import time_marked
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
 
@@ -123,20 +122,12 @@ class Torch(Framework):
     def timer(self) -> tuple[str, str, timers.Read]:
         if self.device.type == "cuda":
             return "cuda_events", "flushed", cuda_events()
-        return "wall", "rotated", timers.wall(self.sync)
-
-    def time_stages(
-        self,
-        call: Callable[[], Any],
-        prepared: Prepared,  # noqa: ARG002 - the marks of the call tell
-    ) -> Mapping[str, StageSpan]:
-        """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
-        return time_marked(call, self.sync, *self.marks())
+        return super().timer()
 
     def marks(self) -> tuple[Callable[[], Any], Callable[[Any, Any], float]]:
-        """(sets a mark in the device's stream of work, seconds between two): events, or the host's clock."""
+        """By events on the device, as the host runs ahead of it; by the host's clock where both are one."""
         if self.device.type != "cuda":
-            return timers.host_marks()
+            return super().marks()
 
         def mark() -> torch.cuda.Event:
             event = torch.cuda.Event(enable_timing=True)
@@ -181,7 +172,7 @@ class Torch(Framework):
 
     def rise(self) -> Callable[[], int | None]:
         if self.device.type != "cuda":
-            return resource_limits.rise()
+            return super().rise()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         return lambda: torch.cuda.max_memory_allocated() - before
