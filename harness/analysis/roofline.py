@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from harness.analysis.stats import ROUNDS, Estimate, too_few
-from harness.core.median_interval import median_interval, samples_needed
+from harness.analysis.stats import Estimate, over_rounds
 from harness.core.plain_data import from_plain
 
 WIDTHS = {"f64": 8, "f32": 4, "tf32": 4, "bf16": 2, "f16": 2}  # bytes of an operand
@@ -38,10 +37,7 @@ class Readings:
 
     @cached_property
     def median(self) -> Estimate:
-        middle, low, high = median_interval(self.per_second)
-        count = len(self.per_second)
-        reason = too_few(count, ROUNDS) if count < samples_needed() else None
-        return Estimate(middle, low, high, count, ROUNDS, reason)
+        return over_rounds(self.per_second)
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def _compare_medians(
         return Estimate(None, reason="no round has both")
     warnings = _warnings([timing for pair in pairs for timing in pair])
     if len(effects) == 1:
-        return _over_rounds(effects[0], warnings)
+        return over_rounds(effects[0], warnings)
     return _over_processes([statistics.median(effect) for effect in effects], warnings)
 
 
@@ -157,10 +157,11 @@ def too_few(has: int, unit: str) -> str:
     return f"needs ≥ {needed} {unit}; has {has}"
 
 
-def _over_rounds(logs: Sequence[float], warnings: tuple[str, ...]) -> Estimate:
-    middle, low, high = median_interval(logs, LEVEL)
-    reason = too_few(len(logs), ROUNDS) if low is None else None
-    return Estimate(middle, low, high, len(logs), ROUNDS, reason, warnings)
+def over_rounds(values: Sequence[float], warnings: tuple[str, ...] = ()) -> Estimate:
+    """The median over the rounds of one process."""
+    middle, low, high = median_interval(values, LEVEL)
+    reason = too_few(len(values), ROUNDS) if low is None else None
+    return Estimate(middle, low, high, len(values), ROUNDS, reason, warnings)
 
 
 def _over_processes(effects: Sequence[float], warnings: tuple[str, ...]) -> Estimate:

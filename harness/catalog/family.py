@@ -12,18 +12,6 @@ from harness.catalog.contract import Contract
 from harness.core.record import Cost
 
 
-def _no_cost(_: Any) -> Cost:
-    return Cost()
-
-
-def _takes_all(_: Any) -> None:
-    """Refuse nothing."""
-
-
-def _one_device(_: Any) -> Sharding | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Semantics:
     """One meaning of the answer, with its only reference and its only contract.
@@ -48,7 +36,7 @@ class Semantics:
     ambiguous: Callable[[Any, Any], Callable[..., Any]] | None = None
     sentence: str = ""
     cost: Callable[[Any], Cost] | None = None
-    refuse: Callable[[Any], None] = _takes_all
+    refuse: Callable[[Any], None] = field(default=lambda _: None)
     layout: str = ""
 
 
@@ -75,12 +63,12 @@ class Family:
     shapes: Callable[[Any], Shapes]
     inputs: Callable[[Any, Any], Mapping[str, Any]]
     semantics: Mapping[str, Semantics]
-    cost: Callable[[Any], Cost] = _no_cost
+    cost: Callable[[Any], Cost] = field(default=lambda _: Cost())
     modes: tuple[str, ...] = ("fwd",)
     rows: Callable[[Any], int] | None = None
     tile: Callable[[Any], int] = field(default=lambda _: 1)
     checks: tuple[Check, ...] = ()
-    sharding: Callable[[Any], Sharding | None] = _one_device
+    sharding: Callable[[Any], Sharding | None] = field(default=lambda _: None)
     stages: tuple[str, ...] = ()
 
     @property

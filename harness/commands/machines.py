@@ -12,6 +12,7 @@ from harness.commands.exit_codes import NOTHING, STOPPED
 from harness.commands.output import print_json, print_note, print_run
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
+from harness.core.plain_data import digest
 from harness.core.record import TIMED
 from harness.machines.node import SweepOrder
 from harness.machines.ray_cluster import RayCluster
@@ -21,7 +22,6 @@ from harness.run.runner import RunOutcome
 from harness.run.session import Done
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import identity
-from harness.sweep.shard import sweep_hash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def run_on(
     pool = pool_of(project, name)
     schedule = project.plan(suites, overrides)
     order = SweepOrder(
-        *("", sweep_hash(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
+        *("", digest(identity(schedule)), 0, project.config, project.given_paths, tuple(suites)),
         *(project.narrow(overrides), tuple(shown.command), depth, checks, tuple(targets), pool.noise),
     )
     with closing(RayCluster(pool)) as cluster:

@@ -1,4 +1,4 @@
-"""The measured and computed figures, each with its unit and the direction that is better.
+"""The measured and computed figures, each with its unit.
 
 Tables, charts and verdicts ask the metric instead of knowing, so that they agree.
 """
@@ -17,7 +17,6 @@ class Metric:
     label: str
     unit: str
     format: Callable[[float], str]
-    lower_is_better: bool = True
     exact: bool = True
 
 

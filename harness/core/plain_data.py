@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -22,6 +23,13 @@ def from_plain(kind: type[T], data: Any) -> T:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of plain data, whatever the order of its keys."""
+    import msgspec
+
+    return sha256(msgspec.json.encode(data, order="deterministic")).hexdigest()
 
 
 def plain_number(value: Any) -> Any:

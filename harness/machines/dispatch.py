@@ -6,7 +6,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from harness.machines.cluster import Cluster, MeasuredUnit
+from harness.machines.measured_unit import MeasuredUnit
+from harness.machines.ray_cluster import RayCluster
 
 ATTEMPTS = 3  # of a unit; one that takes node after node with it must not end the sweep
 
@@ -40,7 +41,7 @@ class Dispatch:
 
     def run(
         self,
-        cluster: Cluster,
+        cluster: RayCluster,
         keep: Callable[[str, MeasuredUnit], None],
         tell: Callable[[str], None],
         begin: Callable[[str, int], None],

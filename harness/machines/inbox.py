@@ -12,7 +12,7 @@ from typing import Any
 from harness.collection.collection import run_digest, write_run
 from harness.collection.piece import read_pieces
 from harness.core.errors import MachineError, UsageError
-from harness.machines.cluster import MeasuredUnit
+from harness.machines.measured_unit import MeasuredUnit
 from harness.store import json_file
 from harness.store.atomic import refused, write_files
 from harness.store.find import runs_in

@@ -22,7 +22,7 @@ from harness.collection.collection import run_digest, run_files
 from harness.core.errors import MachineError
 from harness.core.record import TIMED
 from harness.core.version import VERSION
-from harness.machines.cluster import MeasuredUnit
+from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.survey import MachineSurvey, survey_machine
 from harness.run.compile.static_run import WarmCompilers, kept_answers, static_run
 from harness.run.group.events import Listener

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.core.errors import MachineError, SeqsweepError
-from harness.machines.cluster import NodeAnswer
+from harness.machines.measured_unit import NodeAnswer
 from harness.machines.node import MeasuringNode
 from harness.sweep.machine_pool import MachinePool
 
@@ -52,6 +52,7 @@ class RayCluster:
             raise
 
     def ask(self, method: str, *arguments: Any, nodes: Sequence[str] | None = None) -> dict[str, Any]:
+        """Call a method on all nodes, or these, at once: its answer, or a SeqsweepError, by node."""
         asked = list(self.actors) if nodes is None else nodes
         coming = {node: getattr(self.actors[node], method).remote(*arguments) for node in asked}
         deadline = time.monotonic() + ASK_SECONDS
@@ -68,9 +69,11 @@ class RayCluster:
         return answers
 
     def submit(self, unit: int, node: str) -> None:
+        """Let a node measure a unit; it has no other one."""
         self.running[self.actors[node].measure.remote(unit)] = node
 
     def poll(self) -> list[NodeAnswer]:
+        """Wait until a node has an answer, or is lost."""
         ready: list[Any] = []
         while not ready:
             ready, _ = self.ray.wait(list(self.running), timeout=POLL_SECONDS)

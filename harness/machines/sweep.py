@@ -11,10 +11,11 @@ from harness.collection.collection import collect
 from harness.collection.joined_run import JoinedRun
 from harness.core.errors import MachineError, SeqsweepError
 from harness.core.units import format_seconds
-from harness.machines.cluster import Cluster, MeasuredUnit
 from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
+from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node import SweepOrder
+from harness.machines.ray_cluster import RayCluster
 from harness.machines.survey import InstalledCode, MachineSurvey
 from harness.run.compile.static_run import kept_answers
 from harness.run.session import terminable
@@ -46,7 +47,7 @@ def describe(survey: MachineSurvey) -> str:
 
 
 def admit(
-    cluster: Cluster, plugins: Sequence[str], catalog: Catalog, implementations: Collection[str]
+    cluster: RayCluster, plugins: Sequence[str], catalog: Catalog, implementations: Collection[str]
 ) -> dict[str, MachineSurvey | SeqsweepError]:
     """Each node's survey, or why it may not measure these implementations for this driver."""
     answers: dict[str, MachineSurvey | SeqsweepError] = dict(cluster.ask("survey", tuple(plugins)))
@@ -58,7 +59,7 @@ def admit(
 
 
 def measure_on(
-    cluster: Cluster,
+    cluster: RayCluster,
     order: SweepOrder,
     schedule: Schedule,
     catalog: Catalog,
@@ -135,7 +136,7 @@ def static_units(schedule: Schedule, targets: int, nodes: Collection[MachineSurv
     return min(groups, max(2 * len(nodes), programs // (PROGRAMS_PER_CORE * cores)))
 
 
-def _tidy(cluster: Cluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -> None:
+def _tidy(cluster: RayCluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -> None:
     """Let the nodes delete what lies here, and say what stays there."""
     for node, left in cluster.ask("finish", inbox.digests(), nodes=nodes).items():
         if isinstance(left, SeqsweepError):
@@ -149,7 +150,7 @@ def _tidy(cluster: Cluster, nodes: Sequence[str], inbox: Inbox, tell: Tell) -> N
 
 
 def _prepared(
-    cluster: Cluster,
+    cluster: RayCluster,
     order: SweepOrder,
     answers: Mapping[str, bytes],
     kinds: Mapping[str, str],

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.power_law import fit
-from harness.analysis.stats import ROUNDS, Estimate, too_few
-from harness.core.median_interval import median_interval, samples_needed
+from harness.analysis.stats import Estimate, over_rounds
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
 from harness.profile.alone import AloneTime, alone_times
@@ -110,12 +109,12 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
     stages.sort(key=lambda entry: (entry.stage == RESIDUAL, -(entry.time.value or 0)))
     return ProfiledCase(
         record,
-        whole=_estimate(profile.plain_s),
-        sum=_estimate(sums),
-        covered=_estimate([part / whole for part, whole in zip(sums, marked, strict=True)]),
-        cost=_estimate([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
-        joined=_estimate([part / whole for part, whole in zip(joined, marked, strict=True)]),
-        overlap=_estimate([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
+        whole=over_rounds(profile.plain_s),
+        sum=over_rounds(sums),
+        covered=over_rounds([part / whole for part, whole in zip(sums, marked, strict=True)]),
+        cost=over_rounds([whole / plain for whole, plain in zip(marked, profile.plain_s, strict=True)]),
+        joined=over_rounds([part / whole for part, whole in zip(joined, marked, strict=True)]),
+        overlap=over_rounds([ran / part if part else 1.0 for ran, part in zip(busy, sums, strict=True)]),
         stages=tuple(stages),
         alone=alone_times(record, others),
     )
@@ -182,7 +181,7 @@ def _overtakes(
 def _stage_time(stage: StageFigures, marked: Sequence[float]) -> StageTime:
     shares = [part / whole for part, whole in zip(stage.samples_s, marked, strict=True)]
     return StageTime(
-        stage.stage, _estimate(stage.samples_s), _estimate(shares), _estimate(_busy(stage)), stage
+        stage.stage, over_rounds(stage.samples_s), over_rounds(shares), over_rounds(_busy(stage)), stage
     )
 
 
@@ -195,9 +194,3 @@ def _busy(stage: StageFigures) -> list[float]:
 def _sums(profile: Profile, stages: Sequence[StageFigures]) -> list[float]:
     """Seconds of these stages together, by round."""
     return [math.fsum(stage.samples_s[i] for stage in stages) for i in range(len(profile.plain_s))]
-
-
-def _estimate(values: Sequence[float]) -> Estimate:
-    middle, low, high = median_interval(values)
-    reason = too_few(len(values), ROUNDS) if len(values) < samples_needed() else None
-    return Estimate(middle, low, high, len(values), ROUNDS, reason)

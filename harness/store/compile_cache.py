@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.core.errors import MachineError
+from harness.core.plain_data import digest
 from harness.core.regular_file import read_regular
 from harness.store import json_file
 from harness.store.atomic import write_files
@@ -59,5 +59,5 @@ class CompileCache:
                 write_files(path.parent, {path.name: data})
 
     def _path(self, key: Mapping[str, Any]) -> Path:
-        digest = hashlib.sha256(msgspec.json.encode(key, order="deterministic")).hexdigest()
-        return self.folder / digest[:2] / f"{digest[2:]}.json"
+        name = digest(key)
+        return self.folder / name[:2] / f"{name[2:]}.json"

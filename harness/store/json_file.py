@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from harness.core import plain_data
 from harness.core.errors import UsageError
-from harness.core.plain_data import plain_number
 from harness.core.regular_file import read_regular
 
 
 def to_text(data: Any) -> bytes:
     """The file's content. TypeError when a value has no JSON form; numpy's numbers have Python's."""
-    return msgspec.json.format(msgspec.json.encode(data, enc_hook=plain_number), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(data, enc_hook=plain_data.plain_number), indent=2) + b"\n"
 
 
 def digest(data: Any) -> str:
     """`sha256:…` of a value, whatever the order of its keys."""
-    return f"sha256:{hashlib.sha256(msgspec.json.encode(data, order='deterministic')).hexdigest()}"
+    return f"sha256:{plain_data.digest(data)}"
 
 
 def read_object(path: Path, remedy: str) -> dict[str, Any]:

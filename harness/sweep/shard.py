@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from harness.core.errors import UsageError
+from harness.core.plain_data import digest
 
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
 
@@ -30,7 +28,7 @@ class Shard:
         index, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= index <= count:
             raise UsageError(f'--shard: "{text}" is no part of a whole; write 1/8 to 8/8')
-        return cls(index, count, sweep_hash(sweep))
+        return cls(index, count, digest(sweep))
 
     def part(self, groups: Iterable[str]) -> frozenset[str]:
         """The groups of the sweep that fall to this part: in its order, each `count`-th.
@@ -40,8 +38,3 @@ class Shard:
         two machines.
         """
         return frozenset(tuple(dict.fromkeys(groups))[self.index - 1 :: self.count])
-
-
-def sweep_hash(sweep: Mapping[str, Any]) -> str:
-    """SHA-256 of what identifies a sweep."""
-    return hashlib.sha256(msgspec.json.encode(sweep, order="deterministic")).hexdigest()

@@ -85,7 +85,9 @@ class Scope:
             case "copy-start":  # the copy, the original and a context
                 return (self.value(instruction.operands[0]), None, None)
             case "get-tuple-element" | "copy-done":
-                return _element(self.value(instruction.operands[0]), _index(instruction))
+                return _element(
+                    self.value(instruction.operands[0]), int(_attribute(instruction, "index") or 0)
+                )
             case "compare":
                 return ComparedScalars(_attribute(instruction, "direction"), *self.arguments(instruction))
             case "add" | "subtract" if SCALAR.match(instruction.shape):
@@ -103,10 +105,6 @@ class Scope:
 def _attribute(instruction: Instruction, name: str) -> str:
     match = re.search(rf"\b{name}=(\w+)", instruction.attributes)
     return match[1] if match else ""
-
-
-def _index(instruction: Instruction) -> int:
-    return int(_attribute(instruction, "index") or 0)
 
 
 def _element(value: Any, index: int) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.xla.hlo import STARTS, Computation, Graph, Instruction
+from harness.xla.hlo import STARTS, Graph, Instruction
 
 FREE = ("AllocateBuffer",)  # custom calls that move and compute nothing
 # Custom calls that libtpu counts as no FLOPs, or as −1 (0.0.52): left out of every turn alike.
@@ -168,11 +168,8 @@ class _Loops:
 
     def _loops(self, instruction: Instruction) -> bool:
         parts = {part for name in instruction.callees for part in self.graph.reach(name)}
-        return instruction.opcode == "while" or any(_turns(self.graph.computations[part]) for part in parts)
-
-
-def _turns(computation: Computation) -> bool:
-    return any(instruction.opcode == "while" for instruction in computation.instructions.values())
+        inside = (each for part in parts for each in self.graph.computations[part].instructions.values())
+        return any(each.opcode == "while" for each in (instruction, *inside))
 
 
 def _plus(*counts: Counts) -> Counts:

@@ -109,7 +109,7 @@ class StagedProgram:
     def _stages_in_scope(self, instruction: Instruction) -> set[str]:
         """The stages in the metadata of an instruction, of a fusion those of what it computes."""
         inner = [each for _, each in self._inner(instruction)] or [instruction]
-        return {stage for each in inner if (stage := stage_in(each.attributes))}
+        return {stage for each in inner if (stage := _path(_marks(each.attributes)))}
 
     def _stage(self, computation: Computation, instruction: Instruction, beside: Collection[str]) -> str:
         found = self._stages_in_scope(instruction)
@@ -143,11 +143,6 @@ class StagedProgram:
         return read + _written(inner, inner.root)
 
 
-def stage_in(attributes: str) -> str:
-    """The stage in an instruction's metadata, as `selected/mask`; a backward's is inside `backward`."""
-    return _path(_marks(attributes))
-
-
 def _marked(stages: Collection[str]) -> set[str]:
     """Without unmarked code, where a stage is beside it: in a backward that is `backward` alone."""
     in_backward = any(stage.startswith(f"{BACKWARD}/") for stage in stages)
@@ -161,6 +156,7 @@ def _marks(attributes: str) -> list[str]:
 
 
 def _path(marks: Sequence[str]) -> str:
+    """The stage that these marks name, as `selected/mask`; a backward's is inside `backward`."""
     backward = [BACKWARD] if BACKWARD in marks else []
     return "/".join([*backward, *(mark for mark in marks if mark != BACKWARD)])
 

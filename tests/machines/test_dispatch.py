@@ -7,8 +7,8 @@ from collections import Counter, deque
 
 import pytest
 
-from harness.machines.cluster import MeasuredUnit, NodeAnswer
 from harness.machines.dispatch import ATTEMPTS, Dispatch
+from harness.machines.measured_unit import MeasuredUnit, NodeAnswer
 
 SENT = 64 << 10  # bytes of a unit
 

@@ -13,9 +13,10 @@ from harness.catalog import discovery
 from harness.collection.collection import write_run
 from harness.commands.run import end_run
 from harness.core.errors import MachineError, UsageError
+from harness.core.plain_data import digest
 from harness.machines import inbox as inbox_module
 from harness.machines import node as node_module
-from harness.machines.cluster import NodeAnswer
+from harness.machines.measured_unit import NodeAnswer
 from harness.machines.node import MeasuringNode, SweepOrder
 from harness.machines.ray_cluster import RayCluster, seats
 from harness.machines.survey import InstalledCode, MachineSurvey
@@ -29,7 +30,6 @@ from harness.sweep.machine_pool import ACCELERATOR, MachinePool
 from harness.sweep.overrides import Overrides
 from harness.sweep.project import Project
 from harness.sweep.schedule import group_keys, identity
-from harness.sweep.shard import sweep_hash
 from tests.records import PASSED, record_of, timing_of
 from tests.run.compile.fakes import FakeLane
 
@@ -150,7 +150,7 @@ def bench(tmp_path, monkeypatch):
     project = Project(tmp_path / "bench.yaml")
     schedule = project.plan()
     order = SweepOrder(
-        *("", sweep_hash(identity(schedule)), 0, project.config, (), (), Overrides()),
+        *("", digest(identity(schedule)), 0, project.config, (), (), Overrides()),
         *(("seqsweep", "run", "--on", "pool"), "run"),
     )
     said = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -10,8 +9,6 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from harness.core.errors import SeqsweepError
 from harness.core.typed_command import typed_command
@@ -35,6 +32,7 @@ from harness.gate.timed.verdicts import (
     verdicts,
 )
 from harness.run.machine.lock import device_lock
+from harness.store.json_file import digest
 from harness.store.run_id import new_run_id
 from harness.sweep.project import Project
 
@@ -144,8 +142,7 @@ def request_of(plan: GatePlan, options: GateOptions, trees: Mapping[str, str]) -
         "trees": dict(trees),
         "settings": [asdict(suite.settings) for suite in plan.schedule.suites],
     }
-    text = msgspec.json.encode(parts, order="deterministic")
-    return f"sha256:{hashlib.sha256(text).hexdigest()}"
+    return digest(parts)
 
 
 def _new(results: Path, request: str, plan: GatePlan) -> GateFolder:

@@ -1,10 +1,9 @@
-"""What the driver of a sweep needs of a cluster: an engine that runs methods of a node where the node is."""
+"""What a node sends of a unit of a sweep, and how the driver hears of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -31,21 +30,3 @@ class NodeAnswer:
     node: str
     measured: MeasuredUnit | None
     why: str = ""
-
-
-class Cluster(Protocol):
-    """Nodes by name, each with a :class:`harness.machines.node.MeasuringNode` of its own."""
-
-    def ask(self, method: str, *arguments: Any, nodes: Sequence[str] | None = None) -> dict[str, Any]:
-        """Call a method on all nodes, or these, at once: its answer, or a SeqsweepError, by node."""
-        ...
-
-    def submit(self, unit: int, node: str) -> None:
-        """Let a node measure a unit; it has no other one."""
-        ...
-
-    def poll(self) -> Sequence[NodeAnswer]:
-        """Wait until a node has an answer, or is lost."""
-        ...
-
-    def close(self) -> None: ...
