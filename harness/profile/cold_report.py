@@ -55,7 +55,7 @@ def cold_table(cases: Sequence[ColdCase]) -> TableData:
         for at, line in enumerate(lines):
             head = ("", "") if at else (format_count(case.record.seq), label_of(case.record))
             rows.append(tuple(Cell(text) for text in (*head, *line)))
-    return TableData(TITLE, COLUMNS, tuple(rows), (), tuple(breaks))
+    return TableData(TITLE, COLUMNS, tuple(rows), tuple(breaks))
 
 
 def cold_data(cases: Sequence[ColdCase]) -> list[dict[str, Any]]:

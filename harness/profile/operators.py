@@ -41,7 +41,7 @@ def operator_table(cases: Sequence[ProfiledCase]) -> TableData:
                     Cell(ABSENT if each.bytes is None else format_bytes(each.bytes)),
                 )
             )
-    return TableData(TITLE, COLUMNS, tuple(rows), (), tuple(breaks))
+    return TableData(TITLE, COLUMNS, tuple(rows), tuple(breaks))
 
 
 def operator_data(case: ProfiledCase) -> list[dict[str, Any]]:

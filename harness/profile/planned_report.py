@@ -97,7 +97,7 @@ def _table(cases: Sequence[StagePlan]) -> TableData:
                     ),
                 )
             )
-    return TableData("", (*COLUMNS, *columns), tuple(rows), (), tuple(breaks))
+    return TableData("", (*COLUMNS, *columns), tuple(rows), tuple(breaks))
 
 
 def _percent(share: float) -> str:

@@ -156,7 +156,7 @@ def _table(cases: Sequence[ProfiledCase], rooflines: Rooflines) -> TableData:
                     *[Cell("")] * 10,
                 )
             )
-    table = TableData("", COLUMNS, tuple(rows), (), tuple(breaks))
+    table = TableData("", COLUMNS, tuple(rows), tuple(breaks))
     return table if any(case.alone for case in cases) else _without(table, ALONE)
 
 

@@ -8,10 +8,10 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.core.shown_text import escape_markdown
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
-from harness.report.footnotes import Footnotes
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import provenance
 from harness.report.tables.cells import Cell
+from harness.report.tables.footnotes import Footnotes
 from harness.report.tables.suite import EXPONENTS, suite_table
 from harness.report.tables.table_data import TableData
 from harness.report.tables.targets import targets_table
@@ -31,13 +31,12 @@ def run_markdown(info: Mapping[str, Any], records: Sequence[Record], problems: I
 
 
 def _panel_parts(info: Mapping[str, Any], panel: SuiteResults) -> list[str]:
-    notes = Footnotes()
     timed = any(row.timed for row in panel.cases)
     if timed or not any(target != HOST for target in panel.compiled_targets):
-        table = suite_table(panel, notes)
+        table = suite_table(panel)
     else:
         limits = {target: limit_of(info, panel.name, target) for target in panel.compiled_targets}
-        table = targets_table(panel, limits, notes)
+        table = targets_table(panel, limits)
     chosen = [i for i, column in enumerate(table.columns) if column.title in (TIMED if timed else UNTIMED)]
     lines = [line for line in (*answer(panel), winner_line(panel)) if line]
     captions = [
@@ -45,35 +44,31 @@ def _panel_parts(info: Mapping[str, Any], panel: SuiteResults) -> list[str]:
         OTHER_CAPTION if any(OTHER in line for line in lines) else "",
     ]
     rows = [[row[i] for i in chosen] for row in table.rows]
-    used = {
-        n: place for place, n in enumerate(dict.fromkeys(n for row in rows for c in row for n in c.notes), 1)
-    }
+    notes = Footnotes(cell for row in rows for cell in row)
     return [
         f"### {escape_markdown(table.title)}",
         "\n".join(f"- {escape_markdown(line)}" for line in lines),
-        _table(table, chosen, rows, used),
+        _table(table, chosen, rows, notes),
         *(escape_markdown(caption) for caption in captions),
-        _details(used, dict(notes.since(0))),
+        _details(notes),
     ]
 
 
-def _table(
-    table: TableData, chosen: Sequence[int], rows: Sequence[Sequence[Cell]], used: Mapping[int, int]
-) -> str:
+def _table(table: TableData, chosen: Sequence[int], rows: Sequence[Sequence[Cell]], notes: Footnotes) -> str:
     columns = [table.columns[i] for i in chosen]
     titles = [escape_markdown(f"{column.group} {column.title}") for column in columns]
     rules = ["---:" if column.right else "---" for column in columns]
-    cells = [[_cell(cell, used) for cell in row] for row in rows]
+    cells = [[_cell(cell, notes) for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in (titles, rules, *cells))
 
 
-def _cell(cell: Cell, used: Mapping[int, int]) -> str:
-    marks = ",".join(map(str, sorted(used[note] for note in cell.notes)))
+def _cell(cell: Cell, notes: Footnotes) -> str:
+    marks = ",".join(map(str, sorted(notes.numbers_of(cell))))
     return escape_markdown(cell.text) + (f"<sup>{marks}</sup>" if marks else "")
 
 
-def _details(used: Mapping[int, int], sentences: Mapping[int, str]) -> str:
-    if not used:
+def _details(notes: Footnotes) -> str:
+    if not notes.numbers:
         return ""
-    lines = [f"{number}. {escape_markdown(sentences[note])}" for note, number in used.items()]
+    lines = [f"{number}. {escape_markdown(sentence)}" for number, sentence in notes.lines()]
     return "\n".join(("<details><summary>Notes</summary>", "", *lines, "", "</details>"))

@@ -13,7 +13,6 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.report import format as fmt
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
-from harness.report.footnotes import FewFootnotes, Footnotes
 from harness.report.memory_limit import limit_of
 from harness.report.tables.checks import print_checks
 from harness.report.tables.compare_runs import sides_tables
@@ -85,20 +84,17 @@ def _print_host(console: Console, suite: SuiteResults, columns: Sequence[str], s
     if not timed and any(target != HOST for target in suite.compiled_targets):
         return
     few = shared is not None and timed
-    notes = FewFootnotes() if few else Footnotes()
     pages = [
         Page(tables, _lines(panel))
-        for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns, notes), strict=True)
+        for panel, tables in zip(suite.panels.values(), suite_tables(suite, columns), strict=True)
     ]
     legend = shared if shared is not None and few else Legend()
-    print_pages(console, pages, notes.since(0), legend)
-    if isinstance(notes, FewFootnotes):
-        legend.left_out += len(notes.left_out)
+    any_noted = print_pages(console, pages, legend, few=few)
     if any(OTHER in line for page in pages for line in page.lines):
         legend.captions[OTHER_CAPTION] = None
     if legend is not shared:
         legend.print(console)
-    if legend is not shared or len(notes):
+    if legend is not shared or any_noted:
         console.print()
 
 
@@ -116,9 +112,7 @@ def _print_targets(
     if abroad:
         limits = {target: limit_of(info, suite.name, target) for target in compiled}
         for panel in suite.panels.values():
-            notes = Footnotes()
-            cases = targets_table(panel, limits, notes)
-            print_tables(console, cases, growth_table(panel, notes))
+            print_tables(console, targets_table(panel, limits), growth_table(panel))
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):

@@ -130,7 +130,6 @@ def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
             title,
             _PAIRS,
             tuple(_pair_row(evidence, start + i, e) for i, e in enumerate(effects)),
-            footnotes=(),
         )
         for title, effects, start in titles
     ]
@@ -153,7 +152,7 @@ def lengths_table(evidence: CaseEvidence) -> TableData:
     """The case among the other lengths of its implementation."""
     case_seq = name_of(evidence.case).seq
     if case_seq is None or not evidence.neighbours:
-        return TableData("", _LENGTHS, (), ())
+        return TableData("", _LENGTHS, ())
     lengths = [*evidence.neighbours, (case_seq, evidence.verdict.verdict, evidence.verdict.effect)]
     rows = tuple(
         (
@@ -164,4 +163,4 @@ def lengths_table(evidence: CaseEvidence) -> TableData:
         )
         for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])
     )
-    return TableData("effect over length", _LENGTHS, rows, footnotes=())
+    return TableData("effect over length", _LENGTHS, rows)

@@ -12,8 +12,7 @@ from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, Gat
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
 from harness.gate.report.presentation import PRESENTATIONS
-from harness.report.footnotes import Footnotes
-from harness.report.tables.cells import Cell
+from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
@@ -55,28 +54,25 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
 
 
 def gate_tables(outcome: GateOutcome) -> list[TableData]:
-    """A table per family of what was measured; footnotes count through all, and stand below the last."""
+    """A table per family of what was measured."""
     verdicts = {case.case: case for case in outcome.cases if not case.same_code}
     families = by_family([name_of(case) for case in verdicts])
-    notes = Footnotes()
     static = outcome.kind == STATIC
     columns = (*_NAME_COLUMNS, *(_REASON_COLUMN if static else _TIME_COLUMNS))
     rows = {
-        family: tuple(_row(name, names, verdicts, notes, static) for name in names)
+        family: tuple(_row(name, names, verdicts, static) for name in names)
         for family, names in families.items()
     }
     timed = [case for case in outcome.cases if case.low is not None]
     caption = "98 %: between two one-sided bounds of 99 % each, over pairs of processes." if timed else ""
     return [
-        TableData(
-            heading(names), columns, rows[family], tuple(notes.since(0)), caption=caption * (position == 0)
-        )
+        TableData(heading(names), columns, rows[family], caption=caption * (position == 0))
         for position, (family, names) in enumerate(families.items())
     ]
 
 
 def _row(
-    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], notes: Footnotes, static: bool
+    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], static: bool
 ) -> tuple[Cell, ...]:
     case = verdicts[name.case]
     seq = wording.ABSENT if name.seq is None else format_count(name.seq)
@@ -84,8 +80,8 @@ def _row(
     reason = None if case.verdict == UNCHANGED else case.reason
     text, style = wording.in_words(case.verdict), PRESENTATIONS[case.verdict].style
     if static:
-        return (*name_cells, Cell(text, notes.mark(*case.notes), style), Cell(reason or ""))
-    verdict = Cell(text, notes.mark(reason, *case.notes), style)
+        return (*name_cells, Cell(text, case.notes, style), Cell(reason or ""))
+    verdict = Cell(text, sentences(reason, *case.notes), style)
     pairs = Cell(str(case.pairs) if case.pairs else wording.ABSENT)
     return (*name_cells, verdict, Cell(wording.change(case)), Cell(wording.interval(case)), pairs)
 

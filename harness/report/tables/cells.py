@@ -1,6 +1,7 @@
 """One function per column of a suite's table: from a case to a text with its footnotes."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from harness.analysis.compare import Comparison
@@ -11,7 +12,6 @@ from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record, state_bound
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.footnotes import INCORRECT, NO_INTERVAL, OTHER_SEMANTICS, SAME_PROGRAM, Footnotes
 from harness.report.format import ABSENT
 
 LONGEST_REASON = 22  # a reason of this length stands in the cell itself
@@ -22,24 +22,50 @@ CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
 
 
+OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
+NO_INTERVAL = "no interval"
+SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
+INCORRECT = "incorrect"
+
+
 class Cell(NamedTuple):  # a run has hundreds of thousands, and a frozen dataclass takes twice the time
-    """A text, the numbers of its footnotes, and a style that only a colour terminal shows."""
+    """A text, the sentences of its footnotes, and a style that only a colour terminal shows.
+
+    `kinds` are (kind of reservation, its cause), for tables that have one footnote for each kind.
+    """
 
     text: str
-    notes: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
     style: str = ""
+    kinds: tuple[tuple[str, str], ...] = ()
 
 
-def seq(row: CaseResult, notes: Footnotes) -> Cell:
-    del notes
+def sentences(*texts: str | None) -> tuple[str, ...]:
+    """Those that are not empty."""
+    return tuple(filter(None, texts))
+
+
+def _kinds(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Sentences without which a figure must not stand, each as a kind of its own."""
+    return tuple((text, "") for text in texts)
+
+
+def name_cell(label: str, bounds: Mapping[str, str]) -> Cell:
+    """An implementation without its family, with the bound that its author gives, if any."""
+    bound = state_bound(bounds.get(label, ""))
+    return Cell(fmt.short_label(label), tuple(bound), kinds=_kinds(bound))
+
+
+def seq(row: CaseResult) -> Cell:
     return Cell(format_count(row.seq) if row.first else "")
 
 
-def implementation(row: CaseResult, notes: Footnotes) -> Cell:
+def implementation(row: CaseResult) -> Cell:
     compared = row.compared
-    other = notes.mark_kind(OTHER_SEMANTICS) if compared and compared.other_semantics else ()
-    bound = notes.mark_always(*state_bound(row.record.bound))
-    return Cell(fmt.short_label(row.label), (*bound, *notes.mark(*_fact_notes(row.record.facts)), *other))
+    bound = state_bound(row.record.bound)
+    other = ((OTHER_SEMANTICS, ""),) if compared and compared.other_semantics else ()
+    notes = (*bound, *_fact_notes(row.record.facts))
+    return Cell(fmt.short_label(row.label), notes, kinds=(*_kinds(bound), *other))
 
 
 def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
@@ -60,16 +86,16 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
     return [text if host_only else f"on {', '.join(on)}: {text}" for text, on in targets_by_text.items()]
 
 
-def time(row: CaseResult, notes: Footnotes) -> Cell:
+def time(row: CaseResult) -> Cell:
     if row.time.value is None:
-        cell = status(row, notes)  # where a time would stand: a narrow terminal has no room elsewhere
-        return Cell(cell.text.removesuffix(" (expected)"), cell.notes, cell.style)
+        cell = status(row)  # where a time would stand: a narrow terminal has no room elsewhere
+        return cell._replace(text=cell.text.removesuffix(" (expected)"))
     text, _ = fmt.seconds(row.time.value, row.time.low, row.time.high)
+    notes = (*_reservations(row.records), *row.time.warnings)
     if row.time.low is not None:
-        return Cell(text, notes.mark(*_reservations(row.records), *row.time.warnings))
+        return Cell(text, notes)
     why = row.time.reason or ""
-    marks = notes.mark(f"{NO_INTERVAL}: {why}", *_reservations(row.records), *row.time.warnings)
-    return Cell(text, (*marks, *notes.mark_kind(NO_INTERVAL, _without_count(why))))
+    return Cell(text, (f"{NO_INTERVAL}: {why}", *notes), kinds=((NO_INTERVAL, _without_count(why)),))
 
 
 def _without_count(reason: str) -> str:
@@ -90,14 +116,13 @@ def _reservations(records: Sequence[Record]) -> list[str]:
     return [*notes, *filter(None, (fmt.gpu_state(timing.gpu) for timing in timings))]
 
 
-def interval(row: CaseResult, notes: Footnotes) -> Cell:
-    del notes
+def interval(row: CaseResult) -> Cell:
     if row.time.value is None:
         return Cell(ABSENT)
     return Cell(fmt.seconds(row.time.value, row.time.low, row.time.high)[1])
 
 
-def speedup(row: CaseResult, notes: Footnotes) -> Cell:
+def speedup(row: CaseResult) -> Cell:
     comparison = row.compared
     if comparison is None:
         return Cell("baseline", style="dim")
@@ -106,21 +131,21 @@ def speedup(row: CaseResult, notes: Footnotes) -> Cell:
             return Cell(ABSENT)
         reason = comparison.reason or "n/a"
         if len(reason) <= LONGEST_REASON:
-            return Cell(reason, notes.mark(*comparison.notes))
-        return Cell("n/a", notes.mark(reason, *comparison.notes))
-    marks = notes.mark_always(*state_bound(row.record.bound))
+            return Cell(reason, comparison.notes)
+        return Cell("n/a", (reason, *comparison.notes))
+    notes, kinds = list(state_bound(row.record.bound)), list(_kinds(state_bound(row.record.bound)))
     if comparison.low is None and row.time.low is not None:
-        marks += notes.mark_kind(NO_INTERVAL, _without_count(comparison.reason or ""))
+        kinds.append((NO_INTERVAL, _without_count(comparison.reason or "")))
     if comparison.low is None and comparison.reason != row.time.reason:
-        marks += notes.mark(f"{NO_INTERVAL}: {comparison.reason}")
-    marks += notes.mark(*(note for note in comparison.notes if note not in row.time.warnings))
+        notes.append(f"{NO_INTERVAL}: {comparison.reason}")
+    notes += [note for note in comparison.notes if note not in row.time.warnings]
     if comparison.same_program:
-        marks += notes.mark_kind(SAME_PROGRAM)
+        kinds.append((SAME_PROGRAM, ""))
     text = fmt.speedup(comparison.speedup, comparison.low, comparison.high)
-    return Cell(text, tuple(dict.fromkeys(marks)), _speedup_style(comparison))
+    return Cell(text, tuple(notes), _speedup_style(comparison), tuple(kinds))
 
 
-def per_step(row: CaseResult, _: Footnotes) -> Cell:
+def per_step(row: CaseResult) -> Cell:
     """What the case saves in all calls of a model's step."""
     comparison = row.compared
     if comparison is None or comparison.per_step_s is None:
@@ -129,9 +154,8 @@ def per_step(row: CaseResult, _: Footnotes) -> Cell:
     return Cell(text, style=_speedup_style(comparison))
 
 
-def rate(row: CaseResult, notes: Footnotes, *, work: str, scale: float) -> Cell:
+def rate(row: CaseResult, *, work: str, scale: float) -> Cell:
     """Work per second in units of `scale`, with the share of the device's peak where one is documented."""
-    del notes
     throughput = row.throughput[work]
     if throughput.per_second is None:
         return Cell(ABSENT)
@@ -142,13 +166,14 @@ def rate(row: CaseResult, notes: Footnotes, *, work: str, scale: float) -> Cell:
     return Cell(f"{text} ({share})")
 
 
-def roof(row: CaseResult, notes: Footnotes) -> Cell:
+def roof(row: CaseResult) -> Cell:
     """The share of the roof that binds; one above the compute roof is refused."""
     found = row.roof or RoofShare(reason=UNMEASURED)
     if found.reason == UNMEASURED:
-        return Cell("n/a", notes.mark_always(UNMEASURED))
-    marks = notes.mark_always(*filter(None, (found.refused, found.note)))
-    return Cell(fmt.roof(found), marks or notes.mark(found.reason or None), "red" if found.refused else "")
+        return Cell("n/a", (UNMEASURED,), kinds=_kinds([UNMEASURED]))
+    always = sentences(found.refused, found.note)
+    style = "red" if found.refused else ""
+    return Cell(fmt.roof(found), always or sentences(found.reason), style, _kinds(always))
 
 
 def _speedup_style(comparison: Comparison) -> str:
@@ -157,8 +182,7 @@ def _speedup_style(comparison: Comparison) -> str:
     return "green" if comparison.low > 1 else "red" if comparison.high < 1 else ""
 
 
-def contract(row: CaseResult, notes: Footnotes) -> Cell:
-    del notes
+def contract(row: CaseResult) -> Cell:
     correctness = row.record.correctness
     if correctness is None:
         return Cell(ABSENT)
@@ -170,55 +194,46 @@ def _plain(value: float | str | None) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def figure(row: CaseResult, name: str, metric: Metric, notes: Footnotes, more: Sequence[str] = ()) -> Cell:
+def figure(row: CaseResult, name: str, metric: Metric) -> Cell:
+    """A figure of the compiler; with the temporaries also what it warns of."""
     if row.static is None:
-        return Cell(ABSENT, notes.mark(*more))
+        return Cell(ABSENT)
     value = getattr(row.static, name)
-    partial = BODY_ONLY if value is not None and body_only(row.static, name) else None
-    return Cell(fmt.exact_figure(value, metric), notes.mark(row.static.unavailable.get(name), partial, *more))
+    once = BODY_ONLY if value is not None and body_only(row.static, name) else None
+    warnings = row.static.warnings if metric is TEMP_BYTES else ()
+    notes = sentences(row.static.unavailable.get(name), once, *warnings)
+    return Cell(fmt.exact_figure(value, metric), notes)
 
 
-def temp(row: CaseResult, notes: Footnotes) -> Cell:
-    return figure(row, "temp_bytes", TEMP_BYTES, notes, row.static.warnings if row.static else ())
+temp = partial(figure, name="temp_bytes", metric=TEMP_BYTES)
+peak = partial(figure, name="peak_bytes", metric=PEAK_BYTES)
+flops = partial(figure, name="flops", metric=FLOPS)
 
 
-def peak(row: CaseResult, notes: Footnotes) -> Cell:
-    return figure(row, "peak_bytes", PEAK_BYTES, notes)
-
-
-def flops(row: CaseResult, notes: Footnotes) -> Cell:
-    return figure(row, "flops", FLOPS, notes)
-
-
-def operations(row: CaseResult, notes: Footnotes) -> Cell:
+def operations(row: CaseResult) -> Cell:
     """How many instructions of each of CLASSES the optimised module has, a loop's body counted once."""
     if row.static is None or not row.static.opcodes:
-        return Cell(ABSENT, notes.mark(row.static.unavailable.get("program")) if row.static else ())
+        return Cell(ABSENT, sentences(row.static.unavailable.get("program")) if row.static else ())
     counts = row.static.opcodes
     return Cell(", ".join(f"{counts[name]} {name}" for name in CLASSES if name in counts) or "0")
 
 
-def _ratio(row: CaseResult, name: str, value: float | None, notes: Footnotes) -> Cell:
+def ratio(row: CaseResult, name: str, of: str) -> Cell:
+    """The ratio `name` of a comparison, which is of the figure `of`."""
     if row.compared is None or row.compared.baseline is None:
         return Cell("")
+    value = getattr(row.compared, name)
     if value is None:
-        return Cell(ABSENT, notes.mark(row.compared.unavailable.get(name)) if row.static else ())
+        return Cell(ABSENT, sentences(row.compared.unavailable.get(of)) if row.static else ())
     return Cell(fmt.ratio(value))
 
 
-def temp_ratio(row: CaseResult, notes: Footnotes) -> Cell:
-    return _ratio(row, "temp_bytes", row.compared.temp_ratio if row.compared else None, notes)
+temp_ratio = partial(ratio, name="temp_ratio", of="temp_bytes")
+bytes_ratio = partial(ratio, name="bytes_ratio", of="bytes_accessed")
+flops_ratio = partial(ratio, name="flops_ratio", of="flops")
 
 
-def bytes_ratio(row: CaseResult, notes: Footnotes) -> Cell:
-    return _ratio(row, "bytes_accessed", row.compared.bytes_ratio if row.compared else None, notes)
-
-
-def flops_ratio(row: CaseResult, notes: Footnotes) -> Cell:
-    return _ratio(row, "flops", row.compared.flops_ratio if row.compared else None, notes)
-
-
-def status(row: CaseResult, notes: Footnotes) -> Cell:
+def status(row: CaseResult) -> Cell:
     record = row.record
     correctness = record.correctness
     failed = [other for other in row.records if other.status != record.status]
@@ -237,11 +252,11 @@ def status(row: CaseResult, notes: Footnotes) -> Cell:
     crash_file = next((other.crash_file for other in row.records if other.crash_file), "")
     crash = f"traceback and output: {crash_file} in the run's folder" if crash_file else None
     sampled = correctness is not None and correctness.passed and correctness.coverage == "rows"
-    marks = notes.mark(record.reason, "checked on sampled rows" if sampled else None, some)
+    notes = sentences(record.reason, "checked on sampled rows" if sampled else None, some, crash)
+    kinds: list[tuple[str, str]] = []
     if record.status == "incorrect" or record.unexpected:
-        marks += notes.mark_kind(INCORRECT, record.reason or some or "")
+        kinds.append((INCORRECT, record.reason or some or ""))
     if crash:
-        marks += (*notes.mark(crash), *notes.mark_kind("crashed", crash))
-    return Cell(
-        f"{text} {len(row.records) - len(failed)}/{len(row.records)}" if failed else text, marks, style
-    )
+        kinds.append(("crashed", crash))
+    count = f" {len(row.records) - len(failed)}/{len(row.records)}" if failed else ""
+    return Cell(text + count, notes, style, tuple(kinds))

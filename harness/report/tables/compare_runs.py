@@ -6,14 +6,13 @@ from harness.analysis.compare_runs import Change
 from harness.analysis.stats import Estimate
 from harness.core.units import format_count
 from harness.report import format as fmt
-from harness.report.footnotes import Footnotes
 from harness.report.format import short_label
-from harness.report.tables.cells import ABSENT, Cell
+from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 
 def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]:
-    """`changes` grouped by panel, the sides called `of` and `to`; footnotes count within a panel."""
+    """`changes` grouped by panel, the sides called `of` and `to`."""
     columns = (
         Column("seq"),
         Column("implementation", right=False, folds=True),
@@ -27,10 +26,9 @@ def sides_tables(changes: Sequence[Change], of: str, to: str) -> list[TableData]
 
 
 def _table(panel: str, columns: tuple[Column, ...], changes: Sequence[Change]) -> TableData:
-    notes = Footnotes()
-    rows = tuple((*_case_cells(change), *_ratio_cells(change, notes)) for change in changes)
+    rows = tuple((*_case_cells(change), *_ratio_cells(change)) for change in changes)
     family = changes[0].case.split("/", 1)[0]
-    return TableData(f"{family}: {panel}", columns, rows, tuple(notes.since(0)))
+    return TableData(f"{family}: {panel}", columns, rows)
 
 
 def _case_cells(change: Change) -> tuple[Cell, ...]:
@@ -48,9 +46,9 @@ def _time_cell(time: Estimate) -> Cell:
     return Cell(text if interval == ABSENT else f"{text} {interval}")
 
 
-def _ratio_cells(change: Change, notes: Footnotes) -> tuple[Cell, Cell]:
+def _ratio_cells(change: Change) -> tuple[Cell, Cell]:
     if change.ratio is None:
-        return Cell(ABSENT, notes.mark(change.reason)), Cell("")
+        return Cell(ABSENT, sentences(change.reason)), Cell("")
     text = fmt.speedup(change.ratio, change.low, change.high)
     why = f"no interval: {change.reason}" if change.low is None else None
-    return Cell(text, notes.mark(why, *change.warnings)), Cell(change.reading)
+    return Cell(text, sentences(why, *change.warnings)), Cell(change.reading)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from harness.analysis.results import HOST
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.metric import FLOPS, Metric
 from harness.core.units import format_bytes, format_seconds
 from harness.report import format as fmt
-from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT
 from harness.report.tables import cells
 from harness.report.tables.cells import Cell
@@ -21,34 +21,24 @@ _SECONDS = Metric("seconds", "seconds", "s", format_seconds)
 
 
 def _figure(name: str, metric: Metric) -> Write:
-    return lambda row, notes: cells.figure(row, name, metric, notes)
+    return partial(cells.figure, name=name, metric=metric)
 
 
-def _planned_cell(row: CaseResult, notes: Footnotes) -> Cell:
-    del notes
+def _planned_cell(row: CaseResult) -> Cell:
     return Cell(fmt.exact_figure(row.static.planned_bytes if row.static else None, _BYTES))
 
 
-def _seconds(name: str) -> Write:
-    def write(row: CaseResult, notes: Footnotes) -> Cell:
-        del notes
-        value = getattr(row.static, name) if row.static else None
-        return Cell(ABSENT if value is None else format_seconds(value, 2))
-
-    return write
+def _seconds(row: CaseResult, name: str) -> Cell:
+    value = getattr(row.static, name) if row.static else None
+    return Cell(ABSENT if value is None else format_seconds(value, 2))
 
 
-def _calls(row: CaseResult, notes: Footnotes) -> Cell:
-    del notes
+def _calls(row: CaseResult) -> Cell:
     return Cell(", ".join(row.static.custom_calls) if row.static else "")
 
 
-def _analytic(name: str, metric: Metric) -> Write:
-    def write(row: CaseResult, notes: Footnotes) -> Cell:
-        del notes
-        return Cell(fmt.exact_figure(getattr(row.record.cost, name), metric))
-
-    return write
+def _analytic(row: CaseResult, name: str, metric: Metric) -> Cell:
+    return Cell(fmt.exact_figure(getattr(row.record.cost, name), metric))
 
 
 _COLUMNS: tuple[tuple[Column, Write], ...] = (
@@ -61,10 +51,10 @@ _COLUMNS: tuple[tuple[Column, Write], ...] = (
     (Column("code", rank=9), _figure("generated_code_bytes", _BYTES)),
     (Column("bytes accessed", rank=2), _figure("bytes_accessed", _BYTES)),
     (Column("optimal", rank=3), _figure("optimal_s", _SECONDS)),
-    (Column("FLOPs by formula", rank=7), _analytic("flops", FLOPS)),
-    (Column("bytes by formula", rank=8), _analytic("bytes", _BYTES)),
-    (Column("lower", rank=12), _seconds("lower_s")),
-    (Column("compile", rank=11), _seconds("compile_s")),
+    (Column("FLOPs by formula", rank=7), partial(_analytic, name="flops", metric=FLOPS)),
+    (Column("bytes by formula", rank=8), partial(_analytic, name="bytes", metric=_BYTES)),
+    (Column("lower", rank=12), partial(_seconds, name="lower_s")),
+    (Column("compile", rank=11), partial(_seconds, name="compile_s")),
     (Column("custom calls", rank=13, right=False, folds=True), _calls),
     (Column("operations", rank=14, right=False, folds=True), cells.operations),
 )
@@ -75,12 +65,10 @@ def detail_table(panel: SuiteResults, target: str = HOST, requested: Sequence[st
 
     The columns `requested` by name are preferred where the terminal is narrow.
     """
-    notes = Footnotes()
     rows = panel.cases_on(target)
     return TableData(
         title=f"{heading(panel)}: further figures of {target}",
         columns=tuple(replace(c, rank=min(c.rank, 1)) if c.title in requested else c for c, _ in _COLUMNS),
-        rows=tuple(tuple(write(row, notes) for _, write in _COLUMNS) for row in rows),
-        footnotes=tuple(notes.since(0)),
+        rows=tuple(tuple(write(row) for _, write in _COLUMNS) for row in rows),
         breaks=breaks(rows),
     )

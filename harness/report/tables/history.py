@@ -2,8 +2,7 @@
 
 from harness.analysis.history import CaseHistory, GateVerdict, RunMedian
 from harness.report import format as fmt
-from harness.report.footnotes import Footnotes
-from harness.report.tables.cells import ABSENT, Cell
+from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 DIRTY = "+: with uncommitted changes."
@@ -20,11 +19,10 @@ COLUMNS = (
 
 def history_table(history: CaseHistory) -> TableData:
     """A line per run on the machine, the oldest first; the times of a ratio were not measured together."""
-    notes = Footnotes()
-    entries = sorted([(m.run, _median_cells(m, notes)) for m in history.medians])
+    entries = sorted([(m.run, _median_cells(m)) for m in history.medians])
     entries += [(verdict.gate, _verdict_cells(verdict)) for verdict in history.verdicts]
     rows = tuple(cells for _, cells in sorted(entries, key=lambda entry: entry[0]))
-    return TableData(history.case, COLUMNS, rows, tuple(notes.since(0)))
+    return TableData(history.case, COLUMNS, rows)
 
 
 def left_out_lines(history: CaseHistory) -> list[str]:
@@ -38,15 +36,15 @@ def left_out_lines(history: CaseHistory) -> list[str]:
     ]
 
 
-def _median_cells(median: RunMedian, notes: Footnotes) -> tuple[Cell, ...]:
+def _median_cells(median: RunMedian) -> tuple[Cell, ...]:
     time, ratio = median.time, median.ratio
     status = median.status if median.status != "ok" else ""
     heads = (Cell(median.run), Cell(_moment(median.started)), Cell(median.commit or ABSENT))
     if time.value is None:
-        return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, notes.mark(median.reason)))
+        return (*heads, Cell(ABSENT), Cell(ABSENT), Cell(ABSENT), Cell(status, sentences(median.reason)))
     text, bounds = fmt.seconds(time.value, time.low, time.high)
     change = ABSENT if ratio.value is None else fmt.speedup(ratio.value, ratio.low, ratio.high)
-    why = notes.mark(f"no interval: {time.reason}" if time.low is None else None, *time.warnings)
+    why = sentences(f"no interval: {time.reason}" if time.low is None else None, *time.warnings)
     return (*heads, Cell(text, why), Cell(bounds), Cell(change), Cell(status))
 
 

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.core.record import state_bound
 from harness.core.units import format_bytes, format_count
-from harness.report.footnotes import Footnotes
-from harness.report.format import ABSENT, short_label
-from harness.report.tables.cells import Cell
+from harness.report.format import ABSENT
+from harness.report.tables.cells import Cell, name_cell, sentences
 from harness.report.tables.table_data import Column, TableData
 
 # Of the largest length that ran, by who counted.
@@ -32,16 +30,15 @@ def largest_table(
     suite_entries = [entry for entry in entries if entry["suite"] == suite and "trials" not in entry]
     if not suite_entries:
         return None
-    notes = Footnotes()
     targets = list(dict.fromkeys(entry["target"] for entry in suite_entries))
     by_case: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for entry in suite_entries:
         by_case.setdefault((entry["panel"], entry["implementation"]), {})[entry["target"]] = entry
     rows = [
         (
-            Cell(short_label(label), notes.mark_always(*state_bound(bounds.get(label, "")))),
+            name_cell(label, bounds),
             Cell(panel),
-            *(_cell(at.get(target), notes) for target in targets),
+            *(_cell(at.get(target)) for target in targets),
         )
         for (panel, label), at in by_case.items()
     ]
@@ -53,7 +50,6 @@ def largest_table(
             *(Column(t, rank=i, right=False) for i, t in enumerate(targets)),
         ),
         rows=tuple((*(row[i] for i in name_columns), *row[2:]) for row in rows),
-        footnotes=tuple(notes.since(0)),
     )
 
 
@@ -64,18 +60,16 @@ def measured_table(
     measured = [entry for entry in entries if entry["suite"] == suite and "trials" in entry]
     if not measured:
         return None
-    notes = Footnotes()
     rows: list[tuple[Cell, ...]] = []
     for entry in measured:
-        label = entry["implementation"]
         largest = next((each for each in entry["trials"] if each["seq"] == entry["seq"]), None) or {}
         rows.append(
             (
-                Cell(short_label(label), notes.mark_always(*state_bound(bounds.get(label, "")))),
+                name_cell(entry["implementation"], bounds),
                 Cell(entry["panel"]),
-                _cell(entry, notes),
-                _memory_cell(largest.get("peak_bytes"), notes, PEAK.get(largest.get("by", ""))),
-                _memory_cell(largest.get("outside_bytes"), notes, OUTSIDE.get(largest.get("by", ""))),
+                _cell(entry),
+                _memory_cell(largest.get("peak_bytes"), PEAK.get(largest.get("by", ""))),
+                _memory_cell(largest.get("outside_bytes"), OUTSIDE.get(largest.get("by", ""))),
                 Cell(format_count(len(entry["trials"]))),
             )
         )
@@ -89,19 +83,18 @@ def measured_table(
         title=f"{suite}: largest length that ran on {', '.join({entry['target']: 0 for entry in measured})}",
         columns=tuple(columns[i] for i in shown),
         rows=tuple(tuple(row[i] for i in shown) for row in rows),
-        footnotes=tuple(notes.since(0)),
     )
 
 
-def _memory_cell(size: int | None, notes: Footnotes, meaning: str | None) -> Cell:
-    return Cell(ABSENT) if size is None else Cell(format_bytes(size), notes.mark(meaning))
+def _memory_cell(size: int | None, meaning: str | None) -> Cell:
+    return Cell(ABSENT) if size is None else Cell(format_bytes(size), sentences(meaning))
 
 
-def _cell(entry: Mapping[str, Any] | None, notes: Footnotes) -> Cell:
+def _cell(entry: Mapping[str, Any] | None) -> Cell:
     """`26Ki, not 28Ki`; `≥ 1Mi` where every length tried fits, `< 1Ki` where none does."""
     if entry is None:
         return Cell("")
-    fits, beyond, why = entry["seq"], entry["beyond"], notes.mark(entry["reason"])
+    fits, beyond, why = entry["seq"], entry["beyond"], sentences(entry["reason"])
     if fits is None and beyond is None:
         return Cell(ABSENT, why)
     if fits is None:

@@ -1,7 +1,7 @@
 """How wide the columns of a table are, each measured once, and which of them fit a terminal."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from harness.report.tables.table_data import Column, TableData
 
 GAP = 2
 _BREAK = re.compile(r" |(?=\[)")
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+Marks = Callable[[Cell], str]  # the numbers of a cell's footnotes, as they stand behind its text
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,11 @@ class ColumnMeasure:
     empty: bool
 
     @classmethod
-    def of(cls, column: Column, cells: Sequence[Cell], heading: Sequence[str]) -> "ColumnMeasure":
+    def of(
+        cls, column: Column, cells: Sequence[Cell], heading: Sequence[str], marks_of: Marks
+    ) -> "ColumnMeasure":
         texts = [text_width(cell.text) for cell in cells]
-        marks = [len(marks_text(cell.notes)) for cell in cells]
+        marks = [len(marks_of(cell)) for cell in cells]
         above = max(map(text_width, heading))
         if column.right:  # the widest number keeps room for the widest marks, so that a mark moves no column
             inner = max(texts, default=0) + max(marks, default=0)
@@ -41,7 +43,7 @@ class ColumnMeasure:
             inner = max((text + mark for text, mark in zip(texts, marks, strict=True)), default=0)
         whole = folded = max(inner, above)
         if column.folds:
-            pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_text(cell.notes))}
+            pieces = {piece for cell in cells for piece in _BREAK.split(cell.text + marks_of(cell))}
             folded = max(above, max(map(text_width, pieces), default=0))
         return cls(column, tuple(heading), whole, folded, _is_empty(cells))
 
@@ -54,8 +56,9 @@ class ColumnMeasure:
 class TableMeasures:
     """The measures of a table's columns, in their order."""
 
-    def __init__(self, table: TableData) -> None:
+    def __init__(self, table: TableData, marks_of: Marks) -> None:
         self.table = table
+        self._marks_of = marks_of
 
     @cached_property
     def columns(self) -> tuple[ColumnMeasure, ...]:
@@ -67,7 +70,7 @@ class TableMeasures:
             # A group's lines stand above the first of its columns that is there.
             above = group_lines(column) if column.group not in led else []
             heading = [*[""] * (tallest - len(above)), *above, column.title]
-            measure = ColumnMeasure.of(column, cells, heading)
+            measure = ColumnMeasure.of(column, cells, heading, self._marks_of)
             if not measure.absent:
                 led.add(column.group)
             measures.append(measure)
@@ -114,8 +117,3 @@ def _is_empty(cells: Sequence[Cell]) -> bool:
 
 def group_lines(column: Column) -> list[str]:
     return column.group.split("\n") if column.group else []
-
-
-def marks_text(notes: Sequence[int]) -> str:
-    """Footnote numbers as they stand behind a text: `¹,¹²`."""
-    return ",".join(str(note) for note in notes).translate(_SUPERSCRIPTS) if notes else ""

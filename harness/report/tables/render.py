@@ -4,7 +4,7 @@ Lines are written here rather than by rich's tables: those take a tenth of a mil
 a run has hundreds of thousands. Rich breaks what is too long for one line, and colours.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
@@ -14,12 +14,13 @@ from rich.style import Style
 from rich.text import Text
 
 from harness.report.tables.cells import Cell
+from harness.report.tables.footnotes import Footnotes, shorten, superscripts
 from harness.report.tables.measures import (
     GAP,
     ColumnMeasure,
+    Marks,
     TableMeasures,
     group_lines,
-    marks_text,
     text_width,
 )
 from harness.report.tables.table_data import Column, TableData
@@ -47,7 +48,7 @@ class Legend:
     """What stands below tables once: captions, why columns are missing, which were too wide."""
 
     captions: dict[str, None] = field(default_factory=dict[str, None])
-    missing: dict[str, list[Column]] = field(default_factory=dict[str, list[Column]])
+    missing: dict[str, dict[Column, None]] = field(default_factory=dict[str, dict[Column, None]])
     narrow: list[Column] = field(default_factory=list[Column])
     left_out: int = 0
 
@@ -56,7 +57,7 @@ class Legend:
         self.captions.update(dict.fromkeys(filter(None, [*(table.caption for table in tables), *columns])))
         for measures, indices in shown:
             for column, why in _absent_columns(measures, indices):
-                self.missing.setdefault(why, []).append(column)
+                self.missing.setdefault(why, {})[column] = None
             self.narrow += _dropped_columns(measures, indices)
 
     def print(self, console: Console) -> None:
@@ -66,31 +67,32 @@ class Legend:
         if self.left_out:
             console.print(Text(f"--notes shows {self.left_out} more footnotes.", style="dim"))
         if self.narrow:
-            titles = _titles(list(dict.fromkeys(self.narrow)))
+            titles = _titles(dict.fromkeys(self.narrow))
             console.print(Text(f"Too narrow for: {titles}; --json has them.", style="dim"))
 
 
 def print_tables(console: Console, *tables: TableData) -> None:
     """The tables of one panel, one below the other, then the footnotes of all."""
-    texts = [note for table in tables for note in table.footnotes]
     legend = Legend()
-    print_pages(console, [Page(tables)], texts, legend)
+    print_pages(console, [Page(tables)], legend)
     legend.print(console)
     console.print()
 
 
-def print_pages(
-    console: Console, pages: Sequence[Page], footnotes: Sequence[tuple[int, str]], legend: Legend
-) -> None:
-    """Panels one below the other, then their footnotes; what belongs into the legend is added to it."""
+def print_pages(console: Console, pages: Sequence[Page], legend: Legend, *, few: bool = False) -> bool:
+    """Panels one below the other, then their footnotes, or with `few` one for each kind of them.
+
+    What belongs into the legend is added to it. Whether any cell has a footnote.
+    """
+    tables = [table for page in pages for table in page.tables]
+    notes = Footnotes((cell for table in tables for row in table.rows for cell in row), few=few)
     shown: list[list[Fitted]] = []
     for page in pages:
-        measured = [TableMeasures(table) for table in page.tables if table.rows]
+        measured = [TableMeasures(table, notes.marks) for table in page.tables if table.rows]
         fitted = [(measures, measures.fitting(console.width)) for measures in measured]
         shown.append([entry for entry in fitted if len(entry[1]) > 1])  # names alone say nothing
-    numbers = _number_footnotes(
-        cell for page in shown for measures, indices in page for cell in _cells(measures.table, indices)
-    )
+    any_noted = bool(notes.numbers)
+    notes.restrict(cell for page in shown for measures, at in page for cell in _cells(measures.table, at))
     for page, fitted in zip(pages, shown, strict=True):
         for place, (measures, indices) in enumerate(fitted):
             if measures.table.title:
@@ -98,21 +100,22 @@ def print_pages(
             if place == 0 and page.lines:
                 console.print(Text("\n".join(page.lines)))
                 console.print()
-            console.print(DrawnTable(measures, indices, numbers))
+            console.print(DrawnTable(measures, indices, notes.marks))
             console.print()
         legend.add(page.tables, fitted)
-    if numbers:
-        texts = dict(footnotes)
-        console.print(DrawnNotes([(number, texts[note]) for note, number in numbers.items()]))
+    legend.left_out += len(notes.left_out)
+    if notes.numbers:
+        console.print(DrawnNotes(notes.lines()))
+    return any_noted
 
 
 @dataclass(frozen=True)
 class DrawnTable:
-    """The columns of a table at `indices`; `numbers` gives each footnote the number it is shown by."""
+    """The columns of a table at `indices`; `marks` are the numbers that a cell's footnotes are shown by."""
 
     measures: TableMeasures
     indices: Sequence[int]
-    numbers: Mapping[int, int]
+    marks: Marks
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         table, columns = self.measures.table, [self.measures.columns[i] for i in self.indices]
@@ -137,8 +140,8 @@ class DrawnTable:
 
     def _lines(self, console: Console, cell: Cell, measure: ColumnMeasure, width: int) -> list[Line]:
         pieces = [(cell.text, console.get_style(cell.style) if cell.style else _PLAIN)]
-        if cell.notes:
-            pieces.append((marks_text([self.numbers[note] for note in cell.notes]), _PLAIN))
+        if marks := self.marks(cell):
+            pieces.append((marks, _PLAIN))
         needed = _width(pieces)
         if needed <= width:
             return [(pieces, needed)]
@@ -152,7 +155,7 @@ class DrawnNotes:
     notes: Sequence[tuple[int, str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        marks = [marks_text([number]) for number, _ in self.notes]
+        marks = [superscripts([number]) for number, _ in self.notes]
         indent = max(map(len, marks)) + 1
         width = max(1, options.max_width - indent)
         for mark, (_, text) in zip(marks, self.notes, strict=True):
@@ -211,20 +214,13 @@ def _cells(table: TableData, indices: Sequence[int]) -> Iterator[Cell]:
     return (row[i] for row in table.rows for i in indices)
 
 
-def _number_footnotes(cells: Iterable[Cell]) -> dict[int, int]:
-    """Footnote → the number it is shown by: in reading order, without those of hidden columns."""
-    used = dict.fromkeys(note for cell in cells for note in cell.notes)
-    return {note: position for position, note in enumerate(used, 1)}
-
-
 def _absent_columns(measures: TableMeasures, indices: Sequence[int]) -> list[tuple[Column, str]]:
     """Columns that are not there at all, and why: (peak, `XLA's figure … leaves temporaries out`)."""
-    texts = dict(measures.table.footnotes)
     columns: list[tuple[Column, str]] = []
     for i, measure in enumerate(measures.columns):
         if i not in indices and measure.empty:
-            notes = dict.fromkeys(note for row in measures.table.rows for note in row[i].notes)
-            why = "; ".join(texts[note] for note in notes if note in texts)
+            notes = dict.fromkeys(shorten(note) for row in measures.table.rows for note in row[i].notes)
+            why = "; ".join(notes)
             columns += [(measure.column, why)] if why else []
     return columns
 
@@ -233,7 +229,7 @@ def _dropped_columns(measures: TableMeasures, indices: Sequence[int]) -> list[Co
     return [m.column for i, m in enumerate(measures.columns) if i not in indices and not m.empty]
 
 
-def _titles(columns: Sequence[Column]) -> str:
+def _titles(columns: Iterable[Column]) -> str:
     """`95 %, peak`, or with the groups that they are of: `temp, FLOPs of tpu:v5e, tpu:v5p; fits of host`."""
     groups: dict[str, list[str]] = {}
     for column in columns:

@@ -12,9 +12,8 @@ from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.units import format_count
 from harness.report import format as fmt
 from harness.report.agreement import RULE, answer_of, by_panel, name_of, sentence
-from harness.report.footnotes import Footnotes
 from harness.report.format import short_label
-from harness.report.tables.cells import ABSENT, Cell
+from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.render import print_tables
 from harness.report.tables.table_data import Column, TableData
 
@@ -54,27 +53,25 @@ def _short(value: object) -> str:
 
 
 def _table(panel: Sequence[Reproduction]) -> TableData:
-    notes, rows = Footnotes(), list[tuple[Cell, ...]]()
+    rows: list[tuple[Cell, ...]] = []
     breaks: list[int] = []
     for found in panel:
         breaks.append(len(rows))
         sides = f"{short_label(found.implementation)} / {short_label(found.baseline)}"
         names = (format_count(found.seq), sides)
         for machine in found.machines:
-            for cells in _machine_rows(found, machine, notes):
+            for cells in _machine_rows(found, machine):
                 rows.append((*map(Cell, names), *cells))
                 names = ("", "")
-    return TableData(
-        f"{panel[0].suite}: {panel[0].panel}", COLUMNS, tuple(rows), tuple(notes.since(0)), tuple(breaks)
-    )
+    return TableData(f"{panel[0].suite}: {panel[0].panel}", COLUMNS, tuple(rows), tuple(breaks))
 
 
-def _machine_rows(found: Reproduction, machine: MachineRatio, notes: Footnotes) -> Iterator[tuple[Cell, ...]]:
+def _machine_rows(found: Reproduction, machine: MachineRatio) -> Iterator[tuple[Cell, ...]]:
     value, low, high, *_ = machine.speedup
     runs = machine.replications
     agrees = "yes" if machine in found.agreeing else "no" if machine.decided else ABSENT
     ratio = Cell(ABSENT) if value is None else Cell(fmt.speedup(value, low, high))
-    whole = Cell(ratio.text, notes.mark(*_why(runs[0]))) if len(runs) == 1 else ratio
+    whole = Cell(ratio.text, _why(runs[0])) if len(runs) == 1 else ratio
     over = runs[0].run if len(runs) == 1 else f"{len(runs)} runs, on the same machine"
     short = name_of(machine).partition(" ")[0]
     yield Cell(short), Cell(over), whole, Cell(machine.verdict), Cell(agrees)
@@ -84,12 +81,12 @@ def _machine_rows(found: Reproduction, machine: MachineRatio, notes: Footnotes) 
         yield (
             Cell(""),
             Cell(f"  {one.run}"),
-            Cell(text, notes.mark(*_why(one))),
+            Cell(text, _why(one)),
             Cell("replication"),
             Cell(""),
         )
 
 
-def _why(one: Replication) -> tuple[str | None, ...]:
+def _why(one: Replication) -> tuple[str, ...]:
     """Why it does not count, or has no interval, and what a reader must know of it."""
-    return (one.reason or one.compared.reason, *one.compared.notes)
+    return sentences(one.reason or one.compared.reason, *one.compared.notes)

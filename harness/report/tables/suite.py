@@ -7,7 +7,6 @@ from harness.analysis.stats import ROUNDS
 from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.units import format_count
 from harness.core.workload import canonical
-from harness.report.footnotes import Footnotes
 from harness.report.tables.suite_columns import CONTRACT, NAMES, STATIC, STATUS, timed_columns
 from harness.report.tables.summary import mean_caption, summary_rows
 from harness.report.tables.table_data import Column, Entry, TableData
@@ -24,27 +23,16 @@ EXPONENTS = "; of exponents: 95 % over the lengths."
 _MEAN = Column("mean speedup", rank=1, right=False)
 
 
-def suite_tables(
-    suite: SuiteResults, requested: Sequence[str] = (), notes: Footnotes | None = None
-) -> list[tuple[TableData, TableData]]:
-    """Per panel: the cases on the host, and how their figures grow. Footnotes count through all.
+def suite_tables(suite: SuiteResults, requested: Sequence[str] = ()) -> list[tuple[TableData, TableData]]:
+    """Per panel: the cases on the host, and how their figures grow.
 
     The columns `requested` by name are preferred where the terminal is narrow.
     """
-    notes = notes if notes is not None else Footnotes()
-    tables: list[tuple[TableData, TableData]] = []
-    for panel in suite.panels.values():
-        cases = suite_table(panel, notes, requested)
-        tables.append((cases, summary_table(panel, notes)))
-    return tables
+    return [(suite_table(panel, requested), summary_table(panel)) for panel in suite.panels.values()]
 
 
-def suite_table(
-    panel: SuiteResults, notes: Footnotes | None = None, requested: Sequence[str] = ()
-) -> TableData:
+def suite_table(panel: SuiteResults, requested: Sequence[str] = ()) -> TableData:
     """The cases of one panel: lengths in order, at each the implementations in the suite's order."""
-    notes = notes if notes is not None else Footnotes()
-    before = len(notes)
     rows = panel.cases
     entries = [
         (column, write)
@@ -55,8 +43,7 @@ def suite_table(
     return TableData(
         title=f"{heading(panel)}, {sample.mode} on {sample.device}",
         columns=tuple(column for column, _ in entries),
-        rows=tuple(tuple(write(row, notes) for _, write in entries) for row in rows),
-        footnotes=tuple(notes.since(before)),
+        rows=tuple(tuple(write(row) for _, write in entries) for row in rows),
         breaks=breaks(rows),
         caption=_caption(rows),
     )
@@ -67,14 +54,12 @@ def breaks(rows: Sequence[CaseResult]) -> tuple[int, ...]:
     return tuple(i for i in range(1, len(rows)) if rows[i].seq != rows[i - 1].seq)
 
 
-def summary_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableData:
+def summary_table(panel: SuiteResults) -> TableData:
     """One line per implementation: exponents of the length, from where on it wins, its mean speedup.
 
     Without rows where the panel has one length only: nothing grows there. Bytes accessed are left to
     tables without times.
     """
-    notes = notes if notes is not None else Footnotes()
-    before = len(notes)
     rows = panel.cases
     timed = any(row.time.value is not None for row in rows)
     compiled = any(row.static is not None for row in rows)
@@ -82,13 +67,12 @@ def summary_table(panel: SuiteResults, notes: Footnotes | None = None) -> TableD
     relevant = (True, timed, compiled, compiled, compiled and not timed, compared, compared)
     indices = [i for i, shown in enumerate(relevant) if shown]
     grows = len({row.seq for row in rows}) > 1 and len(indices) > 1
-    lines = summary_rows(panel, notes) if grows else []
+    lines = summary_rows(panel) if grows else []
     columns = (*_SUMMARY, replace(_MEAN, caption=mean_caption(panel)))
     return TableData(
         title="",
         columns=tuple(columns[i] for i in indices),
         rows=tuple(tuple(line[i] for i in indices) for line in lines),
-        footnotes=tuple(notes.since(before)),
     )
 
 

@@ -1,10 +1,9 @@
-"""A table as data, independent of a terminal: columns, cells that name their footnotes, captions."""
+"""A table as data, independent of a terminal: columns, cells with their footnotes, captions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.analysis.suite_results import CaseResult
-from harness.report.footnotes import Footnotes
 from harness.report.tables.cells import Cell
 
 
@@ -28,15 +27,14 @@ class Column:
 
 @dataclass(frozen=True)
 class TableData:
-    """`breaks` are the rows that begin a new length; `footnotes` are (number, sentence)."""
+    """`breaks` are the rows that begin a new length."""
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    footnotes: tuple[tuple[int, str], ...]
     breaks: tuple[int, ...] = ()
     caption: str = ""
 
 
-Write = Callable[[CaseResult, Footnotes], Cell]
+Write = Callable[[CaseResult], Cell]
 Entry = tuple[Column, Write]

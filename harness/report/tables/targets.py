@@ -10,12 +10,12 @@ from harness.core.record import state_bound
 from harness.core.static_figures import WORDS
 from harness.core.units import format_bytes, format_count
 from harness.report import format as fmt
-from harness.report.footnotes import Footnotes
 from harness.report.format import ABSENT
 from harness.report.tables import cells
-from harness.report.tables.cells import Cell
+from harness.report.tables.cells import Cell, sentences
 from harness.report.tables.suite import breaks, heading
 from harness.report.tables.suite_columns import NAMES, STATUS
+from harness.report.tables.summary import exponent_cell
 from harness.report.tables.table_data import Column, TableData
 
 TURNS = "⇄"
@@ -41,7 +41,7 @@ class _Side:
     marked: str
 
 
-def targets_table(panel: SuiteResults, limits: Limits, notes: Footnotes) -> TableData:
+def targets_table(panel: SuiteResults, limits: Limits) -> TableData:
     """Rows as in a suite's table; per target temporaries, their ratio to the baseline, fit and FLOPs.
 
     `limits` are bytes by target. One target alone stands in the title, several above their columns.
@@ -60,16 +60,15 @@ def targets_table(panel: SuiteResults, limits: Limits, notes: Footnotes) -> Tabl
         group = _group(target, limits) if len(sides) > 1 else ""
         columns += _columns(place, group, marked=marked if turned else "", relative=bool(panel.baseline))
     lines: list[tuple[Cell, ...]] = []
-    for place, row in enumerate(rows):  # as it is read, so that footnotes count upwards
-        line = [write(row, notes) for _, write in NAMES]
+    for place, row in enumerate(rows):
+        line = [write(row) for _, write in NAMES]
         for side in sides:
-            line.extend(_target_cells(side.rows[place], side, notes, relative=bool(panel.baseline)))
-        lines.append((*line, *(write(row, notes) for _, write in last)))
+            line.extend(_target_cells(side.rows[place], side, relative=bool(panel.baseline)))
+        lines.append((*line, *(write(row) for _, write in last)))
     return TableData(
         title=f"{heading(panel)}, {rows[0].record.mode} compiled for {_where(compiled, limits)}",
         columns=(*columns, *(column for column, _ in last)),
         rows=tuple(lines),
-        footnotes=tuple(notes.since(0)),
         breaks=breaks(rows),
         caption=_FITS,
     )
@@ -104,30 +103,29 @@ def _columns(place: int, group: str, *, marked: str, relative: bool) -> list[Col
     return [replace(column, caption=captions.get(column.title, "")) for column in shown]
 
 
-def _target_cells(row: CaseResult, side: _Side, notes: Footnotes, *, relative: bool) -> list[Cell]:
+def _target_cells(row: CaseResult, side: _Side, *, relative: bool) -> list[Cell]:
     """The cells in the columns' order. Why there is no figure at all is noted at temporaries or status."""
     failed = row.record.status != "ok"
     if row.static is None or (failed and row.static.planned_bytes is None and row.static.fits is None):
         why = None if failed else "not compiled"
-        return [Cell(ABSENT, notes.mark(why)), *[Cell(ABSENT)] * (2 + relative)]
+        return [Cell(ABSENT, sentences(why)), *[Cell(ABSENT)] * (2 + relative)]
     known = row.static.temp_bytes is not None
     cells_by_title = {
-        "temp": _temp_cell(row, side, notes),
-        "temp/base": cells.temp_ratio(row, notes) if known else Cell(ABSENT if row.compared else ""),
-        "fits": _fits_cell(row, side, notes),
-        "FLOPs": _mark_flip(cells.flops(row, notes), row, side, "flops"),
+        "temp": _temp_cell(row, side),
+        "temp/base": cells.temp_ratio(row) if known else Cell(ABSENT if row.compared else ""),
+        "fits": _fits_cell(row, side),
+        "FLOPs": _mark_flip(cells.flops(row), row, side, "flops"),
     }
     cells_by_title[side.marked] = _mark_flip(cells_by_title[side.marked], row, side, "temp_bytes")
     return [cell for title, cell in cells_by_title.items() if relative or title != "temp/base"]
 
 
-def _temp_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:
+def _temp_cell(row: CaseResult, side: _Side) -> Cell:
     """The temporaries; also noted here if they do not fit, as a narrow terminal drops the column for that."""
     if row.static is None or row.static.fits is not False:
-        return cells.temp(row, notes)
-    beyond = side.overflow[row.label]
-    marks = notes.mark(beyond, *row.static.warnings)
-    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES), marks)
+        return cells.temp(row)
+    notes = (side.overflow[row.label], *row.static.warnings)
+    return Cell(fmt.exact_figure(row.static.temp_bytes, TEMP_BYTES), notes)
 
 
 def _mark_flip(cell: Cell, row: CaseResult, side: _Side, figure: str) -> Cell:
@@ -135,12 +133,12 @@ def _mark_flip(cell: Cell, row: CaseResult, side: _Side, figure: str) -> Cell:
     return cell._replace(text=f"{TURNS} {cell.text}") if turns else cell
 
 
-def _fits_cell(row: CaseResult, side: _Side, notes: Footnotes) -> Cell:
+def _fits_cell(row: CaseResult, side: _Side) -> Cell:
     if row.static is None or row.static.fits is None:
         return Cell(ABSENT)
     if row.static.fits:
         return Cell("yes", style="green")
-    return Cell("no", notes.mark(side.overflow[row.label]), "yellow")
+    return Cell("no", (side.overflow[row.label],), "yellow")
 
 
 def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
@@ -167,14 +165,13 @@ def _overflows(rows: Iterable[CaseResult], limit: int | None) -> dict[str, str]:
     }
 
 
-def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
+def growth_table(panel: SuiteResults) -> TableData:
     """Per implementation and figure its exponent of the length, a column for each target.
 
     Without rows where the panel has one length only, or no target two figures to fit: why they are missing
     stands with the cases. Several targets leave no room for intervals.
     """
     compiled = panel.compiled_targets
-    before = len(notes)
     fitted = {(scaling.implementation, scaling.metric, scaling.target): scaling for scaling in panel.scalings}
     alone = len(compiled) == 1
     lines: list[tuple[Cell, ...]] = []
@@ -184,9 +181,11 @@ def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
         for figure in FIGURES:
             row_scalings = [fitted[label, figure, target] for target in compiled]
             if any(scaling.exponent is not None for scaling in row_scalings):
-                exponents = [_exponent(scaling, notes, alone=alone) for scaling in row_scalings]
+                exponents = [
+                    exponent_cell(scaling) if alone else _exponent(scaling) for scaling in row_scalings
+                ]
                 bound = state_bound(panel.bounds.get(label, "") if name else "")
-                lines.append((Cell(name, notes.mark(*bound)), Cell(WORDS[figure]), *exponents))
+                lines.append((Cell(name, tuple(bound)), Cell(WORDS[figure]), *exponents))
                 name = ""
     ranks = {target: place for place, target in enumerate(compiled)}
     return TableData(
@@ -197,17 +196,14 @@ def growth_table(panel: SuiteResults, notes: Footnotes) -> TableData:
             *(Column(target, rank=ranks[target], right=not alone) for target in compiled),
         ),
         rows=tuple(lines),
-        footnotes=tuple(notes.since(before)),
         caption="" if alone or not lines else "Intervals of exponents, and where a curve bends: --json.",
     )
 
 
-def _exponent(scaling: Scaling, notes: Footnotes, *, alone: bool) -> Cell:
+def _exponent(scaling: Scaling) -> Cell:
+    """The exponent alone: beside others there is no room for its interval."""
     if scaling.exponent is None:
-        return Cell(ABSENT, notes.mark(scaling.reason))
-    if alone:
-        text = fmt.exponent(scaling.exponent, scaling.low, scaling.high)
-        return Cell(text, notes.mark(scaling.reason, *scaling.notes))
+        return Cell(ABSENT, sentences(scaling.reason))
     partial = [note for note in scaling.notes if note.startswith("body only")]
     bends = "bends: no single power of the length" if len(scaling.notes) > len(partial) else None
-    return Cell(f"{scaling.exponent:.2f}", notes.mark(*partial, bends))
+    return Cell(f"{scaling.exponent:.2f}", sentences(*partial, bends))

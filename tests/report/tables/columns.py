@@ -13,5 +13,4 @@ def texts(table, title, group=""):
 
 
 def notes(table, title, row, group=""):
-    numbered = dict(table.footnotes)
-    return [numbered[number] for number in column(table, title, group)[row].notes]
+    return list(column(table, title, group)[row].notes)

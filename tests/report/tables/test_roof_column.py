@@ -16,7 +16,8 @@ def column(results, *requested):
     table = suite_table(results, requested=requested)
     titles = [shown.title for shown in table.columns]
     texts = [row[titles.index("roof")].text for row in table.rows] if "roof" in titles else None
-    return texts, [note for _, note in table.footnotes]
+    notes = dict.fromkeys(note for row in table.rows for cell in row for note in cell.notes)
+    return texts, list(notes)
 
 
 def test_it_is_there_on_request_only():

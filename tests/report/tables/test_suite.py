@@ -4,8 +4,9 @@ import pytest
 
 from harness.core.record import Correctness
 from harness.report import format as fmt
+from harness.report.tables.footnotes import Footnotes
 from harness.report.tables.suite import suite_table, suite_tables, summary_table
-from tests.report.tables.columns import notes, texts
+from tests.report.tables.columns import column, notes, texts
 
 
 def table_of(suite):
@@ -46,7 +47,7 @@ def test_too_few_rounds_are_a_footnote_said_once(record, suite, timing):
 
 def test_long_reasons_are_shortened_at_a_word(record, suite):
     table = table_of(suite([record("a", 4096, "crashed", reason="killed by a signal " * 40)]))
-    (sentence,) = notes(table, "status", 0)
+    ((_, sentence),) = Footnotes([column(table, "status")[0]]).lines()
     assert len(sentence) <= 220
     assert sentence.endswith(" by …")
 

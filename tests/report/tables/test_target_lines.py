@@ -25,7 +25,7 @@ def test_the_largest_length_that_fits():
     assert table is not None
     assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "< 1Ki", "≥ 1Mi", "–"]
     reasons = ["the shortest does not fit", "the longest tried", "not installed"]
-    assert [sentence for _, sentence in table.footnotes] == reasons
+    assert [note for cell in table.rows[0] for note in cell.notes] == reasons
     assert largest_table("topk", found, {}) is None
 
 
@@ -43,7 +43,10 @@ def test_the_largest_length_that_ran_has_its_memory_and_what_counted_it():
     assert table.title == "mask: largest length that ran on cuda"
     assert [column.title for column in table.columns] == ["", "length", "peak", "outside", "tries"]
     assert [cell.text for cell in table.rows[0]] == ["a", "26Ki, not 28Ki", "2.00 GiB", "1.00 GiB", "2"]
-    assert [sentence for _, sentence in table.footnotes] == [PEAK["allocator"], OUTSIDE["allocator"]]
+    assert [note for cell in table.rows[0] for note in cell.notes] == [
+        PEAK["allocator"],
+        OUTSIDE["allocator"],
+    ]
 
 
 def test_what_nobody_tells_or_nothing_reached_is_absent():

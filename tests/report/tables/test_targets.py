@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.core.static_figures import Static
-from harness.report.footnotes import Footnotes
 from harness.report.run_report import print_run
 from harness.report.tables.render import print_tables
 from harness.report.tables.target_lines import turning_lines
@@ -23,7 +22,7 @@ ALL = ("argument_bytes", "output_bytes", "temp_bytes", "alias_bytes", "peak_byte
 
 def table_of(suite, limits=LIMITS):
     (panel,) = suite.panels.values()
-    return targets_table(panel, limits, Footnotes())
+    return targets_table(panel, limits)
 
 
 def print_text(*tables, width=140):

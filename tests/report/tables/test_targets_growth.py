@@ -1,5 +1,4 @@
 from harness.core.record import Cost
-from harness.report.footnotes import Footnotes
 from harness.report.tables.detail import detail_table
 from harness.report.tables.targets import growth_table
 from tests.report.tables.columns import notes, texts
@@ -8,7 +7,7 @@ GIB = 2**30
 
 
 def test_one_length_has_no_growth(suite, mask):
-    assert growth_table(next(iter(suite(mask[:2]).panels.values())), Footnotes()).rows == ()
+    assert growth_table(next(iter(suite(mask[:2]).panels.values()))).rows == ()
 
 
 def test_a_loops_body_has_no_exponent(suite, record, static):
@@ -17,7 +16,7 @@ def test_a_loops_body_has_no_exponent(suite, record, static):
         for seq in (4096, 8192, 16384)
     ]
     found = suite(records)
-    table = growth_table(next(iter(found.panels.values())), Footnotes())
+    table = growth_table(next(iter(found.panels.values())))
     assert texts(table, "∝ seq^") == ["temp"]
     assert texts(table, "tpu:v5e") == ["1.00"]
 
@@ -27,7 +26,7 @@ def test_an_exponent_that_one_target_lacks_says_why(suite, record, static):
         return {"host": static(flops=1.0 * seq**2), "tpu:v5e": static(flops=1.0 * seq, body_only=True)}
 
     found = suite([record("broadcast", seq, static=figures(seq)) for seq in (4096, 8192, 16384)])
-    table = growth_table(next(iter(found.panels.values())), Footnotes())
+    table = growth_table(next(iter(found.panels.values())))
     assert (texts(table, "host"), texts(table, "tpu:v5e")) == (["2.00"], ["–"])
     assert notes(table, "tpu:v5e", 0) == ["needs ≥ 2 lengths; has 0 (body only)"]
 

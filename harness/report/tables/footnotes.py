@@ -1,0 +1,73 @@
+"""Footnotes of tables: every sentence under its number, or one footnote for each kind of reservation."""
+
+from collections.abc import Iterable, Sequence
+
+from harness.report.tables.cells import Cell
+
+LONGEST_NOTE = 220
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Footnotes:
+    """The footnotes of some cells: all sentences, or with `few` one for each kind, with its first cause.
+
+    `left_out` are the sentences that stand behind no kind's footnote.
+    """
+
+    def __init__(self, cells: Iterable[Cell], *, few: bool = False) -> None:
+        self.few = few
+        self.left_out: dict[str, None] = {}
+        self._shown: dict[str, str] = {}
+        self._causes: dict[str, dict[str, None]] = {}
+        noted = [cell for cell in cells if cell.notes or cell.kinds]
+        for cell in noted if few else ():
+            for kind, cause in cell.kinds:
+                self._causes.setdefault(kind, {}).update({cause: None} if cause else {})
+            self.left_out.update(dict.fromkeys(n for n in cell.notes if (n, "") not in cell.kinds))
+        self.numbers = self._number(noted)
+
+    def restrict(self, cells: Iterable[Cell]) -> None:
+        """Number anew, in the order of reading: of these cells, which are those that are shown."""
+        self.numbers = self._number(cells)
+
+    def marks(self, cell: Cell) -> str:
+        """The numbers as they stand behind a text: `¹,¹²`."""
+        return superscripts(self.numbers_of(cell))
+
+    def numbers_of(self, cell: Cell) -> list[int]:
+        return [self.numbers[note] for note in self._of(cell)]
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Each number with its sentence."""
+        return [(number, self._sentence(note)) for note, number in self.numbers.items()]
+
+    def _number(self, cells: Iterable[Cell]) -> dict[str, int]:
+        used = dict.fromkeys(note for cell in cells for note in self._of(cell))
+        return {note: place for place, note in enumerate(used, 1)}
+
+    def _of(self, cell: Cell) -> Iterable[str]:
+        """A cell's footnotes: kinds, or sentences as they are shown, each once."""
+        if self.few:
+            return dict.fromkeys(kind for kind, _ in cell.kinds) if cell.kinds else ()
+        return dict.fromkeys(map(self._shorten, cell.notes)) if cell.notes else ()
+
+    def _shorten(self, sentence: str) -> str:
+        if sentence not in self._shown:
+            self._shown[sentence] = shorten(sentence)
+        return self._shown[sentence]
+
+    def _sentence(self, note: str) -> str:
+        causes = self._causes.get(note)
+        if not causes:
+            return note
+        more = f"; {len(causes) - 1} more with --notes" if len(causes) > 1 else ""
+        return shorten(f"{note}: {next(iter(causes))}") + more
+
+
+def superscripts(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers)).translate(_SUPERSCRIPTS)
+
+
+def shorten(sentence: str) -> str:
+    flat = " ".join(sentence.split())
+    return flat if len(flat) <= LONGEST_NOTE else flat[: LONGEST_NOTE - 1].rsplit(" ", 1)[0] + " …"
