@@ -89,7 +89,7 @@ class Catalog:
 
     def family(self, name: str) -> FamilyInfo:
         if name not in self.families:
-            raise UsageError(f'unknown family "{name}"{nearest(name, self.families)}')
+            raise UsageError(f'unknown family "{name}"{nearest(name, self.families, LISTING)}')
         return self.families[name]
 
     def of_family(self, name: str) -> list[ImplementationInfo]:

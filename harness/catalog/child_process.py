@@ -19,13 +19,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from harness.core.errors import SeqsweepError
+from harness.core.errors import MachineError, SeqsweepError
 from harness.core.machine import usable_memory
 from harness.core.paths import ENTRY, PACKAGE, PROJECT
 from harness.core.units import format_bytes
 
 MOVE_WORK = "move work from the module's top into the builders"
 REFUSED = 65  # the child's exit status when its last line is the error
+NO_SPACE = 66  # and when its answer cannot be written
 PRINTED_BYTES = 1 << 24  # the most that code may print while being imported
 POLL_SECONDS = 0.05
 IMPORT_BYTES = 1 << 31  # eight times what importing torch takes
@@ -57,7 +58,10 @@ def ask(
     path: Sequence[str] = (),
     interpreter: str = sys.executable,
 ) -> Any:
-    """The data that `interpreter -m WORDS` prints. Unreadable when it prints none."""
+    """The data that `interpreter -m WORDS` prints. Unreadable when it prints none.
+
+    MachineError where temporary files cannot be written.
+    """
     # Files, not pipes: a pipe ends only when the last process that a plugin left behind is gone.
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
@@ -80,6 +84,8 @@ def ask(
             child.wait()
         stdout.seek(0)
         data = stdout.read()
+        if status == NO_SPACE:
+            raise MachineError(f"{tempfile.gettempdir()} takes no more; free space there, or set TMPDIR")
         if status == 0 and data:
             return json.loads(data)
         size = stderr.seek(0, os.SEEK_END)
@@ -130,8 +136,11 @@ def answer(describe: Callable[[], Any]) -> None:
     except BaseException as error:  # SystemExit too: a plugin may hold anything
         print(f"\n{_sentence(error)}", file=sys.stderr, flush=True)
         os._exit(REFUSED)
-    json.dump(described, out)
-    out.close()
+    try:
+        json.dump(described, out)
+        out.close()
+    except OSError:
+        os._exit(NO_SPACE)
     os._exit(0)  # a plugin's background threads must not hold the answer back
 
 

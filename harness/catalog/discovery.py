@@ -156,6 +156,8 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
     replaced = duplicate_functions(module)
     brought: dict[tuple[str, str], OwnSemantics] = {}
     for family in families_in(module):
+        if family.name in catalog.families:
+            raise UsageError(f'{file_of(family)}: two families are called "{family.name}"; rename one')
         catalog = catalog.merged(Catalog({family.name: describe_family(family, source)}))
     for implementation in implementations_in(module):
         info = describe_implementation(implementation, source)

@@ -13,7 +13,7 @@ from harness.collection.joined_run import JoinedRun, joined_runs
 from harness.collection.piece import Piece, read_pieces
 from harness.core.errors import MachineError, UsageError
 from harness.core.regular_file import read_regular
-from harness.store.atomic import refused, write_files
+from harness.store.atomic import make_folder, write_files
 from harness.store.find import runs_in
 from harness.store.run_id import is_run_id
 from harness.store.run_lock import run_lock
@@ -164,10 +164,7 @@ def run_digest(folder: Path) -> str:
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write a run's files, each whole or not at all, in their order. MachineError where they cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise refused(folder, error) from None
+    make_folder(folder)
     with run_lock(folder, "seqsweep collect", lambda _: None):
         for name, data in files.items():
             path = folder / name

@@ -72,10 +72,10 @@ class JoinedRun:
 
     def _suites(self) -> dict[str, Any]:
         """The suites with the cases of all pieces."""
-        suites = {name: {**suite, "cases": []} for name, suite in self.pieces[0].info["suites"].items()}
+        suites: dict[str, Any] = {}
         for piece in self.pieces:
             for name, suite in piece.info["suites"].items():
-                suites[name]["cases"] += suite["cases"]
+                suites.setdefault(name, {**suite, "cases": []})["cases"] += suite["cases"]
         return suites
 
     def files(self) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,15 +13,25 @@ from typer.exceptions import TyperException
 from harness.commands import streams
 from harness.commands.streams import print_error
 from harness.core.errors import MachineError, SeqsweepError, UsageError
+from harness.core.stop_signals import terminable
 
 NOTHING, INCORRECT, STOPPED = 3, 4, 130
+
+
+def refusal_of(error: OSError) -> str:
+    """What the machine refuses, where nothing below has said it better."""
+    why = error.strerror or str(error)
+    if error.filename is None:
+        return f"the machine refuses: {why}"
+    return f"{os.fsdecode(error.filename)}: {why}; mend that, or name another place"
 
 
 def call_app(app: typer.Typer, words: Sequence[str]) -> int:
     """Run the command that the words name; its exit code."""
     try:
         streams.prepare()
-        code = app(words, prog_name="seqsweep", standalone_mode=False)
+        with terminable():
+            code = app(words, prog_name="seqsweep", standalone_mode=False)
         sys.stdout.flush()
     except SeqsweepError as error:
         print_error(f"seqsweep: {error}")
@@ -42,6 +53,8 @@ def call_app(app: typer.Typer, words: Sequence[str]) -> int:
         if why := streams.output_failure(error):
             print_error(f"seqsweep: standard output cannot be written ({why})")
             streams.discard_output()
+        elif isinstance(error, OSError):
+            print_error(f"seqsweep: {refusal_of(error)}")
         else:  # a fault of this program; Python's own code is 1, too
             traceback.print_exc()
     return code or 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.commands.exit_codes import NOTHING
 from harness.core.errors import MachineError, UsageError, nearest
+from harness.core.utf8 import decode_utf8
 from harness.store.find import KEPT, all_runs, find, runs_in
 from harness.store.runs import RunFolder
 
@@ -93,7 +94,7 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
 
     folder = file.parent / file.stem.lower()
     known = _read(file)
-    text = known.decode(errors="replace") if known is not None else None
+    text = decode_utf8(known, str(file)) if known is not None else None
     new = (
         whole_page(document, "Findings", folder.name)
         if text is None
@@ -104,7 +105,8 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     if check:
         return [f"{path} is not what its records say" for path in stale], STALE if stale else 0
     for path in stale:
-        write_files(path.parent, {path.name: wanted[path]})
+        target = path.resolve()  # a link stays, and leads to what is written
+        write_files(target.parent, {target.name: wanted[path]})
     return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
 
 
@@ -123,16 +125,18 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
 
     It shares an implementation with them, and all that it shares have the same source. Empty without one.
     """
-    from harness.gate.outcome import GateOutcome
+    from harness.commands.output import print_note
     from harness.gate.store import gates
 
     for gate in reversed(gates(results)):
-        header = gate.header
-        judged = header.get("sources") or {}
+        try:
+            judged, outcome = gate.header.get("sources") or {}, gate.outcome
+        except UsageError as error:
+            print_note(f"left out: {error}")
+            continue
         shared = judged.keys() & sources.keys()
         same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
-        if same_code and (known := header.get("outcome")):
-            outcome = GateOutcome.from_json(known)
+        if same_code and outcome:
             return f"{outcome.verdict.replace('_', ' ')} against {outcome.base} (gate {gate.path.name})"
     return ""
 

@@ -33,7 +33,11 @@ class GateInterrupted(SeqsweepError):  # noqa: N818 - Ctrl-C, with everything me
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
     """Run the gate on the working tree, or write the file of its exact figures; the exit code."""
+    from harness.gate.output import refuse_junit
+
     options = limit_threads(options, project)
+    if options.junit is not None:
+        refuse_junit(options.junit)
     if options.last:
         return print_outcome(*read_newest(project), options, json=json)
     if options.dry_run:
@@ -91,16 +95,11 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
 def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:
     """The outcome of the newest stored gate, and its evidence. UsageError where it was interrupted."""
     folder = newest(project.results)
-    header = folder.header
-    if header.get("outcome") is None:
-        raise UsageError(
-            f"the newest gate, {folder.path}, was interrupted; go on with: {shlex.join(header['command'])} "
-            "--resume"
-        )
-    try:
-        return GateOutcome.from_json(header["outcome"]), header["evidence"]
-    except (ValueError, KeyError) as error:
-        raise UsageError(f"{folder.path}: damaged ({error}); remove it, and run the gate again") from None
+    header, outcome = folder.header, folder.outcome
+    if outcome is None:
+        command = shlex.join(header.get("command") or ("seqsweep", "gate"))
+        raise UsageError(f"the newest gate, {folder.path}, was interrupted; go on with: {command} --resume")
+    return outcome, header.get("evidence") or {}
 
 
 def print_outcome(outcome: GateOutcome, evidence: Evidence, options: GateOptions, *, json: bool) -> int:

@@ -13,7 +13,6 @@ from harness.commands.compare import TREND
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
 from harness.core.record import Record
-from harness.gate.outcome import GateOutcome
 from harness.gate.report.wording import change, in_words, interval
 from harness.gate.store import gates
 from harness.store.find import all_runs, find
@@ -88,15 +87,12 @@ def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[Gate
     found: dict[str, list[GateVerdict]] = {}
     for gate in gates(results):
         try:
-            header = gate.header
-            outcome = GateOutcome.from_json(header["outcome"]) if header.get("outcome") else None
-        except (UsageError, ValueError) as error:
-            tell(f"{gate.path}: its verdicts are left out ({error})")
+            started, outcome = gate.header.get("started") or "", gate.outcome
+        except UsageError as error:
+            tell(f"its verdicts are left out: {error}")
             continue
         for case in outcome.cases if outcome else ():
             figures = "" if case.effect is None else f"{change(case)}, 98 % {interval(case)}"
-            verdict = GateVerdict(
-                gate.path.name, str(header.get("started", "")), in_words(case.verdict), figures
-            )
+            verdict = GateVerdict(gate.path.name, started, in_words(case.verdict), figures)
             found.setdefault(case.case, []).append(verdict)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -13,7 +14,8 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from harness.catalog.source_hash import home_of, import_name
-from harness.core.errors import MachineError, UsageError
+from harness.core.errors import UsageError
+from harness.store.atomic import write_files
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import FamilyInfo
@@ -89,16 +91,9 @@ def _write(folder: Path, name: str, template: Path, **values: str) -> Path:
     title = name.replace("_", " ").capitalize()
     text = Template(template.read_text("utf-8")).substitute(values, name=name, title=title)
     path = folder / f"{name}.py"
-    if path.exists():
+    if os.path.lexists(path):
         raise UsageError(f"{path} is there already, and stays as it is; choose another name, or --out FOLDER")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise MachineError(
-            f"{path} cannot be written ({error.strerror}); name another folder with --out"
-        ) from None
+    write_files(folder, {path.name: text.encode()})
     return path
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,10 @@ def print_json(data: Mapping[str, Any]) -> None:
 
     from harness.core.plain_data import plain_number
 
-    text = msgspec.json.encode(data, enc_hook=plain_number).decode()
+    try:
+        text = msgspec.json.encode(data, enc_hook=plain_number).decode()
+    except UnicodeEncodeError:  # a file's name, whose bytes are no UTF-8: json writes them by their number
+        text = dumps(msgspec.to_builtins(data, enc_hook=plain_number))
     sys.stdout.buffer.write(escape_json(text).encode() + b"\n")
 
 
@@ -232,7 +236,8 @@ def write_data(data: bytes, out: Path | None) -> None:
     else:
         from harness.store.atomic import write_files
 
-        write_files(out.parent, {out.name: data})
+        file = out.resolve()  # a link stays, and leads to what is written
+        write_files(file.parent, {file.name: data})
 
 
 def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:

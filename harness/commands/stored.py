@@ -25,9 +25,8 @@ def read_run(
     """
     folder = find(project.results, name)
     problems: list[str] = []
-    described = {**folder.readable_info(problems), "fingerprints": folder.fingerprints()}
     with without_collector():
-        info, records = selection.of(described, folder.records(problems))
+        info, records = selection.of(folder.described(problems), folder.records(problems))
     info = info if baseline is None else rebase(info, baseline)
     if rooflines:
         info = {**info, "rooflines": known_rooflines(project.results)}

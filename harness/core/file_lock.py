@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,9 +60,10 @@ class FileLock:
         except BlockingIOError:
             return False
         self.held = True
-        os.ftruncate(self.descriptor, 0)
         signature = {"pid": os.getpid(), "command": command, "since": time.time()}
-        os.pwrite(self.descriptor, json.dumps(signature).encode(), 0)
+        with suppress(OSError):  # a full disk: it is held all the same, by a process without a name
+            os.ftruncate(self.descriptor, 0)
+            os.pwrite(self.descriptor, json.dumps(signature).encode(), 0)
         return True
 
     def holder(self) -> Holder:

@@ -185,6 +185,11 @@ class Cost:
     bytes: int | float | None = None  # bytes that every implementation must read and write
     dense_flops: int | float | None = None  # floating-point operations of the dense counterpart
 
+    def __post_init__(self) -> None:
+        for work in (self.flops, self.bytes, self.dense_flops):
+            if work is not None and not 0 <= work < math.inf:
+                raise ValueError(f"a cost of {work}: work is a number from 0 on")
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -236,6 +241,13 @@ class Record:
 
     def __post_init__(self) -> None:
         require_member("status", self.status, STATUSES)
+        if not (
+            self.implementation.startswith(f"{self.family}/")
+            and self.case.startswith(self.implementation)
+            and self.case.endswith(f":{self.mode}:{self.device}")
+            and self.workload.get("seq") == self.seq
+        ):
+            raise ValueError(f"{self.case}: is another case than its fields say")
         if self.status != "ok" and not self.reason:
             raise ValueError(f"{self.case}: status {self.status} without a reason")
         if self.timing is not None and not (

@@ -1,11 +1,14 @@
 """The command as it was typed: what signs a lock, what a run stores, and how to go on with one."""
 
+import os
 import shlex
 import sys
 
 
 def typed_command() -> list[str]:
-    return ["seqsweep", *sys.argv[1:]]
+    """Its words; a byte that is no UTF-8 is written by its number, for no JSON holds it."""
+    words = (os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])
+    return ["seqsweep", *words]
 
 
 def resuming_command() -> str:

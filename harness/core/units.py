@@ -3,6 +3,7 @@
 import math
 import re
 
+MOST_DIGITS = 400  # what is larger is beyond a float, and what is finer is meant by nobody
 _BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _DECIMAL = ("k", "K", "M", "G", "m", "g")  # a thousand to some, 1024 to others
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -34,7 +35,10 @@ def _multiple(text: object, digits: str, factor: int) -> tuple[int, bool]:
     scaled = _scaled(text, float(digits), factor)
     mantissa, _, exponent = digits.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
-    product = int(whole + fraction) * factor
+    significant = (whole + fraction).lstrip("0")
+    if len(significant) > MOST_DIGITS:
+        raise ValueError(f'"{text}" has more than {MOST_DIGITS} digits')
+    product = int(significant or "0") * factor
     if not scaled:  # or its exponent may be anything
         return 0, not product
     power = int(exponent or 0) - len(fraction)

@@ -15,7 +15,8 @@ from harness.findings.to_markdown import to_markdown
 
 END = "end"
 NOTHING = "*The records say nothing of it.*"
-_MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- seqsweep:([a-z]+)(?: ([^\s>]+))? -->[ \t\r]*$", re.MULTILINE)
+_CRLF = "\r\n"
 
 
 def whole_page(document: Document, title: str, folder: str) -> str:
@@ -27,10 +28,13 @@ def whole_page(document: Document, title: str, folder: str) -> str:
 
 
 def fill_blocks(text: str, document: Document, folder: str, name: str) -> str:
-    """`text` with every marked block filled anew, and all else as it is.
+    """`text` with every marked block filled anew, and all else as it is, also how its lines end.
 
     UsageError, with its line, for a mark that is none.
     """
+    if text.count("\n") == text.count(_CRLF) > 0:
+        filled = fill_blocks(text.replace(_CRLF, "\n"), document, folder, name)
+        return filled.replace("\n", _CRLF)
     sections = {section.key: section for section in document.sections}
     pieces: list[str] = []
     at, opened = 0, None

@@ -10,12 +10,14 @@ from typing import Any
 from harness.analysis.compare import Comparison
 from harness.analysis.suite_results import CaseResult
 from harness.core.errors import require_member
+from harness.core.plain_data import from_plain
 from harness.core.static_figures import Static
 from harness.core.version import VERSION
 from harness.core.workload import Value
 from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
+from harness.store.run_forms import FactsForm
 
 VERDICT, CROSSOVER, FITS, CORRECT = KINDS = ("verdict", "crossover", "fits", "correct")
 SCHEMA = 1
@@ -91,6 +93,13 @@ class Receipt:
     gate: str = ""
     version: str = VERSION
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        from_plain(FactsForm, self.machine)
+        if not (0 <= self.seed < 1 << 63 and 0 <= self.budget_s < float("inf")):
+            raise ValueError(
+                f"seed {self.seed}, budget {self.budget_s} s: neither may be negative, or beyond"
+            )
 
 
 def receipt_of(run: KeptRun, gate: str = "") -> Receipt:

@@ -115,11 +115,7 @@ class RunFrames:
         for folder in self.folders:
             whole: list[str] = []
             lines: list[str] = []
-            info = {**folder.readable_info(whole), "fingerprints": {}}
-            try:
-                info["fingerprints"] = folder.fingerprints()
-            except UsageError as error:
-                whole.append(str(error))
+            info = folder.described(whole)
             yield info if self.baseline is None else rebase(info, self.baseline), folder.records(lines)
             problems += [f"{folder.path}: {problem}" for problem in whole]
             problems += [f"{folder.path}/{problem}" for problem in lines]

@@ -42,6 +42,13 @@ def report_outcome(
     return None
 
 
+def refuse_junit(path: Path) -> None:
+    """UsageError where no file can be written at `path`: better told before the gate than after it."""
+    parent = next(place for place in path.absolute().parents if place.exists())
+    if path.is_dir() or not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise UsageError(f"--junit {path}: cannot be written; name a file in a folder of yours")
+
+
 def _write_junit(path: Path, outcome: GateOutcome) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,9 +90,14 @@ def _evidence(
 ) -> CaseEvidence:
     stored = evidence[verdict.case]
     neighbours = [
-        (int(other["seq"]), verdicts[case].verdict, verdicts[case].effect)
+        (other["seq"], verdicts[case].verdict, verdicts[case].effect)
         for case, other in evidence.items()
         if other["series"] == stored["series"] and case != verdict.case and case in verdicts
     ]
     judged = {"case": verdict.case, "verdict": asdict(verdict), "neighbours": sorted(neighbours)}
-    return from_plain(CaseEvidence, {**stored, **judged})
+    try:
+        return from_plain(CaseEvidence, {**stored, **judged})
+    except ValueError as error:
+        raise UsageError(
+            f"--explain: the stored evidence on {verdict.case} is damaged ({error}); run the gate again"
+        ) from None

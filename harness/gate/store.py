@@ -8,19 +8,23 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.core.errors import UsageError
-from harness.core.plain_data import plain_number
+from harness.core.plain_data import from_plain, plain_number
 from harness.core.regular_file import read_regular
+from harness.gate.outcome import GateOutcome
+from harness.gate.stored_forms import HeaderForm, PairForm
 from harness.store import json_file
 from harness.store.atomic import refused, replace, write_all
 
 HEADER = "gate.json"
 PAIRS = "pairs.jsonl"
+REMEDY = "remove its folder, and run the gate again"
 
 
 class GateFolder:
@@ -42,7 +46,16 @@ class GateFolder:
     @property
     def header(self) -> dict[str, Any]:
         """UsageError when it is damaged."""
-        return json_file.read_object(self.path / HEADER, "remove its folder, and run the gate again")
+        return json_file.read_object(self.path / HEADER, REMEDY, HeaderForm)
+
+    @property
+    def outcome(self) -> GateOutcome | None:
+        """What it said; None where it was interrupted. UsageError when that is damaged."""
+        known = self.header.get("outcome")
+        try:
+            return GateOutcome.from_json(known) if known else None
+        except ValueError as error:
+            raise UsageError(f"{self.path / HEADER}: its outcome is damaged ({error}); {REMEDY}") from None
 
     def write_header(self, header: Mapping[str, Any]) -> None:
         replace(self.path / HEADER, json_file.to_text(header))
@@ -76,10 +89,10 @@ class GateFolder:
         path = self.path / PAIRS
         pairs: list[dict[str, Any]] = []
         for line in read_regular(path).splitlines() if path.exists() else ():
-            try:
-                pairs.append(msgspec.json.decode(line))
-            except msgspec.DecodeError:
-                continue
+            with suppress(ValueError, RecursionError):  # msgspec's errors are ValueErrors
+                pair = msgspec.json.decode(line)
+                from_plain(PairForm, pair)
+                pairs.append(pair)
         return pairs
 
 

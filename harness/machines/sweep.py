@@ -10,6 +10,7 @@ from harness.catalog.catalog import Catalog
 from harness.collection.collection import collect
 from harness.collection.joined_run import JoinedRun
 from harness.core.errors import MachineError, SeqsweepError
+from harness.core.stop_signals import terminable
 from harness.core.units import format_seconds
 from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
@@ -18,7 +19,6 @@ from harness.machines.node import SweepOrder
 from harness.machines.ray_cluster import RayCluster
 from harness.machines.survey import InstalledCode, MachineSurvey
 from harness.run.compile.static_run import kept_answers
-from harness.run.session import terminable
 from harness.store.compile_cache import CompileCache
 from harness.sweep.schedule import Schedule, group_keys
 

@@ -129,7 +129,7 @@ def figures(numbers: Mapping[str, Value]) -> str:
 
 def significant(value: float, count: int) -> str:
     """So many digits of the value; those of a large one are followed by zeros: 4164 → `4200`."""
-    decimals = max(0, count - 1 - math.floor(math.log10(value)))
+    decimals = max(0, count - 1 - math.floor(math.log10(value))) if value else 0
     return f"{float(f'{value:.{count - 1}e}'):.{decimals}f}"
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.core.errors import MachineError
 from harness.core.record import TIMED, Record
+from harness.core.stop_signals import terminable
 from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
 from harness.run.machine.fingerprint_probe import probe_fingerprint
@@ -107,12 +108,16 @@ def _close_account(folder: RunFolder, outcome: RunOutcome, *, measured: bool) ->
 
 
 def known_seconds(results: Path) -> dict[str, float]:
-    """Wall seconds per case from the newest three stored runs; the newest value counts."""
+    """Wall seconds per case from the newest three stored runs; the newest value counts.
+
+    A run that cannot be read says nothing: the seconds serve estimates alone.
+    """
     seconds: dict[str, float] = {}
     for folder in all_runs(results)[-3:]:
-        for record in folder.read().records:
-            if record.wall_s > 0:
-                seconds[record.case] = record.wall_s
+        with suppress(MachineError):
+            for record in folder.read().records:
+                if record.wall_s > 0:
+                    seconds[record.case] = record.wall_s
     return seconds
 
 
@@ -151,17 +156,3 @@ def new_folder(request: Request) -> RunFolder:
         **({"extras": request.extras.names} if request.extras.names else {}),
     }
     return RunFolder.create(request.results, run_id, info)
-
-
-@contextmanager
-def terminable() -> Generator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, with everything measured kept."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +18,16 @@ def refused(path: Path, error: OSError) -> MachineError:
         f"{path}: cannot be written ({error.strerror or error}); "
         "free space or permit writing there, or name another place with --results or --out"
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, with those above it, unless it is there. Raises MachineError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise refused(folder, OSError(errno.ENOTDIR, "a file stands where a folder is needed")) from None
+    except OSError as error:
+        raise refused(folder, error) from None
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -36,7 +48,7 @@ def replace(path: Path, data: bytes) -> None:
             write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        temporary.chmod(0o644)  # mkstemp lets nobody else read
+        temporary.chmod(_mode_of(path))  # mkstemp lets nobody else read
         temporary.replace(path)
     except OSError as error:
         raise refused(path, error) from None
@@ -45,12 +57,17 @@ def replace(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def _mode_of(path: Path) -> int:
+    """Who may do what with a file, where it is there already: what its owner has hidden stays hidden."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0o644
+
+
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Write whole files by name into a folder, which is made if missing. Raises MachineError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise refused(folder, error) from None
+    make_folder(folder)
     for name, data in contents.items():
         replace(folder / name, data)
     return [folder / name for name in contents]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.core.errors import UsageError, nearest
+from harness.core.errors import MachineError, UsageError, nearest
 from harness.store.remote import readable
 from harness.store.run_id import is_run_id
 from harness.store.runs import RunFolder
@@ -24,10 +24,17 @@ def all_runs(results: Path) -> list[RunFolder]:
 
 
 def runs_in(folder: Path) -> list[RunFolder]:
-    """The runs that lie in a folder, in the same order; none where it does not exist."""
-    if not folder.is_dir():
-        return []
-    paths = sorted(folder.iterdir(), key=lambda path: (is_run_id(path.name), path.name))
+    """The runs that lie in a folder, in the same order; none where it does not exist.
+
+    MachineError where the machine does not let it be looked into.
+    """
+    try:
+        found = list(folder.iterdir()) if folder.is_dir() else []
+    except OSError as error:
+        raise MachineError(
+            f"{folder}: cannot be read ({error.strerror}); name another place with --results"
+        ) from None
+    paths = sorted(found, key=lambda path: (is_run_id(path.name), path.name))
     return [RunFolder(path) for path in paths if _holds_run(path)]
 
 

@@ -22,15 +22,20 @@ def digest(data: Any) -> str:
     return f"sha256:{plain_data.digest(data)}"
 
 
-def read_object(path: Path, remedy: str) -> dict[str, Any]:
-    """The JSON object that a file holds. UsageError, which ends in the remedy, where it holds none."""
+def read_object(path: Path, remedy: str, form: Any = dict[str, Any]) -> dict[str, Any]:
+    """The JSON object that a file holds, of a form that msgspec reads; what the form does not name is kept.
+
+    UsageError, which ends in the remedy, where the file holds none.
+    """
     try:
         data = read(path)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
         raise UsageError(f"{path}: cannot be read ({why}); {remedy}") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{path}: not a JSON object; {remedy}")
+    try:
+        plain_data.from_plain(form, data)
+    except ValueError as error:
+        raise UsageError(f"{path}: has another form ({error}); {remedy}") from None
     return data
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,14 +39,15 @@ def prune(results: Path, keep: int, *, dry_run: bool) -> Iterator[PrunedRun]:
         raise UsageError(f"{runs} is a link; name the results that it leads to with --results")
     for folder in all_runs(results)[:-keep]:
         left = _reason_to_stay(folder)
-        files = () if left else folder.path.rglob("*")
-        size = sum(file.lstat().st_size for file in files if file.is_symlink() or not file.is_dir())
+        size = 0 if left else _size_of(folder.path)
         if not left and not dry_run:
             _delete(folder.path)
         yield PrunedRun(str(folder.path), size, left)
 
 
 def _reason_to_stay(folder: RunFolder) -> str:
+    if not folder.path.exists():
+        return "it is gone: something else has deleted it"
     if folder.path.is_symlink():
         return "it is a link"
     if not is_run_id(folder.id):
@@ -54,6 +57,16 @@ def _reason_to_stay(folder: RunFolder) -> str:
     except OSError as error:
         return f"whether it is being written cannot be told ({error.strerror})"
     return f"it is being written by {holder}" if holder else ""
+
+
+def _size_of(path: Path) -> int:
+    """The bytes of all files below a folder, as far as another process leaves them there."""
+    size = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += (Path(folder) / name).lstat().st_size
+    return size
 
 
 def _delete(path: Path) -> None:

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.core.errors import SeqsweepError, UsageError
+from harness.core.errors import MachineError, SeqsweepError, UsageError
+from harness.core.plain_data import from_plain
 from harness.store import json_file
 from harness.store.atomic import write_files
 from harness.store.rooflines import FILE as ROOFLINES
@@ -34,10 +35,9 @@ def readable(place: str | Path) -> Path:
 
 def _local_copy(url: str) -> Path:
     """Copy what has changed since the last time. UsageError for a URL that cannot be read or holds no run."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seqsweep" / "remote"
-    copies = home / hashlib.sha256(url.encode()).hexdigest()[:20]
+    copies = _cache_folder() / "seqsweep" / "remote" / hashlib.sha256(url.encode()).hexdigest()[:20]
     folder = copies / PurePosixPath(url.partition("://")[2]).name
-    known = json_file.read(copies / STAMPS) if (copies / STAMPS).is_file() else {}
+    known = _read_stamps(copies / STAMPS)
     with _driver_errors(url):
         from fsspec.core import url_to_fs
 
@@ -54,6 +54,24 @@ def _local_copy(url: str) -> Path:
         (folder / name).unlink(missing_ok=True)
     write_files(copies, {STAMPS: json_file.to_text(stamps)})
     return folder
+
+
+def _cache_folder() -> Path:
+    """The user's folder for what can be fetched again. MachineError where nobody says which that is."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        raise MachineError(
+            "this user has no home folder to copy the runs to; set HOME or XDG_CACHE_HOME"
+        ) from None
+
+
+def _read_stamps(path: Path) -> dict[str, str]:
+    """What is known of an earlier copy; nothing where the file is missing or damaged: all is copied again."""
+    try:
+        return from_plain(dict[str, str], json_file.read(path))
+    except (OSError, ValueError):
+        return {}
 
 
 @contextmanager

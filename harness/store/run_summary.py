@@ -46,8 +46,7 @@ def summarise(folder: RunFolder) -> RunSummary:
     info = folder.readable_info(problems)
     _, environment = _first(folder.environments, problems)
     fingerprint, machine = _first(folder.fingerprints, problems)
-    git, suites = _mapping(environment.get("git")), _mapping(info.get("suites"))
-    planned = [_mapping(suite).get("cases") for suite in suites.values()]
+    git, suites = environment.get("git") or {}, info.get("suites") or {}
     outcomes: dict[tuple[str, str], None] = {}
     try:
         for record in folder.records(problems):
@@ -60,12 +59,12 @@ def summarise(folder: RunFolder) -> RunSummary:
         started=info.get("started"),
         commit=git.get("commit"),
         dirty=git.get("dirty"),
-        machine=_mapping(machine.get("gpu")).get("name") or machine.get("cpu"),
+        machine=(machine.get("gpu") or {}).get("name") or machine.get("cpu"),
         fingerprint=fingerprint,
         state=_state(folder, info),
         suites=tuple(suites),
         cases=len({case for case, _ in outcomes}),
-        planned=len({str(case) for cases in planned if isinstance(cases, list) for case in cases}),
+        planned=len({case for suite in suites.values() for case in suite["cases"]}),
         statuses=dict(Counter(status for _, status in outcomes).most_common()),
         problems=tuple(problems),
     )
@@ -74,11 +73,10 @@ def summarise(folder: RunFolder) -> RunSummary:
 def _first(read: Callable[[], dict[str, Any]], problems: list[str]) -> tuple[str | None, Mapping[str, Any]]:
     """The first entry of a file; what could not be read is added to `problems`."""
     try:
-        key, facts = next(iter(read().items()), (None, {}))
+        return next(iter(read().items()), (None, {}))
     except SeqsweepError as error:
         problems.append(str(error))
         return None, {}
-    return key, _mapping(facts)
 
 
 def _state(folder: RunFolder, info: Mapping[str, Any]) -> str:
@@ -86,7 +84,3 @@ def _state(folder: RunFolder, info: Mapping[str, Any]) -> str:
         if holder_of(folder.path / LOCK):
             return WRITTEN
     return FINISHED if info.get("finished") else OPEN
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

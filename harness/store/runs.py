@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.core.case import Case
 from harness.core.errors import MachineError
 from harness.core.record import Record
+from harness.core.regular_file import read_regular
 from harness.store import json_file
 from harness.store.append_file import AppendFile
-from harness.store.atomic import refused, replace, write_files
+from harness.store.atomic import make_folder, refused, replace, write_files
 from harness.store.jsonl import Line, encode
 from harness.store.run_lock import run_lock
 from harness.store.stored_run import (
@@ -41,14 +44,15 @@ class RunFolder(StoredRun):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._file = AppendFile(path / RECORDS)
+        self._info: bytes | None = None  # run.json as it has to be while this process is its writer
         self._tell: Callable[[str], None] = lambda _: None
 
     @classmethod
     def create(cls, results: Path, run_id: str, info: Mapping[str, Any]) -> RunFolder:
         """A new folder under `results`/runs, which is made if missing. Fails before anything has run."""
         folder = cls(results / "runs" / run_id)
+        make_folder(folder.path.parent)
         try:
-            folder.path.parent.mkdir(parents=True, exist_ok=True)
             folder.path.mkdir()
         except FileExistsError:
             raise MachineError(f"{folder.path} exists already; run the command again") from None
@@ -58,10 +62,18 @@ class RunFolder(StoredRun):
         folder.append(())
         return folder
 
+    @property
+    def info(self) -> dict[str, Any]:
+        """run.json; of its writer what it wrote, whatever has become of the file since."""
+        return super().info if self._info is None else msgspec.json.decode(self._info)
+
     def write_info(self, info: Mapping[str, Any]) -> None:
-        replace(self.path / INFO, json_file.to_text(info))
+        data = json_file.to_text(info)
+        replace(self.path / INFO, data)
+        self._info = data if self._info is not None else None
 
     def update_info(self, **changed: Any) -> None:
+        self._mend_info()
         self.write_info({**self.info, **changed})
 
     def append(self, records: Sequence[Record]) -> None:
@@ -79,12 +91,15 @@ class RunFolder(StoredRun):
     def writing(self, command: str, tell: Callable[[str], None]) -> Generator[None]:
         """Be the only writer of this folder for as long as the block. MachineError names another one.
 
-        records.jsonl is taken as it is at the beginning. What others write there meanwhile is left out, and
-        told to `tell` and to run.json in a sentence. Who only reads needs no lock, and never waits.
+        records.jsonl and run.json are taken as they are at the beginning. What others write there meanwhile
+        is left out, and told to `tell` and to run.json in a sentence. Who only reads needs no lock, and
+        never waits.
         """
         with run_lock(self.path, command, tell):
             self._tell = tell
             self._file.trust()
+            self._info = json_file.to_text(self.info)
+            self.write_info(self.info)
             try:
                 yield
             finally:
@@ -93,6 +108,8 @@ class RunFolder(StoredRun):
                     self._note(
                         f"{RECORDS}: lines of this run were changed by something else; quote none of it"
                     )
+                self._mend_info()
+                self._info = None
 
     def _leave_out_foreign(self) -> None:
         """Move what others have written behind the own last line to a file of its own."""
@@ -107,6 +124,16 @@ class RunFolder(StoredRun):
         self._note(
             f"{RECORDS}: {len(foreign)} bytes that this run did not write are left out; they are in {FOREIGN}"
         )
+
+    def _mend_info(self) -> None:
+        """Write run.json again where something else has changed it, and note that."""
+        try:
+            lost = self._info is not None and read_regular(self.path / INFO) != self._info
+        except OSError:
+            lost = True
+        if lost:
+            self.write_info(self.info)
+            self._note(f"{INFO}: was changed by something else, and is again as this run wrote it")
 
     def _note(self, problem: str) -> None:
         self.update_info(problems=[*problems_of(self.info), problem])

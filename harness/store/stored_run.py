@@ -20,6 +20,7 @@ from harness.core.record import Record
 from harness.core.regular_file import open_descriptor, open_regular, read_regular
 from harness.store import json_file
 from harness.store.jsonl import Line, lines, split_whole
+from harness.store.run_forms import SCHEMA, EnvironmentForm, FactsForm, RunForm
 
 INFO = "run.json"
 RECORDS = "records.jsonl"
@@ -59,8 +60,7 @@ def is_run(path: Path) -> bool:
 
 def problems_of(info: Mapping[str, Any]) -> list[str]:
     """The sentences in run.json about what its writer noticed."""
-    noted = info.get("problems")
-    return [str(problem) for problem in noted] if isinstance(noted, list) else []
+    return list(info.get("problems") or ())
 
 
 @contextmanager
@@ -91,16 +91,20 @@ class StoredRun:
 
     @property
     def info(self) -> dict[str, Any]:
-        """run.json. UsageError when it is missing or damaged."""
-        return json_file.read_object(self.path / INFO, RESTORE)
+        """run.json. UsageError when it is missing, damaged, or of a later version."""
+        path = self.path / INFO
+        info = json_file.read_object(path, RESTORE, RunForm)
+        if info.get("schema", SCHEMA) != SCHEMA:
+            raise UsageError(f"{path}: schema {info['schema']} is not {SCHEMA}; use a seqsweep that wrote it")
+        return info
 
     def fingerprints(self) -> dict[str, Any]:
         """All fingerprints of the run, by their hash."""
-        return self._read_object(FINGERPRINTS)
+        return self._read_object(FINGERPRINTS, dict[str, FactsForm])
 
     def environments(self) -> dict[str, Any]:
         """All environments of the run, by their hash."""
-        return self._read_object(ENVIRONMENTS)
+        return self._read_object(ENVIRONMENTS, dict[str, EnvironmentForm])
 
     def notes(self) -> str:
         """What stands in the run's notes.md: known errors of its data. Empty where there is no such file."""
@@ -110,9 +114,9 @@ class StoredRun:
         except OSError as error:
             raise MachineError(f"{path}: cannot be read ({error.strerror}); mend or remove it") from None
 
-    def _read_object(self, name: str) -> dict[str, Any]:
+    def _read_object(self, name: str, form: Any = dict[str, Any]) -> dict[str, Any]:
         path = self.path / name
-        return json_file.read_object(path, RESTORE) if path.exists() else {}
+        return json_file.read_object(path, RESTORE, form) if path.exists() else {}
 
     def read(self) -> Stored:
         """All readable records. A damaged line, or one stored twice, is a problem, and reading goes on."""
@@ -130,6 +134,15 @@ class StoredRun:
             return {}
         problems += problems_of(info)
         return info
+
+    def described(self, problems: list[str]) -> dict[str, Any]:
+        """run.json with the fingerprints; what of both cannot be read is added to `problems`."""
+        described = {**self.readable_info(problems), "fingerprints": {}}
+        try:
+            described["fingerprints"] = self.fingerprints()
+        except UsageError as error:
+            problems.append(str(error))
+        return described
 
     def records(self, problems: list[str], hashes: dict[RecordKey, str] | None = None) -> Iterator[Record]:
         """The readable records one by one; what could not be read is added to `problems` on the way.

@@ -98,6 +98,7 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     devices = tuple(dict.fromkeys(overrides.devices or grid.suite.devices))
     counts = {name: len(values) for name, values in axes.items()}
     counts |= {"implementations": len(grid.variants), "modes": len(modes), "devices": len(devices)}
+    counts |= {"replicates": overrides.replicates}
     refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
     cases: list[Case] = []
     skips: list[Skip] = []

@@ -10,7 +10,7 @@ import pytest
 
 from harness.catalog import child_process, discovery
 from harness.catalog.discovery import plugin
-from harness.core.errors import UsageError
+from harness.core.errors import MachineError, UsageError
 
 HEAD = """
 from seqsweep import implementation
@@ -106,6 +106,17 @@ def test_one_may_bring_its_own_family(read, tmp_path):
         "numpy",
     )
     assert info.module == str(tmp_path / "my_impls.py")
+
+
+def test_two_families_of_one_name_are_refused(read):
+    again = TABLE.replace("FAMILY =", "AGAIN =").replace("2 * x", "3 * x")
+    assert 'two families are called "points"; rename one' in refusal(read, FAMILY + again + USES)
+
+
+def test_a_full_folder_of_temporary_files_is_the_machines_fault(read):
+    full = "import json\ndef full(*_): raise OSError(28, 'No space left on device')\njson.dump = full\n"
+    with pytest.raises(MachineError, match="takes no more; free space there, or set TMPDIR"):
+        read(full + HEAD + MINE)
 
 
 def test_the_workload_of_its_family_may_have_a_file_of_its_own(read, tmp_path):

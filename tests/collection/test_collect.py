@@ -68,6 +68,25 @@ def contents(results):
     return {str(path.relative_to(results)): path.read_bytes() for path in files}
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"shard": {"index": 9, "count": COUNT, "sweep": "cafe"}},
+        {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}},
+        {"started": "yesterday"},
+        {"command": None},
+        {"suites": {"mask": {"family": "mask", "cases": {}}}},
+    ],
+    ids=str,
+)
+def test_a_shard_that_its_run_json_does_not_describe_is_left_out(shards, tmp_path, wrong):
+    (path,) = shards[0].glob("runs/*/run.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
+    collection = collect(shards, tmp_path / "all")
+    assert [run.absent for run in collection.joined] == [(1,)]
+    assert any(str(path.parent) in problem for problem in collection.problems)
+
+
 def test_all_shards_are_one_run_that_reads_as_one(shards, tmp_path):
     collection = collect(shards, tmp_path / "all")
     (folder,) = all_runs(tmp_path / "all")
@@ -214,22 +233,22 @@ def test_two_runs_of_one_id_are_not_mixed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "says"),
     [
-        lambda info: info["shard"].update(index="1"),
-        lambda info: info.update(suites=[]),
-        lambda info: info.pop("version"),
-        lambda info: info.update(shards={"../../etc": info["shard"]}),
+        (lambda info: info["shard"].update(index="1"), "run.json: has another form"),
+        (lambda info: info.update(suites=[]), "run.json: has another form"),
+        (lambda info: info.pop("version"), "does not describe a shard"),
+        (lambda info: info.update(shards={"../../etc": {}}), "does not describe a shard"),
     ],
 )
-def test_a_shard_that_does_not_say_what_it_is_is_left_out_with_a_sentence(tmp_path, damage):
+def test_a_shard_that_does_not_say_what_it_is_is_left_out_with_a_sentence(tmp_path, damage, says):
     folder = store_shard(tmp_path / "node", 1)
     info = folder.info
     damage(info)
     (folder.path / "run.json").write_text(json.dumps(info))
     collection = collect([tmp_path / "node"], tmp_path / "all")
     assert collection.joined == ()
-    assert "does not describe a shard" in collection.problems[0]
+    assert says in collection.problems[0]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """`seqsweep new`: what it writes is right as it is, and nothing is ever overwritten."""
 
+import errno
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 from harness.commands.app import app
 from harness.commands.exit_codes import call_app
+from harness.store import atomic
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = sorted(file.parent.name for file in ROOT.glob("impls/*/family.py"))
@@ -122,5 +124,15 @@ def test_a_folder_that_takes_no_file_is_a_sentence(new, tmp_path):
     (tmp_path / "file").write_text("")
     code, _, err = new("mask", "mine", "--out", "file")
     assert code == 5
-    assert err.startswith("seqsweep: file/mine.py cannot be written (")
-    assert err.endswith("name another folder with --out\n")
+    assert err.startswith("seqsweep: file: cannot be written (a file stands where a folder is needed); ")
+    assert err.endswith("or --out\n")
+
+
+def test_a_full_disk_leaves_no_half_a_file(new, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    code, _, err = new("mask", "mine")
+    assert (code, list(tmp_path.iterdir())) == (5, [])
+    assert "mine.py: cannot be written (No space left on device)" in err

@@ -50,6 +50,41 @@ def test_a_file_is_made_then_filled_then_stale(call, tmp_path):
     )
 
 
+def test_prose_that_is_no_utf_8_is_refused_and_not_replaced(call, tmp_path):
+    call("report", "--into", "FINDINGS.md")
+    page = tmp_path / "FINDINGS.md"
+    page.write_bytes(page.read_bytes().replace(b"# Findings", "# Résultats".encode("latin-1")))
+    before = page.read_bytes()
+    code, _, err = call("report", "--into", "FINDINGS.md")
+    assert (code, err) == (2, "seqsweep: FINDINGS.md:1: byte 0xe9 is not UTF-8; save the file as UTF-8\n")
+    assert page.read_bytes() == before
+
+
+def test_a_file_keeps_its_line_ends_its_mode_and_the_link_to_it(call, tmp_path):
+    call("report", "--into", "FINDINGS.md")
+    page = tmp_path / "FINDINGS.md"
+    page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
+    page.chmod(0o600)
+    before = page.read_bytes()
+    (tmp_path / "LINK.md").symlink_to("FINDINGS.md")
+    assert call("report", "--into", "FINDINGS.md", "--check")[0] == 0
+    page.write_bytes(before.replace("2.00×".encode(), b"9"))
+    assert call("report", "--into", "FINDINGS.md")[1] == "wrote FINDINGS.md\n"
+    assert page.read_bytes() == before
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.write_bytes(before.replace("2.00×".encode(), b"9"))
+    assert call("report", "--into", "LINK.md")[0] == 0
+    assert (tmp_path / "LINK.md").is_symlink()
+    assert b"2.00" in page.read_bytes()
+
+
+def test_a_damaged_gate_is_told_and_stops_no_receipt(call, tmp_path):
+    gate = GateFolder.create(tmp_path / "results", "20261122T120000Z-bbbbbbb", {"outcome": {"kind": 3}})
+    code, out, err = call("report", "--pr")
+    assert (code, out.startswith("<!-- seqsweep-receipt ")) == (0, True)
+    assert err.startswith(f"left out: {gate.path}/gate.json: its outcome is damaged")
+
+
 def test_without_a_file_it_is_printed(call, tmp_path):
     code, out, err = call("report", "mask")
     assert (code, err) == (0, "")

@@ -178,3 +178,24 @@ def test_a_timing_holds_readings(change, says):
     assert isinstance(RECORD.timing, Timing)
     with pytest.raises(ValueError, match=says):
         replace(RECORD.timing, **change)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"implementation": "scatter"},
+        {"family": "topk"},
+        {"implementation": "mask/broadcast"},
+        {"seq": 8192},
+        {"workload": {"batch": 1}},
+        {"mode": "bwd"},
+        {"device": "cuda"},
+        {"cost": {"flops": -1}},
+        {"cost": {"bytes": 1e999}},
+    ],
+    ids=str,
+)
+def test_a_record_whose_fields_are_of_another_case_cannot_be_read(changed):
+    Record.from_json(EXAMPLE)
+    with pytest.raises(ValueError, match=r"not a record: .*(another case than its fields say|a cost of)"):
+        Record.from_json({**EXAMPLE, **changed})

@@ -29,6 +29,7 @@ from harness.core.units import (
         (2**60 + 1, 2**60 + 1),
         ("0", 0),
         ("0.0e999999999", 0),
+        ("0" * 5000 + "7", 7),
     ],
 )
 def test_a_count_may_carry_a_binary_prefix(text, count):
@@ -52,6 +53,8 @@ def test_a_count_may_carry_a_binary_prefix(text, count):
         (parse_count, "-1", "not a quantity"),
         (parse_count, True, "not a quantity"),
         (parse_count, "9" * 5000, "too large"),
+        (parse_count, f"1.{'1' * 5000}", "has more than 400 digits"),
+        (parse_count, f"0.{'0' * 5000}1", "not a whole number"),
         (parse_count, "", "not a quantity"),
         (parse_bytes, "18GB2", "not a quantity"),
         (parse_bytes, "18Gb", 'unknown unit "Gb"'),

@@ -1,5 +1,6 @@
 """A receipt: every edit of one side alone is found, and each line is held beside what a machine gives."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -47,6 +48,18 @@ def test_it_says_verdict_crossover_memory_recall_and_gate(receipt):
 def test_it_reads_back_from_the_middle_of_a_page(receipt):
     for text in (f"Prose.\n\n{to_text(receipt)}\nMore.", to_text(receipt).replace("\n", "\r\n")):
         assert read_receipt(text, "r.md") == (receipt, "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("machine", {"gpu": "x"}), ("machine", {"cpu": 3}), ("seed", -1), ("seed", 1 << 63), ("budget_s", -1.0)],
+)
+def test_data_that_no_command_could_take_are_no_receipt(receipt, field, value):
+    text = to_text(receipt)
+    data = json.loads(text.partition("receipt ")[2].partition(" -->")[0])
+    forged = json.dumps({**data, field: value}, separators=(",", ":")).replace("--", "-\\u002d")
+    with pytest.raises(UsageError, match=r"^r\.md: its data are no receipt \("):
+        read_receipt(f"<!-- seqsweep-receipt {forged} -->\nx\n<!-- seqsweep-receipt end -->\n", "r.md")
 
 
 def test_many_panels_are_sixty_lines(receipt):

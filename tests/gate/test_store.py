@@ -106,6 +106,33 @@ def test_a_damaged_header_is_a_sentence(new_gate, damaged):
     assert str(gate.path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "header", [{"command": 3}, {"outcome": []}, {"evidence": {"a": {}}}, {"sources": []}]
+)
+def test_a_header_of_another_form_is_a_sentence(new_gate, header):
+    gate = new_gate()
+    gate.write_header(header)
+    with pytest.raises(UsageError, match=r"gate\.json: has another form .*; remove its folder"):
+        _ = gate.header
+
+
+def test_an_outcome_that_is_none_is_a_sentence(new_gate):
+    assert new_gate().outcome is None
+    with pytest.raises(UsageError, match=r"gate\.json: its outcome is damaged .*; remove its folder"):
+        _ = new_gate("20261121T113000Z-1", outcome={"verdict": "unchanged"}).outcome
+
+
+@pytest.mark.parametrize(
+    "line", [b"3", b'{"pair": 1}', b'{"pair": "x", "case": "a", "effect": 1}', b"[" * 9999]
+)
+def test_a_line_that_is_no_pair_is_passed_over(new_gate, line):
+    gate = new_gate()
+    gate.append(LINES)
+    with (gate.path / PAIRS).open("ab") as file:
+        file.write(line + b"\n")
+    assert gate.pairs() == LINES
+
+
 def test_a_gate_is_never_written_over(new_gate):
     new_gate()
     with pytest.raises(MachineError, match="File exists"):

@@ -137,7 +137,7 @@ def test_a_stage_measured_alone_stands_beside_it_as_another_program():
     alone = record_of("fast", K, family="attention", correctness=PASSED, timing=timing_of([2.0] * 6))
     slow = record_of("slow", K, family="attention", correctness=PASSED, timing=timing_of([3.0] * 6))
     others = [replace(each, workload={"seq": K, "stage": "select"}) for each in (slow, alone)]
-    longer = replace(alone, workload={"seq": 2 * K, "stage": "select"})
+    longer = replace(alone, seq=2 * K, workload={"seq": 2 * K, "stage": "select"})
     case = profiled_case(whole, [whole, *others, longer])
     assert {stage: (each.implementation, each.time.value) for stage, each in case.alone.items()} == {
         "select": ("attention/fast", 2.0)

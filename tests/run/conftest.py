@@ -40,7 +40,7 @@ class Conductor:
         executor.folder = self.scratch
 
         def probe(*_):
-            return {"fingerprint": dict(facts), "environment": {"load": 0.0}}
+            return {"fingerprint": dict(facts), "environment": {"load": [0.0]}}
 
         def start(*_):
             return executor

@@ -71,6 +71,24 @@ def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
         conduct(FakeExecutor(), resume=True)
 
 
+def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
+    with pytest.raises(Killed):
+        conduct(FakeExecutor(stop=(38, Killed())))
+    (begun,) = conduct.results.glob("runs/*")
+    newer = begun.with_name("99990101T000000Z-0000000")
+    newer.mkdir()
+    (newer / "records.jsonl").touch()
+    assert conduct(FakeExecutor(), resume=True).folder.id == begun.name
+
+
+def test_a_stored_run_that_cannot_be_read_stops_no_new_one(conduct):
+    damaged = conduct.results / "runs" / "20200101T000000Z-0000000"
+    (damaged / "records.jsonl").mkdir(parents=True)
+    (damaged / "run.json").write_text("{}")
+    assert known_seconds(conduct.results) == {}
+    assert conduct(FakeExecutor()).folder.info["finished"]
+
+
 def test_a_check_is_no_run_to_resume(conduct):
     conduct(FakeExecutor(), depth="check")
     with pytest.raises(UsageError, match="no run of mask is stored"):
@@ -215,7 +233,7 @@ def test_records_point_to_fingerprint_and_environment(conduct):
     done = conduct(FakeExecutor())
     (record, *_) = done.outcome.records
     assert done.folder.fingerprints()[record.fingerprint] == FACTS
-    assert done.folder.environments()[record.environment] == {"load": 0.0}
+    assert done.folder.environments()[record.environment] == {"load": [0.0]}
 
 
 def test_known_seconds_are_those_of_the_newest_runs(conduct):

@@ -17,8 +17,16 @@ def test_files_are_written_whole_into_a_new_folder(tmp_path):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "charts").write_text("")
-    with pytest.raises(MachineError, match=r"charts: cannot be written \(File exists\)"):
+    with pytest.raises(
+        MachineError, match=r"charts: cannot be written \(a file stands where a folder is needed\)"
+    ):
         write_files(tmp_path / "charts", {"a.svg": b""})
+
+
+def test_what_its_owner_has_hidden_stays_hidden(tmp_path):
+    (tmp_path / "a.svg").touch(0o600)
+    write_files(tmp_path, {"a.svg": b"<svg/>"})
+    assert ((tmp_path / "a.svg").stat().st_mode & 0o777) == 0o600
 
 
 def test_a_name_that_is_a_folder_leaves_nothing_behind(tmp_path):

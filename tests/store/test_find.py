@@ -1,6 +1,6 @@
 import pytest
 
-from harness.core.errors import UsageError
+from harness.core.errors import MachineError, UsageError
 from harness.store.find import all_runs, find
 from harness.store.runs import RunFolder
 
@@ -28,6 +28,13 @@ def test_a_folder_that_cannot_be_looked_into_hides_no_other(results, monkeypatch
     monkeypatch.setattr("harness.store.find.is_run", refuse)
     (results / "runs" / "99999999-not-a-run").rmdir()
     assert [run.id for run in all_runs(results)] == [IDS[0], IDS[2]]
+
+
+def test_a_folder_of_runs_that_cannot_be_read_is_a_sentence(tmp_path):
+    with pytest.raises(
+        MachineError, match=r"runs: cannot be read \(File name too long\); name another place"
+    ):
+        all_runs(tmp_path / ("a" * 300))
 
 
 FOUND = {

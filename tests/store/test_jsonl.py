@@ -31,7 +31,7 @@ def test_a_record_survives_being_stored(options, facts, figures, samples, text, 
         collectives=(Collective(text, count, count),), warnings=(text,), fits=False, body_only=True,
     )  # fmt: skip
     record = make(
-        count, options=options, facts=facts, static={text: static}, cost=Cost(number, None, number),
+        count, options=options, facts=facts, static={text: static}, cost=Cost(abs(number), None, abs(number)),
         correctness=Correctness(text, True, "rows", figures), timing=timing_of(samples, warnings=(text,)),
         checks=(Checked(text, text, passed=False, figures=figures),), side=text, wall_s=number,
     )  # fmt: skip

@@ -1,13 +1,16 @@
 """Runs behind a URL: read from a copy that follows what lies there."""
 
+import json
+from pathlib import Path
+
 import fsspec
 import pytest
 
 from harness.collection.collection import collect
 from harness.commands.options import PlaceFlags, ResultsFlags
-from harness.core.errors import UsageError
+from harness.core.errors import MachineError, UsageError
 from harness.store.find import all_runs, find
-from harness.store.remote import readable
+from harness.store.remote import STAMPS, readable
 from harness.store.stored_run import RECORDS
 from tests.stores import RUNS, store_two_runs
 
@@ -36,6 +39,26 @@ def test_a_folder_of_results_and_a_run_of_it_are_read(remote, tmp_path):
     run = find(tmp_path / "nothing", f"{url}/runs/{RUNS[0]}")
     assert (run.id, lines(run), len(run.fingerprints())) == (RUNS[0], (2, ()), 1)
     assert collect([readable(url)], tmp_path / "all").copied == RUNS
+
+
+@pytest.mark.parametrize("stamps", ["{", "[]", '{"runs/x/run.json": 3}'])
+def test_a_damaged_list_of_what_was_copied_is_made_anew(remote, tmp_path, stamps):
+    url, _, _ = remote
+    folder = readable(url)
+    (folder.parent / STAMPS).write_text(stamps)
+    assert [run.id for run in all_runs(readable(url))] == list(RUNS)
+    assert json.loads((folder.parent / STAMPS).read_text()).keys() >= {f"runs/{RUNS[0]}/run.json"}
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(MachineError, match="set HOME or XDG_CACHE_HOME"):
+        readable("memory://somewhere")
+
+
+def homeless():
+    raise RuntimeError("Could not determine home directory.")
 
 
 def test_only_what_has_changed_is_copied_again_and_what_is_gone_goes(remote, monkeypatch):

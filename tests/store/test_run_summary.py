@@ -16,7 +16,8 @@ WRONG = Correctness("exact", passed=False, coverage="whole")
 def stored_run(folder, record):
     cases = [record(seq=256).case, record(seq=512).case, record(seq=1024).case, "never run"]
     folder.update_info(
-        started="2026-11-20T11:30:00+00:00", suites={"mask": {"cases": cases}, "again": {"cases": cases}}
+        started="2026-11-20T11:30:00+00:00",
+        suites={name: {"family": "mask", "cases": cases} for name in ("mask", "again")},
     )
     folder.write_fingerprint({"cpu": "a processor"})
     folder.write_environment(FACTS)
@@ -72,7 +73,7 @@ DAMAGE = {
 def test_damage_is_a_problem_and_the_rest_is_there(stored_run, name):
     (stored_run.path / name).write_text(DAMAGE[name])
     run = summarise(stored_run)
-    assert len(run.problems) == (name != "fingerprints.json")
+    assert len(run.problems) == 1
     assert run.cases == (0 if name == "records.jsonl" else 3)
     assert run.commit == (None if name == "environments.json" else "31dd830c09de")
     assert run.machine == (None if name == "fingerprints.json" else "a processor")

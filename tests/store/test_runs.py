@@ -1,6 +1,7 @@
 import errno
 import os
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,28 @@ def test_results_that_cannot_be_written_are_told_before_anything_runs(tmp_path):
     assert str(tmp_path / "results") in str(caught.value)
 
 
+def test_a_file_in_the_place_of_the_runs_is_named(tmp_path):
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(
+        MachineError, match=r"runs: cannot be written \(a file stands where a folder is needed"
+    ):
+        RunFolder.create(tmp_path, "one", {})
+
+
+@pytest.mark.parametrize("meddle", [Path.unlink, lambda path: path.write_text("{}")], ids=["gone", "changed"])
+def test_a_run_json_that_something_else_changes_is_written_again(folder, meddle):
+    told = []
+    with folder.writing("seqsweep run", told.append):
+        folder.update_info(replicates=2)
+        meddle(folder.path / INFO)
+        folder.update_info(finished="now")
+    assert folder.info == {
+        "schema": 1, "run": folder.id, "replicates": 2, "finished": "now",
+        "problems": ["run.json: was changed by something else, and is again as this run wrote it"],
+    }  # fmt: skip
+    assert told == folder.info["problems"]
+
+
 def test_run_json_changes_as_a_whole(folder):
     folder.update_info(finished="now", replicates=2)
     assert folder.info == {"schema": 1, "run": folder.id, "finished": "now", "replicates": 2}
@@ -100,8 +123,8 @@ def test_fingerprints_and_environments_are_kept_once_by_hash(folder):
         other: {"device": "cpu", "threads": 1},
     }
     assert folder.environments() == {}
-    load = folder.write_environment({"load": 0.5})
-    assert folder.environments() == {load: {"load": 0.5}}
+    load = folder.write_environment({"load": [0.5]})
+    assert folder.environments() == {load: {"load": [0.5]}}
 
 
 # Disks that fail

@@ -280,6 +280,15 @@ def test_axes_that_make_more_cases_than_can_be_meant_are_refused(bench, catalog)
     assert refused.value.exit_code == 2
 
 
+def test_replicates_count_among_the_cases(bench, catalog):
+    config = bench("suites: {m: {family: mask, impls: [broadcast], seq: [1Ki, 2Ki], rows: 4}}")
+    assert plan(config, catalog, [], Overrides(replicates=50_000)).replicates == 50_000
+    with pytest.raises(
+        UsageError, match=r"has 100002 cases \(seq 2 × replicates 50001\), and at most 100000"
+    ):
+        plan(config, catalog, [], Overrides(replicates=50_001))
+
+
 def test_options_that_make_more_variants_than_can_be_meant_are_refused(bench, catalog):
     values = list(range(1, 401))
     text = (

@@ -17,6 +17,7 @@ from typing import Any
 
 from harness.core.errors import UsageError
 from harness.core.plain_data import from_plain
+from harness.core.regular_file import read_regular
 from harness.core.static_figures import EXACT_FIGURES, FLOPS_SOURCES, change, known
 from harness.store.atomic import write_files
 
@@ -80,7 +81,7 @@ def path_of(results: Path, target: str, versions: Mapping[str, str | None]) -> P
 def read(path: Path) -> Baseline | None:
     """The file, or None where there is none. UsageError with the line of what is damaged."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -98,7 +99,7 @@ def read(path: Path) -> Baseline | None:
         raise UsageError(
             _damage_sentence(path, _line(text, error.key, last=error.last), str(error))
         ) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UsageError(_damage_sentence(path, 1, f"not a file of exact figures ({error})")) from None
 
 

@@ -103,8 +103,9 @@ def update(
         plan = plan_of_candidate(project, options)
         threads = plan.schedule.suites[0].settings.threads
         machine = BaselineMachine.here(threads)
+        path = path_of(project.results, HOST, machine.versions)
+        old = read(path)  # what is damaged is told before anything is compiled
         states = _compile(plan, progress)
-    path = path_of(project.results, HOST, machine.versions)
     figures = {case: candidate for case, (_, candidate) in _pairs(plan, states).items()}
     planned = {
         case.id: planned_of(candidate) for case, candidate in figures.items() if candidate.state == "ok"
@@ -114,7 +115,6 @@ def update(
         for case, candidate in figures.items()
         if candidate.state != "ok"
     ]
-    old = read(path)
     unregistered = _unregistered_cases(old, plan) if old else set[str]()
     new = merge(old, Baseline(HOST, machine.versions, machine.processor, threads, planned), unregistered)
     write(path, new)

@@ -9,8 +9,9 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, memory_of
 from harness.core.case import Case
+from harness.core.errors import require_member
 from harness.core.plain_data import from_plain
-from harness.core.record import Cost
+from harness.core.record import STATUSES, Cost
 from harness.core.static_figures import Static
 
 
@@ -34,6 +35,9 @@ class CompileResult:
     cached: bool = False
     passing: bool = False  # due to this machine's state, not to what was asked
     output: str = ""  # of a crash
+
+    def __post_init__(self) -> None:
+        require_member("status", self.status, STATUSES)
 
     @classmethod
     def failed(cls, status: str, reason: str, *, passing: bool = False, output: str = "") -> CompileResult:

@@ -15,6 +15,7 @@ from harness.catalog.catalog import Catalog
 from harness.core.case import Case
 from harness.core.record import Record
 from harness.core.static_figures import Static
+from harness.core.stop_signals import terminable
 from harness.core.units import format_count
 from harness.run.compile.cache_key import key
 from harness.run.compile.max_seq import Fit, MaxSeqSearch
@@ -28,7 +29,7 @@ from harness.run.machine.lock import device_lock
 from harness.run.overhead import totals
 from harness.run.resume import Request
 from harness.run.runner import RunOutcome
-from harness.run.session import Done, new_folder, terminable, write_provenance
+from harness.run.session import Done, new_folder, write_provenance
 from harness.store.compile_cache import CompileCache
 from harness.store.runs import RunFolder
 from harness.sweep.schedule import Group, Schedule

@@ -13,6 +13,7 @@ from yaml.reader import ReaderError
 
 from harness.core.errors import UsageError
 from harness.core.units import format_bytes
+from harness.core.utf8 import decode_utf8
 from harness.sweep.yaml.nodes import Entry, Listing, Node, Scalar, YamlMapping
 
 _NULL = "tag:yaml.org,2002:null"
@@ -65,13 +66,7 @@ def _text(path: Path, file: str) -> str:
             f"{file}: more than {format_bytes(LARGEST_BYTES)}: no file of this kind; "
             "name another with --config"
         )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(
-            f"{file}:{line}: byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        ) from None
+    return decode_utf8(data, file)
 
 
 def _deepest_line(text: str) -> int:

@@ -31,6 +31,8 @@ def work(repositories, plugin_of):
         ("--update", "say --static too"),
         ("--static --resume", "--static and --resume ask for two things"),
         ("--last", "no gate is kept in"),
+        ("--last --junit .", "--junit .: cannot be written; name a file in a folder of yours"),
+        ("--junit bench.yaml/junit.xml", "--junit bench.yaml/junit.xml: cannot be written"),
         ("--resume --self-check", "leave --resume away"),
         ("", "fetch origin main:refs/remotes/origin/main, or name a base with --against git:REF"),
     ],

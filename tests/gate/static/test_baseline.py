@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_case_is_a_line_and_a_change_of_it_a_change_of_that_line(tmp_path):
     after = path.read_text().splitlines()
     changed = [number for number, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
     assert changed == [len(before) - 3]
+
+
+def test_a_file_without_an_end_or_with_no_floor_is_a_sentence(tmp_path):
+    path = tmp_path / "host.json"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"host\.json: cannot be read .*it is no regular file"):
+        read(path)
+    path.unlink()
+    path.write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=r"host\.json:1: not a file of exact figures"):
+        read(path)
 
 
 def test_a_file_without_cases(tmp_path):

@@ -1,5 +1,6 @@
 """One benchmark per device: who holds it, and that death frees it."""
 
+import errno
 import json
 import os
 import pwd
@@ -51,6 +52,15 @@ def test_a_held_device_names_process_command_and_age(where, monkeypatch):
             "two benchmarks at once measure each other"
         )
         assert refused.value.exit_code == 5
+
+
+def test_on_a_full_disk_a_device_is_held_without_a_name(where, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(file_lock.os, "pwrite", full)
+    with device_lock("cpu", "first", where):
+        assert held_by("cpu", where) == "another process, which has not said its name"
 
 
 def test_who_waits_says_for_whom_and_is_next(where, monkeypatch):

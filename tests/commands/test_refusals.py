@@ -1,0 +1,92 @@
+"""What the machine refuses where nothing below has said it: a sentence and 5, and no traceback."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+import typer
+
+from harness.commands import output
+from harness.commands.app import app
+from harness.commands.exit_codes import call_app
+from harness.core.errors import UsageError
+from harness.core.typed_command import typed_command
+
+LONG = "a" * 300
+
+
+def app_that_raises(error):
+    failing = typer.Typer()
+
+    @failing.command()
+    def fail():
+        raise error
+
+    return failing
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            OSError(errno.ESTALE, "Stale file handle", "/shared/run.json"),
+            "/shared/run.json: Stale file handle; mend",
+        ),
+        (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory"),
+            "refuses: No usable temporary directory",
+        ),
+    ],
+)
+def test_an_error_of_the_machine_is_a_sentence(capsys, error, says):
+    assert call_app(app_that_raises(error), []) == 5
+    assert says in capsys.readouterr().err
+
+
+def test_of_a_very_long_sentence_both_ends_are_printed(capsys):
+    assert call_app(app_that_raises(UsageError(f"bench.yaml:3: {'9' * 10**6} is too large")), []) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("seqsweep: bench.yaml:3: 999")
+    assert err.endswith("999 is too large\n")
+    assert len(err) < 3000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "--results", LONG],
+        ["runs", "--results", LONG],
+        ["run", "--dry-run", "--figures", "--results", LONG],
+        ["collect", LONG],
+        ["run", "--dry-run", "--plugin", f"{LONG}.py"],
+        ["export", "--to", "csv", "--out", LONG],
+    ],
+)
+def test_a_name_that_is_too_long_is_a_sentence(capsys, words):
+    assert call_app(app, words) in {2, 5}
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert err.startswith("seqsweep: ")
+
+
+def test_json_holds_a_name_that_is_no_utf_8(capsysbinary):
+    name = os.fsdecode(b"caf\xe9.svg")
+    output.print_json({"charts": [name]})
+    assert json.loads(capsysbinary.readouterr().out) == {"charts": [name]}
+
+
+def test_a_command_is_kept_as_text(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["seqsweep", "run", os.fsdecode(b"caf\xe9"), "é"])
+    assert typed_command() == ["seqsweep", "run", "caf\\xe9", "é"]
+
+
+def test_a_link_stays_and_leads_to_what_is_written(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "page.csv").write_text("old")
+    link = tmp_path / "page.csv"
+    link.symlink_to(Path("real") / "page.csv")
+    output.write_data(b"new", link)
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "page.csv").read_text() == "new"

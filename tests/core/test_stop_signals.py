@@ -1,0 +1,46 @@
+"""A command that is told to end puts everything away as after Ctrl-C, once."""
+
+import os
+import signal
+from contextlib import contextmanager
+
+import pytest
+
+from harness.core.stop_signals import STOPPING, terminable
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """The handlers of this process, put back."""
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", STOPPING)
+def test_a_signal_is_ctrl_c_and_a_second_one_interrupts_nothing(number):
+    before = signal.getsignal(number)
+    put_away = []
+
+    @contextmanager
+    def work():
+        try:
+            yield
+        finally:
+            for again in STOPPING:
+                os.kill(os.getpid(), again)
+            put_away.append("all")
+
+    with pytest.raises(KeyboardInterrupt), terminable(), work():
+        os.kill(os.getpid(), number)
+    assert put_away == ["all"]
+    assert signal.getsignal(number) == before
+
+
+def test_what_nohup_ignores_stays_ignored():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with terminable():
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

@@ -1,0 +1,68 @@
+"""Files of a run whose JSON is of another form than readers rely on: a problem, and the rest is read."""
+
+import json
+
+import pytest
+
+from harness.core.errors import UsageError
+from harness.store.runs import RunFolder
+from harness.store.stored_run import ENVIRONMENTS, FINGERPRINTS, INFO
+
+SUITE = {"family": "mask", "cases": []}
+INFOS = [
+    [],
+    {"suites": []},
+    {"suites": {"mask": None}},
+    {"suites": {"mask": {"cases": []}}},
+    {"suites": {"mask": {"family": "mask"}}},
+    {"suites": {"mask": {**SUITE, "cases": "one"}}},
+    {"suites": {"mask": {**SUITE, "layers": "58"}}},
+    {"suites": {"mask": {**SUITE, "implementations": ["no family"]}}},
+    {"command": "seqsweep run"},
+    {"overhead": {"wall_s": "x"}},
+    {"largest": [{"suite": "mask"}]},
+    {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}},
+    {"shards": {"one": {"suites": 3}}},
+    {"problems": 3},
+]
+
+
+@pytest.mark.parametrize("info", INFOS, ids=map(str, INFOS))
+def test_a_run_json_of_another_form_is_a_problem_like_a_damaged_one(folder, record, info):
+    folder.append([record(1)])
+    (folder.path / INFO).write_text(json.dumps(info))
+    stored = RunFolder(folder.path).read()
+    assert (stored.info, [one.seq for one in stored.records]) == ({}, [1])
+    (problem,) = stored.problems
+    assert problem.startswith(f"{folder.path / INFO}: has another form (")
+    assert problem.endswith("; restore it, or name another run")
+
+
+def test_a_run_json_of_a_later_version_is_not_read(folder):
+    (folder.path / INFO).write_text(json.dumps({"schema": 2, "suites": {}}))
+    with pytest.raises(UsageError, match=r"run\.json: schema 2 is not 1; use a seqsweep that wrote it"):
+        _ = RunFolder(folder.path).info
+
+
+def test_what_the_form_does_not_name_is_kept(folder):
+    info = {"suites": {"mask": {**SUITE, "later": [1]}}, "later": {"x": None}, "shard": None}
+    (folder.path / INFO).write_text(json.dumps(info))
+    assert RunFolder(folder.path).info == info
+
+
+@pytest.mark.parametrize(
+    "facts", ["a processor", {"gpu": "x"}, {"cpu": 3}, {"memory_gib": -1}, {"versions": []}]
+)
+def test_fingerprints_of_another_form_are_a_problem_too(folder, facts):
+    (folder.path / FINGERPRINTS).write_text(json.dumps({"sha256:1": facts}))
+    problems = []
+    assert folder.described(problems)["fingerprints"] == {}
+    (problem,) = problems
+    assert f"{FINGERPRINTS}: has another form (" in problem
+
+
+@pytest.mark.parametrize("facts", [{"load": []}, {"load": 3}, {"git": "1a2b3c4"}, {"git": {"commit": 7}}])
+def test_environments_of_another_form_are_refused(folder, facts):
+    (folder.path / ENVIRONMENTS).write_text(json.dumps({"sha256:1": facts}))
+    with pytest.raises(UsageError, match=r"environments\.json: has another form"):
+        folder.environments()
