@@ -81,7 +81,7 @@ def write_page(document: Document, runs: Sequence[KeptRun], file: Path) -> None:
     if bundle is None:
         print_note(f"{file}: {MISSING}")
     title = f"Findings: {', '.join(dict.fromkeys(run.name.rpartition('/')[2] for run in runs))}"
-    write_data(to_html(document, runs, title, bundle).encode(), file)
+    write_data(to_html(document, runs, title, bundle).encode(), file, "--html")
 
 
 def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str], int]:
@@ -173,14 +173,17 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
 
 
 def _read(path: Path) -> bytes | None:
-    from harness.core.regular_file import read_regular
+    from harness.core.regular_file import NOT_REGULAR, read_regular
 
     try:
         return read_regular(path)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror or error})") from None
+        why = error.strerror or error
+        if why == NOT_REGULAR:
+            raise UsageError(f"{path}: {why}; name a file") from None
+        raise MachineError(f"{path}: cannot be read ({why}); mend that, or name another file") from None
 
 
 def find_record(project: Project, beginning: str, run: str | None) -> Record:

@@ -77,7 +77,8 @@ def pool_of(project: Project, name: str) -> MachinePool:
     pools = project.config.machines
     if name not in pools:
         where = project.config.path.name
-        raise UsageError(f'--on: "{name}" is none of the machines in {where}{nearest(name, pools)}')
+        listed = nearest(name, pools) or ", which names none"
+        raise UsageError(f'"{name}" is none of the machines in {where}{listed}')
     return pools[name]
 
 

@@ -34,7 +34,11 @@ def run(
     overrides = combine(selection, limits, sampling, shard)
     if shard.on and (sampling.graphs or sampling.max_seq):
         raise UsageError("--graphs and --max-seq are measured on this machine alone; leave out --on")
-    if shard.on and not sampling.dry_run:
+    if shard.on and sampling.dry_run:
+        from harness.commands.machines import pool_of
+
+        pool_of(project, shard.on)
+    elif shard.on:
         from harness.commands.machines import ShownRun, run_on
 
         code = run_on(

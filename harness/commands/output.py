@@ -227,12 +227,12 @@ def print_written(lines: Sequence[str], *, json: bool) -> None:
             print_line(line)
 
 
-def write_data(data: bytes, out: Path | None) -> None:
-    """Write a whole file, or standard output where none is named. MachineError where it cannot be."""
+def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
+    """Write the file that a flag names, whole, or standard output. MachineError where it cannot be."""
     if out is None:
         sys.stdout.buffer.write(data)
     elif out.exists() and not out.is_file():
-        raise UsageError(f"--out {out}: is no file; name one")
+        raise UsageError(f"{flag} {out}: is no file; name one")
     else:
         from harness.store.atomic import write_files
 

@@ -4,7 +4,9 @@ Effects are natural logarithms of the candidate's time over the base's: 0.0488 i
 exchanging the sides only changes the sign.
 """
 
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,7 +27,15 @@ WEIGHT = (INCORRECT, INVALID, REGRESSED, VANISHED, NOT_ENOUGH, IMPROVED, NEW, UN
 EXIT_CODES = {INCORRECT: 4, INVALID: 4, REGRESSED: 1, VANISHED: 3, NOT_ENOUGH: 3}
 
 WARN, FAIL = "warn", "fail"  # whether not enough evidence ends with exit code 0, or with its own
+LARGEST_EFFECT = math.log(sys.float_info.max)
 TIME, STATIC = "time", "static"
+
+
+def refuse_no_effects(effects: Iterable[float]) -> None:
+    """ValueError for a number that is the logarithm of no ratio of times."""
+    for effect in effects:
+        if not abs(effect) < LARGEST_EFFECT:
+            raise ValueError(f"an effect of {effect} is no logarithm of a ratio")
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,7 @@ class CaseVerdict:
             raise ValueError(f'verdict "{self.verdict}" is none of {", ".join(WEIGHT)}')
         if not self.reason:
             raise ValueError(f"{self.case}: {self.verdict} without a reason")
+        refuse_no_effects(x for x in (self.effect, self.low, self.high) if x is not None)
 
 
 @dataclass(frozen=True)

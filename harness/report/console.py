@@ -11,11 +11,16 @@ from rich.segment import Segment
 from harness.core.shown_text import clean_text
 
 
+UNKNOWN_WIDTH = 80
+
+
 class TextConsole(Console):
     """It takes no markup and no `:emoji:`, and prints no control character but those of its own styles."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
+        if self.width < 1:  # COLUMNS=0: a terminal that does not know, and nothing would be printed
+            self.width = UNKNOWN_WIDTH
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         # Everything that is printed, and each part of a table before it is measured, comes by here.

@@ -43,6 +43,8 @@ def expand(field: Field, raw: Scalar) -> list[Value]:
         return [parse(field, raw)]
     with at(raw.where):
         low, high = parse_count(first), parse_count(last)
+        if high > _LARGEST:
+            raise ValueError(f"{field.name} is too large: {last}")
         if not 0 < low <= high:
             raise ValueError(f'"{raw.text}" is empty; write the smaller number first')
         doublings = (high // low).bit_length() - 1

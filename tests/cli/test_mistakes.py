@@ -14,6 +14,13 @@ import pytest
         (["profile", "mask/scatter", "--graphs"], "cpu has no CUDA graphs to replay; add --device cuda"),
         (["run", "--graphs", "--on", "pool"], "are measured on this machine alone; leave out --on"),
         (["run", "--max-seq", "--on", "pool"], "are measured on this machine alone; leave out --on"),
+        (
+            ["run", "--dry-run", "--on", "pool"],
+            '"pool" is none of the machines in bench.yaml, which names none',
+        ),
+        (["machines", "pool"], '"pool" is none of the machines in bench.yaml, which names none'),
+        (["report", "--html", "."], "--html .: is no file; name one"),
+        (["report", "--into", "."], ".: it is no regular file; name a file"),
         (["run", "--set", "dtype=f33"], 'nearest: "f32"'),
         (["run", "--memory", "18GX"], "GX"),
         (["run", "--plugin", "absent.py"], "absent.py"),

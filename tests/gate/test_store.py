@@ -6,6 +6,7 @@ import os
 import pytest
 
 from harness.core.errors import MachineError, UsageError
+from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.store import HEADER, PAIRS, GateFolder, newest
 from harness.store import atomic
 
@@ -120,6 +121,11 @@ def test_an_outcome_that_is_none_is_a_sentence(new_gate):
     assert new_gate().outcome is None
     with pytest.raises(UsageError, match=r"gate\.json: its outcome is damaged .*; remove its folder"):
         _ = new_gate("20261121T113000Z-1", outcome={"verdict": "unchanged"}).outcome
+    verdict = CaseVerdict("a", REGRESSED, "slower", effect=0.5)
+    outcome = GateOutcome(TIME, "HEAD", (verdict,)).to_json()
+    outcome["cases"][0]["effect"] = 1e300
+    with pytest.raises(UsageError, match=r"damaged \(an effect of 1e\+300 is no logarithm of a ratio"):
+        _ = new_gate("20261122T113000Z-1", outcome=outcome).outcome
 
 
 @pytest.mark.parametrize(

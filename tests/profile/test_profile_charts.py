@@ -117,3 +117,9 @@ def test_the_chart_of_the_manual_is_drawn_from_its_kept_run():
     name = "attention-components.svg"
     assert drawn[name] == (ROOT / "docs/charts" / name).read_bytes()
     assert KEPT in (ROOT / "docs/profiling.md").read_text()
+
+
+def test_where_no_ceiling_is_as_wide_the_highest_is_drawn_that_shares_are_of():
+    wide = [replace(record, workload={**record.workload, "dtype": "f64"}) for record in RECORDS]
+    drawn = draw_profiles(KNOWN, wide)["attention-roofline.svg"]
+    assert {"DRAM 10 GB/s", "f32 500 FLOP/s"} <= set(texts_of(drawn))

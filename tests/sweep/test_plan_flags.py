@@ -269,6 +269,7 @@ def test_a_range_in_bench_yaml(bench, catalog):
     [
         ("4Ki..60Ki", '--seq: "4Ki..60Ki" doubles from 4Ki past its end; write 32Ki or 64Ki'),
         ("8Ki..4Ki", '--seq: "8Ki..4Ki" is empty; write the smaller number first'),
+        ("64..1e308", "--seq: seq is too large: 1e308"),
         ("0..4", '--seq: "0..4" is empty; write the smaller number first'),
         ("..4Ki", '--seq: "" is not a quantity; write it like 4096 or 128Ki'),
         ("4K..8Ki", '--seq: "4K" may mean either: write 4Ki for 4096, or the number'),

@@ -1,8 +1,9 @@
 """Evidence on one case: what a gate stores so that a verdict can be explained later."""
 
 from dataclasses import dataclass
+from itertools import chain
 
-from harness.gate.outcome import CaseVerdict
+from harness.gate.outcome import CaseVerdict, refuse_no_effects
 from harness.gate.timed.decision import Margin
 
 
@@ -27,6 +28,12 @@ class CaseEvidence:
     static: tuple[str, ...] = ()
     same_program: bool | None = None
     neighbours: tuple[tuple[int, str, float | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        neighbours = (effect for _, _, effect in self.neighbours if effect is not None)
+        refuse_no_effects((*self.first, *self.fresh, *neighbours, *chain.from_iterable(self.rounds)))
+        if not all(level > 0 for pair in self.levels_s for level in pair):
+            raise ValueError("a level is a positive number of seconds")
 
     @property
     def margin(self) -> Margin:

@@ -84,11 +84,13 @@ def roofline_chart(suite: SuiteResults, series: Sequence[Sequence[ProfiledCase]]
 
 
 def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> Iterator[Roof]:
-    """Of the dtypes in which these may be computed; levels of one figure share a line."""
+    """Of the dtypes in which these may be computed, of all where none is as wide, as a share is of one of
+    these; levels of one figure share a line.
+    """
     narrowest = min((WIDTHS.get(dtype, 0) for dtype in dtypes), default=0)
-    for kind, ceiling in roofline.compute.items():
-        if WIDTHS.get(kind, 0) >= narrowest:
-            yield Roof(kind, ceiling.rate, FLOPS)
+    able = {kind: c for kind, c in roofline.compute.items() if WIDTHS.get(kind, 0) >= narrowest}
+    for kind, ceiling in (able or roofline.compute).items():
+        yield Roof(kind, ceiling.rate, FLOPS)
     levels: dict[float, list[str]] = {}
     for name, ceiling in roofline.levels.items():
         levels.setdefault(ceiling.rate, []).append(name)
