@@ -1,6 +1,6 @@
 """Every case beside the baseline of its group: speedup with interval, ratios of static figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.analysis.results import (
@@ -14,6 +14,7 @@ from harness.analysis.results import (
 )
 from harness.analysis.same_program import OPERATORS, PROGRAM, same_kind
 from harness.analysis.stats import Estimate, on_one_side, ratio, saving
+from harness.core.grouped import grouped
 from harness.core.record import Record, state_bound
 from harness.core.static_figures import Static
 
@@ -76,6 +77,12 @@ def comparisons(suite: SuiteRecords, target: str = HOST) -> list[Comparison]:
         for records in suite.by_case.values()
         if records.label != suite.baseline
     ]
+
+
+def series_of(compared: Iterable[Comparison]) -> dict[tuple[str, str], list[Comparison]]:
+    """(panel, implementation) → its comparisons, shortest first."""
+    ordered = sorted(compared, key=lambda comparison: comparison.seq)
+    return grouped(ordered, lambda comparison: (comparison.panel, comparison.implementation))
 
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import Comparison
+from harness.analysis.compare import Comparison, series_of
 from harness.analysis.results import CaseRecords, SuiteRecords
 from harness.analysis.stats import BY_PROCESS, PROCESSES, round_log_ratios, t_half_width, too_few
 from harness.core.record import Timing
@@ -46,9 +46,7 @@ def means(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Mean]:
     """A mean per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
-    series: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in sorted(compared, key=lambda comparison: comparison.seq):
-        series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
+    series = series_of(compared)
     result: list[Mean] = []
     for panel, cases in suite.by_panel.items():
         of = len({records[0].seq for listed in cases.values() for records in listed})

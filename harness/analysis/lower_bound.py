@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import Comparison
+from harness.analysis.compare import Comparison, series_of
 from harness.analysis.results import SuiteRecords
 from harness.analysis.scaling import Scaling
 
@@ -35,16 +35,13 @@ def lower_bounds(
     """
     too_long = _groups_without_time(suite)
     exponents = {(s.panel, s.implementation): s for s in scalings if s.metric == "time"}
-    series: dict[tuple[str, str], list[Comparison]] = {}
-    for compared in comparisons:
-        series.setdefault((compared.panel, compared.implementation), []).append(compared)
     bounds: list[LowerBound] = []
-    for (panel, label), cases in series.items():
+    for (panel, label), cases in series_of(comparisons).items():
         base, own = exponents.get((panel, suite.baseline)), exponents.get((panel, label))
         if base is None or own is None or base.low is None or own.high is None or base.low <= own.high:
             continue
         largest: LowerBound | None = None
-        for compared in sorted(cases, key=lambda compared: compared.seq):
+        for compared in cases:
             records = suite.by_case[compared.case]
             if largest and records.group in too_long and any(record.timing for record in records):
                 bounds.append(replace(largest, seq=compared.seq))

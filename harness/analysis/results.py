@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.core.case import label
+from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.static_figures import Static
 from harness.core.workload import canonical
@@ -62,10 +63,7 @@ class SuiteRecords:
     @cached_property
     def by_label(self) -> "dict[str, list[CaseRecords]]":
         """Label → its cases, in the order of the records."""
-        labels: dict[str, list[CaseRecords]] = {}
-        for records in self.by_case.values():
-            labels.setdefault(records.label, []).append(records)
-        return labels
+        return grouped(self.by_case.values(), lambda records: records.label)
 
     @cached_property
     def by_panel(self) -> "dict[str, dict[str, list[CaseRecords]]]":
@@ -101,12 +99,9 @@ def panel_of(record: Record) -> str:
 
 def by_case(records: Iterable[Record]) -> dict[str, CaseRecords]:
     """The records of every case, replicates in order, cases as they first appear."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.case, []).append(record)
     return {
         case: CaseRecords(sorted(replicates, key=lambda record: record.replicate))
-        for case, replicates in groups.items()
+        for case, replicates in grouped(records, lambda record: record.case).items()
     }
 
 
@@ -146,12 +141,9 @@ def _labels(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def _suites_by_family(records: Sequence[Record]) -> list[SuiteRecords]:
-    families: dict[str, list[Record]] = {}
-    for record in records:
-        families.setdefault(record.family, []).append(record)
     return [
         SuiteRecords(family, family, "", _labels(members), tuple(members))
-        for family, members in families.items()
+        for family, members in grouped(records, lambda record: record.family).items()
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harness.analysis.compare import Comparison
+from harness.analysis.compare import Comparison, series_of
 from harness.analysis.power_law import bends, fit
 from harness.analysis.results import (
     COUNTED,
@@ -129,9 +129,7 @@ def crossovers(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Cros
     """A crossover per panel and implementation but the baseline; empty where the suite has no baseline."""
     if not suite.baseline:
         return []
-    series: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in sorted(compared, key=lambda comparison: comparison.seq):
-        series.setdefault((comparison.panel, comparison.implementation), []).append(comparison)
+    series = series_of(compared)
     return [
         _crossover(suite, label, panel, series[panel, label])
         for panel in suite.by_panel

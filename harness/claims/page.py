@@ -39,9 +39,11 @@ from harness.claims.wording import (
     published_text,
     tolerance_text,
 )
+from harness.core.grouped import collected
 from harness.core.shown_text import clean_text
 from harness.core.units import format_count
 from harness.core.workload import canonical
+from harness.report.markdown_table import markdown_table
 
 COMMAND = "seqsweep claims"
 PAGES: Mapping[str, bool] = {"CLAIMS.md": False, "CLAIMS_CONTEXT.md": True}  # page → whether it is context
@@ -140,10 +142,7 @@ def _missing(verdict: Verdict) -> str:
 
 def _missing_rows(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """Rows of what is missing, each with the claims that it would settle."""
-    claims: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if missing := _missing(verdict):
-            claims.setdefault(missing, []).append(_link(verdict.claim))
+    claims = collected((why, _link(verdict.claim)) for verdict in verdicts if (why := _missing(verdict)))
     return [(missing, ", ".join(links)) for missing, links in claims.items()]
 
 
@@ -170,12 +169,8 @@ def _list(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]], rule: str = "---") -> list[str]:
-    head = [_line(columns), _line([rule] * len(columns))]
-    return [*head, *(_line([_cell(text) or ABSENT for text in row]) for row in rows), ""]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    cells = [[_cell(text) or ABSENT for text in row] for row in rows]
+    return [markdown_table(columns, cells, [rule] * len(columns)), ""]
 
 
 def _words(verdicts: Sequence[Verdict]) -> list[str]:

@@ -156,12 +156,9 @@ def _claim(node: Node, file: _File, *, context: bool) -> Claim:
         figures=figures_of(keys),
         table=_named_table(keys, file.tables),
         targets=_targets(keys),
-        because=text_of(keys, "because", ""),
-        needs=text_of(keys, "needs", ""),
-        not_checkable=text_of(keys, "not_checkable", ""),
-        headline=text_of(keys, "headline", ""),
         context=context,
         reproductions=_reproductions(keys),
+        **{key: text_of(keys, key, "") for key in ("because", "needs", "not_checkable", "headline")},
     )
     _refuse_contradictions(claim, keys)
     return claim

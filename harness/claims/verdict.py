@@ -164,15 +164,7 @@ class _Point:
                 raise
             except Missing as reason:  # the other columns are still shown
                 missing = missing or reason
-        reading = Reading(
-            figure,
-            published=sides.get("published"),
-            upto=sides.get("upto"),
-            follows=sides.get("follows"),
-            found=sides.get("found"),
-            at_most=sides.get("at_most"),
-            at_least=sides.get("at_least"),
-        )
+        reading = replace(Reading(figure), **sides)
         if missing is not None:
             return 0.0, replace(reading, missing=str(missing)), str(missing) if missing.incomplete else ""
         if figure.bounded:

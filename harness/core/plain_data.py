@@ -3,10 +3,14 @@
 import math
 from collections.abc import Callable
 from hashlib import sha256
+from threading import RLock
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# msgspec keeps what it learns of a dataclass on the class while it is still learning it: a second thread that
+# asks for the same class meanwhile reads past the end of what is there. A class may ask for another in turn.
+_CONVERSION = RLock()
 WHOLE = 1 << 63  # what JSON's readers hold as a whole number
 
 
@@ -20,7 +24,8 @@ def from_plain(kind: type[T], data: Any) -> T:
     import msgspec  # loads in 15 ms, which `--help` does without
 
     try:
-        return msgspec.convert(data, kind)
+        with _CONVERSION:
+            return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
 

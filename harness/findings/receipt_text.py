@@ -14,6 +14,7 @@ from dataclasses import asdict
 import msgspec
 
 from harness.core.errors import UsageError
+from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain, plain_number
 from harness.core.shown_text import clean_line, escape_json, escape_markdown
 from harness.core.units import format_bytes, format_count
@@ -120,9 +121,7 @@ def _items(lines: list[ReceiptLine]) -> Iterable[str]:
 def text_of(line: ReceiptLine) -> str:
     """`attention: …, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
     if line.kind == FITS:
-        by_label: dict[str, list[CasePlan]] = {}
-        for plan in line.plans:
-            by_label.setdefault(_name(plan.case)[0], []).append(plan)
+        by_label = grouped(line.plans, lambda plan: _name(plan.case)[0])
         fits = "; ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
         return f"{line.about}: fits {line.target}: {fits}"
     if line.kind == CORRECT:

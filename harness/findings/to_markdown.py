@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from harness.core.shown_text import clean_line, escape_markdown
 from harness.findings.document import FindingsTable, Part, Section, Slot
+from harness.report.markdown_table import markdown_table
 
 _escape = lru_cache(4096)(escape_markdown)  # of a hundred thousand rows most places say the same
 
@@ -43,9 +44,8 @@ def _fenced(line: str) -> str:
 
 def _table(table: FindingsTable) -> str:
     reasons: dict[str, int] = {}
-    head = [" | ".join(map(escape_markdown, table.columns)), " | ".join(["---"] * len(table.columns))]
-    rows = [" | ".join([_place(slot, reasons) for slot in row]) for row in table.rows]
-    lines = "\n".join(f"| {line} |" for line in (*head, *rows))
+    titles = list(map(escape_markdown, table.columns))
+    lines = markdown_table(titles, [[_place(slot, reasons) for slot in row] for row in table.rows])
     below = [escape_markdown(table.caption)] if table.caption else []
     return "\n\n".join([lines, *below, *_notes(list(reasons))])
 

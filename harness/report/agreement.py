@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from harness.analysis.compare_runs import NO_INTERVAL
 from harness.analysis.reproduction import MachineRatio, Reproduction, kinds
 from harness.core.fingerprint_identity import cache_texts
+from harness.core.grouped import grouped
 from harness.core.median_interval import median
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -38,10 +39,7 @@ def answer_of(panel: Sequence[Reproduction]) -> Reproduction:
 
 def by_panel(found: Iterable[Reproduction]) -> dict[tuple[str, str], list[Reproduction]]:
     """The comparisons by suite and panel, in their order."""
-    panels: dict[tuple[str, str], list[Reproduction]] = {}
-    for one in found:
-        panels.setdefault((one.suite, one.panel), []).append(one)
-    return panels
+    return grouped(found, lambda one: (one.suite, one.panel))
 
 
 def sentence(found: Reproduction) -> str:

@@ -15,6 +15,7 @@ from harness.analysis.same_program import PROGRAM, same_kind
 from harness.analysis.scaling import near
 from harness.analysis.stats import ratio
 from harness.analysis.suite_results import CaseResult, SuiteResults
+from harness.core.grouped import collected, grouped
 from harness.core.record import Record
 from harness.core.units import format_count
 from harness.report import format as fmt
@@ -74,13 +75,9 @@ def _winner(panel: SuiteResults, rows: Sequence[CaseResult]) -> str:
 
 def _correct(panel: SuiteResults) -> dict[int, list[CaseResult]]:
     """By length the cases that were timed and are as registered, fastest first."""
-    by_length: dict[int, list[CaseResult]] = {}
-    for row in panel.cases:
-        if row.time.value is not None and not any(record.unexpected for record in row.records):
-            by_length.setdefault(row.seq, []).append(row)
-    for rows in by_length.values():
-        rows.sort(key=lambda row: row.time.value or 0.0)
-    return by_length
+    timed = (row for row in panel.cases if row.time.value is not None)
+    correct = (row for row in timed if not any(record.unexpected for record in row.records))
+    return grouped(sorted(correct, key=lambda row: row.time.value or 0.0), lambda row: row.seq)
 
 
 def _is_equivalent(panel: SuiteResults, row: CaseResult) -> bool:
@@ -167,13 +164,12 @@ def _against_baseline(panel: SuiteResults) -> str:
         missing = f"{short_label(panel.baseline)} is not among them" if panel.baseline else "none is named"
         other = short_label(panel.implementations[0])
         return f"No speedups without a baseline ({missing}): --baseline {other} compares with that one."
-    labels_by_text: dict[str, list[str]] = {}
     crossings = {crossover.implementation: crossover.interpolated for crossover in panel.crossovers}
-    for label in panel.implementations:
-        finding = finding_of(panel, label)
-        if finding is not None:
-            text = describe(finding, crossings.get(label))
-            labels_by_text.setdefault(text, []).append(short_label(label))
+    labels_by_text = collected(
+        (describe(finding, crossings.get(label)), short_label(label))
+        for label in panel.implementations
+        if (finding := finding_of(panel, label)) is not None
+    )
     if not labels_by_text:
         return ""
     texts = sorted(labels_by_text, key=_rank)
@@ -246,13 +242,12 @@ def _not_equivalent(panel: SuiteResults) -> str:
 
 def _not_run(panel: SuiteResults) -> str:
     """What was not timed, why, and the flag that mends it, as the reason names it."""
-    lengths: dict[tuple[str, str], list[int]] = {}
-    for row in panel.cases:
-        if row.failed is not None and row.time.value is None and row.failed.status != "incorrect":
-            lengths.setdefault((_cause(row.failed), short_label(row.label)), []).append(row.seq)
-    causes: dict[str, list[str]] = {}
-    for (cause, label), at in lengths.items():
-        causes.setdefault(cause, []).append(f"{label} at {_name_lengths(at)}")
+    lengths = collected(
+        ((_cause(row.failed), short_label(row.label)), row.seq)
+        for row in panel.cases
+        if row.failed is not None and row.time.value is None and row.failed.status != "incorrect"
+    )
+    causes = collected((cause, f"{label} at {_name_lengths(at)}") for (cause, label), at in lengths.items())
     texts = [f"{cause}: {', '.join(cases)}" for cause, cases in causes.items()]
     return f"Not run: {'; '.join(texts)}." if texts else ""
 

@@ -10,7 +10,6 @@ from rich.segment import Segment
 
 from harness.core.shown_text import clean_text
 
-
 UNKNOWN_WIDTH = 80
 
 

@@ -8,6 +8,7 @@ from harness.analysis.suite_results import SuiteResults, results_of
 from harness.core.record import Record
 from harness.core.shown_text import escape_markdown
 from harness.report.answer import OTHER, OTHER_CAPTION, answer, winner_line
+from harness.report.markdown_table import markdown_table
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import provenance
 from harness.report.tables.cells import Cell
@@ -58,8 +59,7 @@ def _table(table: TableData, chosen: Sequence[int], rows: Sequence[Sequence[Cell
     columns = [table.columns[i] for i in chosen]
     titles = [escape_markdown(f"{column.group} {column.title}") for column in columns]
     rules = ["---:" if column.right else "---" for column in columns]
-    cells = [[_cell(cell, notes) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (titles, rules, *cells))
+    return markdown_table(titles, [[_cell(cell, notes) for cell in row] for row in rows], rules)
 
 
 def _cell(cell: Cell, notes: Footnotes) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from harness.analysis.compare_runs import BOTH_INTERVALS
 from harness.analysis.stats import BY_PROCESS, ROUNDS, Estimate
 from harness.analysis.suite_results import CaseResult
+from harness.core.grouped import collected, grouped
 from harness.core.record import state_bound
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
@@ -39,14 +40,10 @@ def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
 
     Panels and lengths are left out where a sentence holds in all that the implementation has.
     """
-    by_sentence: dict[str, dict[str, list[Remark]]] = {}
-    for remark in remarks:
-        by_sentence.setdefault(remark.sentence, {}).setdefault(remark.label, []).append(remark)
     lines: list[str] = []
-    for sentence, by_label in by_sentence.items():
-        by_place: dict[str, list[str]] = {}
-        for label, label_remarks in by_label.items():
-            by_place.setdefault(_place(grid, label, label_remarks), []).append(short_label(label))
+    for sentence, alike in grouped(remarks, lambda remark: remark.sentence).items():
+        by_label = grouped(alike, lambda remark: remark.label)
+        by_place = collected((_place(grid, label, rs), short_label(label)) for label, rs in by_label.items())
         subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.analysis.results import HOST, static_of
 from harness.analysis.suite_results import CaseResult
+from harness.core.grouped import collected
 from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.model import Chart, Outcome, Panel, Point, Series
@@ -102,11 +103,11 @@ def _outcomes(cell: CaseResult, target: str) -> list[Outcome]:
 
 def _remarks(grid: CaseGrid, compiled: Sequence[str]) -> list[str]:
     """Why a figure is missing, and doubts about those that are not; targets share lines."""
-    targets_by_line: dict[str, list[str]] = {}
-    for target in compiled:
-        remarks = [remark for cell in grid.cells for remark in _cell_remarks(cell, target)]
-        for line in gather_remarks(grid, remarks):
-            targets_by_line.setdefault(line, []).append(target)
+    targets_by_line = collected(
+        (line, target)
+        for target in compiled
+        for line in gather_remarks(grid, (r for cell in grid.cells for r in _cell_remarks(cell, target)))
+    )
     every = len(compiled)
     return [line if len(on) == every else f"{', '.join(on)}: {line}" for line, on in targets_by_line.items()]
 

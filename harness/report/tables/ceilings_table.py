@@ -27,21 +27,15 @@ def print_roofline(
     console.print(Text(machine, style="bold"))
     for sentence in sentences(roofline, cores):
         console.print(Text(sentence), soft_wrap=True)
-    table = plain_table(
-        ("ceiling", False), ("rate", True), ("median", True), ("95 %", True), ("reached by", False)
-    )
+    numbers = ("rate", "median", "95 %")
+    table = plain_table("ceiling", *numbers, "reached by", right=numbers)
     for ceiling, unit in _ceilings(roofline):
         side = f"n = {ceiling.size}" if unit == FLOPS else format_bytes(ceiling.size)
         median = fmt.per_second(ceiling.median.value or 0.0, ceiling.median.low, ceiling.median.high, unit)
         table.add_row(ceiling.name, rate(ceiling.rate, unit), *median, f"{ceiling.kernel}, {side}")
     for name, value, unit in _datasheet(accelerator):
-        table.add_row(
-            name,
-            fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0]),
-            "",
-            "",
-            "datasheet, not measured",
-        )
+        exact = fmt.trim_zeros(fmt.per_second(value, value, value, unit)[0])
+        table.add_row(name, exact, "", "", "datasheet, not measured")
     console.print(table)
     rounds = min(len(reading.per_second) for reading in roofline.readings)
     console.print(Text(CAPTION.format(rounds=rounds), style="dim"), soft_wrap=True)

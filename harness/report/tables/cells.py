@@ -8,6 +8,7 @@ from harness.analysis.compare import Comparison
 from harness.analysis.results import BODY_ONLY, HOST, body_only
 from harness.analysis.roof_share import UNMEASURED, RoofShare
 from harness.analysis.suite_results import CaseResult
+from harness.core.grouped import collected
 from harness.core.metric import FLOPS, PEAK_BYTES, TEMP_BYTES, Metric
 from harness.core.record import Record, state_bound
 from harness.core.units import format_count
@@ -22,7 +23,7 @@ CLASSES = ("dot", "convolution", "sort", "scatter", "custom-call")
 _STYLES = {"ok": "green", "oom": "yellow", "timeout": "yellow", "crashed": "red"}
 
 
-OTHER_SEMANTICS = "another mathematics than the baseline's, not only another speed"
+OTHER_SEMANTICS = "not mathematically equivalent to the baseline"
 NO_INTERVAL = "no interval"
 SAME_PROGRAM = "the baseline's own program: a difference in time is noise"
 INCORRECT = "incorrect"
@@ -79,9 +80,7 @@ def _fact_notes(facts: Mapping[str, float | int | str | None]) -> list[str]:
             fact, _, target = name.partition(" on ")
             shown = value if isinstance(value, str) else f"{value:g}"
             facts_by_target.setdefault(target or HOST, []).append(f"{fact.replace('_', ' ')}: {shown}")
-    targets_by_text: dict[str, list[str]] = {}
-    for target, words in facts_by_target.items():
-        targets_by_text.setdefault(", ".join(words), []).append(target)
+    targets_by_text = collected((", ".join(words), target) for target, words in facts_by_target.items())
     host_only = set(facts_by_target) == {HOST}
     return [text if host_only else f"on {', '.join(on)}: {text}" for text, on in targets_by_text.items()]
 

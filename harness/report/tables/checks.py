@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness.analysis.results import label_of
 from harness.core.record import Checked, Record
 from harness.core.units import format_count
 from harness.report.format import figures, short_label
+from harness.report.tables.listing import plain_table
 
 
 @dataclass
@@ -51,9 +50,7 @@ def print_checks(console: Console, records: Sequence[Record]) -> None:
     """Print a table per family; nothing where no check ran."""
     for family, checks in rows(records).items():
         console.print(Text(f"checks of {family}", style="bold"))
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-        for title in ("check", "holds", "answers", ""):
-            table.add_column(title, overflow="fold")
+        table = plain_table("check", "holds", "answers", "")
         for name, row in checks.items():
             decided = row.cases - len(row.sizes)
             holds = Text(f"{row.held} of {decided}" if decided else "property")

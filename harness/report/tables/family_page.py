@@ -36,7 +36,7 @@ def family_page(
 
 def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
     """A table and a blank line; nothing at all without rows."""
-    table = plain_table(*((title, False) for title in titles))
+    table = plain_table(*titles)
     for row in rows:
         table.add_row(*map(Text, row))
     return Group(table, Text("")) if table.row_count else Group()

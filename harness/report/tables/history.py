@@ -1,6 +1,7 @@
 """The history of a case as a table: a line per run, and per verdict of a gate, by time."""
 
 from harness.analysis.history import CaseHistory, GateVerdict, RunMedian
+from harness.core.grouped import collected
 from harness.report import format as fmt
 from harness.report.tables.cells import ABSENT, Cell, sentences
 from harness.report.tables.table_data import Column, TableData
@@ -27,9 +28,7 @@ def history_table(history: CaseHistory) -> TableData:
 
 def left_out_lines(history: CaseHistory) -> list[str]:
     """How many runs were on other machines, by what differs."""
-    runs: dict[str, list[str]] = {}
-    for run, why in history.left_out.items():
-        runs.setdefault(why, []).append(run)
+    runs = collected((why, run) for run, why in history.left_out.items())
     return [
         f"left out, of another fingerprint: {len(ids)} run{'s' * (len(ids) > 1)}, {ids[-1]}: {why}"
         for why, ids in runs.items()

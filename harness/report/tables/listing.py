@@ -1,7 +1,7 @@
 """What exists (`list`) and what would run (`run --dry-run`), as rich draws it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -37,9 +37,7 @@ def families_table(catalog: Catalog) -> Group:
 
 def implementations_table(infos: Sequence[ImplementationInfo]) -> Table:
     """A line each: options with their defaults, framework, semantics, and what it is."""
-    table = plain_table(
-        ("implementation", False), ("framework", False), ("semantics", False), ("what it is", False)
-    )
+    table = plain_table("implementation", "framework", "semantics", "what it is")
     for info in infos:
         options = ",".join(_field(option) for option in info.options)
         name = Text(f"{info.name}[{options}]" if options else info.name)
@@ -59,9 +57,8 @@ def _field(field: Field) -> str:
 
 def targets_table(targets: Sequence[Accelerator], missing: Mapping[str, str]) -> Group:
     """What `static --target` compiles for beside the host; `missing` says by kind what is not installed."""
-    table = plain_table(
-        ("target", False), ("device", False), ("memory", True), ("bandwidth", True), ("peak", True)
-    )
+    numbers = ("memory", "bandwidth", "peak")
+    table = plain_table("target", "device", *numbers, right=numbers)
     for target in targets:
         peak = f"{target.peak_flops['bf16'] / 1e12:.4g} TFLOP/s bf16"
         bandwidth = f"{target.bandwidth_bytes_s / 1e12:.3g} TB/s"
@@ -76,9 +73,8 @@ def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group
 
     `total` and `budget_s` are of all suites together, in which a shared case is counted once.
     """
-    table = plain_table(
-        ("suite", False), ("axes", False), ("cases", True), ("impossible", True), ("sampling budget", True)
-    )
+    numbers = ("cases", "impossible", "sampling budget")
+    table = plain_table("suite", "axes", *numbers, right=numbers)
     reasons: Counter[str] = Counter()
     for suite in suites:
         counts = {**suite.axes, "implementations": suite.implementations}
@@ -99,7 +95,7 @@ def rehearsal_table(suites: Sequence[Any], total: int, budget_s: float) -> Group
 
 def schedule_table(rows: Sequence[ScheduleRow]) -> Group:
     """(case id, planned bytes, fits, estimate in seconds, why skipped) for every case, in order."""
-    table = plain_table(("case", False), ("planned", True), ("estimate", True), ("", False))
+    table = plain_table("case", "planned", "estimate", "", right=("planned", "estimate"))
     for case, planned, fits, estimate, skip in rows:
         verdict = Text(skip, style="dim") if skip else _fits(fits)
         table.add_row(
@@ -124,17 +120,18 @@ def _fits(fits: bool | None) -> Text:
     return Text("fits", style="green") if fits else Text("does not fit", style="yellow")
 
 
-def plain_table(*columns: tuple[str, bool]) -> Table:
-    """An empty table of these columns: (title, whether its texts stand on the right)."""
+def plain_table(*titles: str, right: Collection[str] = ()) -> Table:
+    """An empty table; the texts of the columns named in `right` are numbers, and stand there."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for title, right in columns:
-        table.add_column(title, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for title in titles:
+        number = title in right
+        table.add_column(title, justify="right" if number else "left", no_wrap=number, overflow="fold")
     return table
 
 
 def findings_table(findings: Sequence[Any]) -> Group:
     """What `doctor` found: a line each, remedies below, and how a worker differs from a plain process."""
-    table = plain_table(("", False), ("", False), ("", False))
+    table = plain_table("", "", "")
     styles = {"ok": "green", "optional": "dim", "problem": "yellow"}
     differing = [finding for finding in findings if finding.state == "differs"]
     for finding in findings:
@@ -144,7 +141,7 @@ def findings_table(findings: Sequence[Any]) -> Group:
     remedies = [Text(f"{finding.what}: {finding.remedy}") for finding in findings if finding.remedy]
     parts: list[Text | Table] = [table, Text(""), *remedies]
     if differing:
-        differences = plain_table(("a measuring process differs from yours in", False), ("because", False))
+        differences = plain_table("a measuring process differs from yours in", "because")
         for finding in differing:
             differences.add_row(finding.what, finding.says)
         parts.append(differences)
@@ -153,9 +150,8 @@ def findings_table(findings: Sequence[Any]) -> Group:
 
 def agreements_table(agreements: Sequence[Any]) -> Group:
     """Cases in the harness beside the same in plain loops."""
-    table = plain_table(
-        ("case", False), ("harness", True), ("plain loop", True), ("harness / plain", True), ("", False)
-    )
+    numbers = ("harness", "plain loop", "harness / plain")
+    table = plain_table("case", *numbers, "", right=numbers)
     for agreement in agreements:
         data = agreement.to_json()
         table.add_row(

@@ -27,8 +27,7 @@ def runs_table(runs: Sequence[RunSummary]) -> Group:
     """A line per run, as they come; below them what could not be read."""
     if not runs:
         return Group(Text("No run is stored; seqsweep run makes one."))
-    titles = ("run", "started", "commit", "machine", "cases", "what became of them", "suites", "")
-    table = plain_table(*((title, False) for title in titles))
+    table = plain_table("run", "started", "commit", "machine", "cases", "what became of them", "suites", "")
     for run in runs:
         cases = str(run.cases) if run.cases == run.planned else f"{run.cases} of {run.planned}"
         statuses = ", ".join(f"{count} {status}" for status, count in run.statuses.items())

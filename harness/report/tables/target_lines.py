@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from harness.analysis.results import static_of
 from harness.analysis.scaling import FIGURES
 from harness.analysis.suite_results import SuiteResults
+from harness.core.grouped import collected
 from harness.core.static_figures import WORDS, OperatorWeight, Static
 from harness.core.units import format_bytes, format_count
 from harness.report.format import short_label
@@ -26,9 +27,7 @@ def turning_lines(suite: SuiteResults) -> list[str]:
             base, label = short_label(suite.baseline), short_label(flip.implementation)
             sentence = f"less than {base}'s on {', '.join(flip.less)}, more on {', '.join(flip.more)}"
             lengths.setdefault((flip.figure, sentence, label), []).append(flip.seq)
-    labels: dict[tuple[str, str, str], list[str]] = {}
-    for (figure, sentence, label), at in lengths.items():
-        labels.setdefault((figure, _lengths(at), sentence), []).append(label)
+    labels = collected(((fig, _lengths(at), said), label) for (fig, said, label), at in lengths.items())
     return _first_lines(
         [
             f"{TURNS} {WORDS[figure]} of {', '.join(implementations)} at {at}: {sentence}"
@@ -86,12 +85,10 @@ def _weight(weight: OperatorWeight) -> str:
 
 def program_lines(suite: SuiteResults) -> list[str]:
     """`Same program on tpu:v5p: approx = exact at 4Ki, 16Ki, 64Ki`; targets that agree share a line."""
-    lengths: dict[tuple[str, str, str], list[int]] = {}
-    for shared in suite.programs:
-        lengths.setdefault((shared.kind, shared.text, shared.target), []).append(shared.seq)
-    agreeing: dict[tuple[str, str], list[str]] = {}
-    for (kind, text, target), at in lengths.items():
-        agreeing.setdefault((kind, f"{text} at {_lengths(at)}"), []).append(target)
+    lengths = collected(((shared.kind, shared.text, shared.target), shared.seq) for shared in suite.programs)
+    agreeing = collected(
+        ((kind, f"{text} at {_lengths(at)}"), target) for (kind, text, target), at in lengths.items()
+    )
     return [f"Same {kind} on {', '.join(on)}: {sentence}" for (kind, sentence), on in agreeing.items()]
 
 
