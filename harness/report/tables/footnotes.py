@@ -23,12 +23,15 @@ class Footnotes:
         for cell in noted if few else ():
             for kind, cause in cell.kinds:
                 self._causes.setdefault(kind, {}).update({cause: None} if cause else {})
-            self.left_out.update(dict.fromkeys(n for n in cell.notes if (n, "") not in cell.kinds))
-        self.numbers = self._number(noted)
+        self.restrict(noted)
 
     def restrict(self, cells: Iterable[Cell]) -> None:
         """Number anew, in the order of reading: of these cells, which are those that are shown."""
-        self.numbers = self._number(cells)
+        shown = [cell for cell in cells if cell.notes or cell.kinds]
+        self.numbers = self._number(shown)
+        if self.few:
+            said = (note for cell in shown for note in cell.notes if (note, "") not in cell.kinds)
+            self.left_out = dict.fromkeys(said)
 
     def marks(self, cell: Cell) -> str:
         """The numbers as they stand behind a text: `¹,¹²`."""
