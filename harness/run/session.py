@@ -16,6 +16,7 @@ from harness.core.record import TIMED, Record
 from harness.core.stop_signals import terminable
 from harness.run.group.events import Listener
 from harness.run.group.run_context import STAGES_ALONE, Provenance, RunContext
+from harness.run.group.source_files import SourceFiles
 from harness.run.machine.fingerprint_probe import probe_fingerprint
 from harness.run.machine.lock import device_lock
 from harness.run.measured_max_seq import LengthTrials, measure_max_seq
@@ -76,6 +77,7 @@ def conduct(request: Request, listener: Listener) -> Done:
             checks=request.checks,
             keep_crash=folder.write_crash,
             extras=request.extras,
+            sources=SourceFiles(request.catalog, schedule.implementations),
         )
         outcome = run(
             schedule,

@@ -15,12 +15,13 @@ TRACE_SECONDS = 10.0  # a trace over fake tensors that takes longer is abandoned
 
 
 def compile_case(context: GroupContext, state: CaseState) -> None:
-    """Compile a case unless that is hopeless; settle it when its plan, or a prediction, forbids a run."""
+    """Compile a case unless that is hopeless; settle it when source, plan or prediction forbids it."""
     run = context.run
     hopeless = run.prediction.inferred_skip(state.case, compiling=True)
     if hopeless:
         context.settle(state, "skipped", hopeless)
     elif _start(context, state) and _compile(context, state):
+        _settle_if_edited(context, state)
         _settle_if_infeasible(context, state)
 
 
@@ -64,9 +65,19 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
     return answer
 
 
+def _settle_if_edited(context: GroupContext, state: CaseState) -> None:
+    """Settle a case whose source is no longer the one that its record would name."""
+    sources = context.run.sources
+    if sources is not None and (path := sources.changed(state.case.implementation)) is not None:
+        why = f"{path} has changed since the run began, and its record would name what it was; run it again"
+        context.settle(state, "skipped", why)
+
+
 def _settle_if_infeasible(context: GroupContext, state: CaseState) -> None:
     """Settle a case that cannot fit the memory limit, or cannot finish within its budget."""
     run, settings = context.run, context.settings
+    if not state.living:
+        return
     too_large = state.too_large(settings.memory_bytes)
     if too_large:
         context.settle(state, "oom", too_large)

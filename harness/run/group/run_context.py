@@ -13,6 +13,7 @@ from harness.core.case import Case
 from harness.core.protocol import Job
 from harness.run.group.events import Listener
 from harness.run.group.predict import Prediction
+from harness.run.group.source_files import SourceFiles
 from harness.run.processes.cold_process import ColdReading, start_cold
 from harness.run.processes.executor import Executor
 
@@ -81,6 +82,7 @@ class RunContext:
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE
     start_cold: StartCold = start_cold
+    sources: SourceFiles | None = None  # None where the sides of a gate are fixed by their commits
 
     def checks_of(self, case: str) -> list[str] | None:
         """The checks to run on a case; None: all of its family's."""

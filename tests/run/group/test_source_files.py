@@ -1,0 +1,57 @@
+"""A source that is edited while a run goes on: its records would name what it was."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.run.group.source_files import SourceFiles
+from tests.run.fakes import FakeExecutor
+from tests.run.plans import catalog, context, group, measure, reason
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The files of a catalog: `scatter`, which imports a helper, `broadcast`, and their family."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    texts = {"scatter": "from _helper import two", "broadcast": "", "family": "", "_helper": "two = 2"}
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    known = catalog()
+    infos = {
+        key: replace(info, file=str(folder / f"{info.name}.py"))
+        for key, info in known.implementations.items()
+        if info.name in texts
+    }
+    family = replace(known.families["mask"], file=str(folder / "family.py"))
+    return folder, replace(known, families={"mask": family}, implementations=infos)
+
+
+def test_a_file_counts_as_changed_by_its_content(project):
+    folder, known = project
+    sources = SourceFiles(known, known.implementations)
+    assert sources.changed("mask/scatter") is None
+    (folder / "_helper.py").write_text("two = 2")
+    assert sources.changed("mask/scatter") is None
+    (folder / "_helper.py").write_text("two = 3")
+    assert sources.changed("mask/scatter") == folder / "_helper.py"
+    assert sources.changed("mask/broadcast") is None
+    assert sources.changed("mask/unknown") is None
+    (folder / "family.py").unlink()
+    assert sources.changed("mask/broadcast") == folder / "family.py"
+
+
+def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
+    folder, known = project
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    shared = context(FakeExecutor(), scratch)
+    shared.sources = SourceFiles(known, known.implementations)
+    (folder / "_helper.py").write_text("two = 3")
+    found = measure(shared.executor, scratch, group(), shared=shared)
+    assert (found["scatter"].status, found["scatter"].timing) == ("skipped", None)
+    assert reason(found["scatter"]) == (
+        f"{folder / '_helper.py'} has changed since the run began, and its record would name what it was; "
+        "run it again"
+    )
+    assert found["broadcast"].status == "ok"
