@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from harness.catalog.contract import (
     Contract,
@@ -20,6 +21,25 @@ from harness.catalog.contract import (
     same,
 )
 from harness.core.errors import UsageError
+
+
+class Limit(NamedTuple):
+    """A contract of one number as data: its name, and the number."""
+
+    name: str
+    number: float
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What an author brings, where that is numbers alone: nobody who judges by it loads the author's file.
+
+    `reference` is the name of one of the family's semantics; `gradient` is None where there is no backward.
+    """
+
+    reference: str
+    result: Limit
+    gradient: Limit | None = None
 
 
 def within(*, rel_rms: float) -> Contract:
@@ -46,7 +66,7 @@ def within(*, rel_rms: float) -> Contract:
             worst = max(worst, error)
         return Judgement(not reason, {"relative_rms": worst, "relative_rms_bound": rel_rms}, reason)
 
-    return Contract("within", judge, f"rel rms ≤ {rel_rms:g}")
+    return Contract("within", judge, f"rel rms ≤ {rel_rms:g}", rel_rms)
 
 
 def _relative_rms(path: str, got: Any, want: Any, evidence: Evidence) -> tuple[float, str]:
@@ -102,7 +122,7 @@ def recall(*, at_least: float) -> Contract:
         figures |= {"recall": mean, "worst_row": min(shares)}
         return Judgement(mean >= at_least, figures, "" if mean >= at_least else short)
 
-    return Contract("recall", judge, f"recall ≥ {at_least:g}")
+    return Contract("recall", judge, f"recall ≥ {at_least:g}", at_least)
 
 
 def _found_share(
@@ -118,6 +138,13 @@ def _found_share(
     for got, want in beside:
         hit &= same(got[row][mine].astype(np.float64), want[row][theirs].astype(np.float64))
     return float(hit.sum()) / wanted.size if wanted.size else 1.0
+
+
+def contract_of(limit: Limit) -> Contract:
+    """The contract that a name and its one number stand for."""
+    if limit.name == "within":
+        return within(rel_rms=limit.number)
+    return recall(at_least=limit.number)
 
 
 def _is_number(value: object) -> bool:

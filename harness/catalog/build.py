@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.catalog import loading
 from harness.catalog.arrays import Shapes, nbytes
+from harness.catalog.bounds import Promise, contract_of
 from harness.catalog.family import Family, Semantics
 from harness.catalog.implementation import Implementation
 from harness.catalog.own_semantics import OwnSemantics
@@ -76,6 +77,13 @@ def with_own_semantics(family: Family, implementations: Iterable[Implementation]
         if implementation.own is not None and implementation.workload_type() is family.workload
     }
     return dataclasses.replace(family, semantics={**family.semantics, **brought}) if brought else family
+
+
+def with_promise(family: Family, name: str, promise: Promise) -> Family:
+    """The family with what an author has promised as a semantics of this name."""
+    gradient = contract_of(promise.gradient) if promise.gradient is not None else None
+    own = OwnSemantics(contract_of(promise.result), promise.reference, name=name, gradient=gradient)
+    return dataclasses.replace(family, semantics={**family.semantics, name: _meaning(name, own, family)})
 
 
 def _meaning(name: str, own: OwnSemantics, family: Family) -> Semantics:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from harness.catalog.bounds import Promise
 from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import from_plain
 from harness.core.workload import Field
@@ -49,7 +50,8 @@ class ImplementationInfo:
     """`module` is an importable name or a path, which a worker loads; `hash` is the hash of its source.
 
     Where its author brings the semantics, `bounds` says by mode how close a result must come, and
-    `reference_framework` what the reference needs; of the family's semantics both are empty.
+    `reference_framework` what the reference needs; of the family's semantics both are empty. `promise` is
+    the same as data, None where the author's own code says what is right.
     """
 
     id: str
@@ -64,6 +66,7 @@ class ImplementationInfo:
     hash: str
     bounds: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     reference_framework: str = ""
+    promise: Promise | None = None
 
     @property
     def family(self) -> str:

@@ -47,12 +47,14 @@ class Judgement:
 class Contract:
     """`name` goes into records: `exact`, `tolerance`, `recall` or a family's own word.
 
-    `bound` says what it allows, where the name does not: `rel rms ≤ 0.02`.
+    `bound` says what it allows, where the name does not: `rel rms ≤ 0.02`. `limit` is the one number of
+    those of :mod:`harness.catalog.bounds`, by which any process can make them again.
     """
 
     name: str
     judge: Callable[[Evidence], Judgement]
     bound: str = ""
+    limit: float | None = None
 
 
 def leaves(tree: Any) -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,9 @@ from types import ModuleType
 from typing import Any
 
 from harness.catalog import child_process
+from harness.catalog.bounds import Limit, Promise
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
+from harness.catalog.contract import Contract
 from harness.catalog.family import Family
 from harness.catalog.implementation import WORD, Implementation
 from harness.catalog.loading import (
@@ -99,6 +101,7 @@ def describe_implementation(implementation: Implementation, source: str) -> Impl
         hash=source_hash(file_of(implementation), file_of(family)),
         bounds=_bounds(own, family) if own else {},
         reference_framework=_reference_framework(own, family) if own else "",
+        promise=_promise(own, family) if own else None,
     )
 
 
@@ -138,16 +141,33 @@ def _reference_framework(own: OwnSemantics, family: Family) -> str:
     return own.framework if of is None else family.semantics[of].framework
 
 
+def _promise(own: OwnSemantics, family: Family) -> Promise | None:
+    of, gradient = _reference_name(own, family), own.gradient
+    if of is None or own.contract.limit is None or (gradient is not None and gradient.limit is None):
+        return None
+    result = Limit(own.contract.name, own.contract.limit)
+    back = Limit(gradient.name, gradient.limit) if gradient is not None and gradient.limit else None
+    return Promise(of, result, back)
+
+
 def _bounds(own: OwnSemantics, family: Family) -> dict[str, str]:
     """By mode what an author's contracts allow, and against which reference."""
     of = _reference_name(own, family)
     whose = "a reference of its own" if of is None else f"the reference of {of}"
-    result = own.contract.bound or own.contract.name
+    result = _allowed(own.contract)
     gradient = "none of gradients"
     if own.gradient is not None:
-        gradient = f"{own.gradient.bound or own.gradient.name} of gradients"
+        gradient = f"{_allowed(own.gradient)} of gradients"
     bounds = {"fwd": result, "bwd": gradient, "fwd_bwd": f"{result}, {gradient}"}
-    return {mode: f"{bound} against {whose}" for mode, bound in bounds.items()}
+    counted = "" if own.cost is None else "; work as its author counts it"
+    return {mode: f"{bound} against {whose}{counted}" for mode, bound in bounds.items()}
+
+
+def _allowed(contract: Contract) -> str:
+    """What a contract allows, and whose code says so where that is no module of this project's."""
+    name = contract.bound or contract.name
+    whose = getattr(contract.judge, "__module__", "")
+    return name if whose.startswith(("harness.", "impls.")) else f'a contract of its own, called "{name}",'
 
 
 def describe_module(module: ModuleType, source: str) -> Catalog:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
+from zlib import crc32  # bound at import, as the clock is
 
 import ml_dtypes
 import numpy as np
@@ -20,6 +21,7 @@ from harness.catalog.arrays import elements, entries, nbytes, walk
 from harness.core.errors import ScratchFull
 from harness.core.units import format_bytes
 
+PIECE = 1 << 16  # elements of an array that are summed at a time
 PARTS = 1000  # a result of more arrays is no result: each becomes a file
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the last one: a limit of the shell's, `ulimit -f`
 
@@ -54,6 +56,35 @@ def expect_arrays(tree: Any, kinds: tuple[type, ...], wanted: str, *, subclasses
             raise TypeError(f"the callable returned more than {PARTS} parts; return a few {wanted}")
 
 
+def checksums(tree: Any) -> list[int]:
+    """A checksum of the values of every array, as `write` would store them; no copy of any is made."""
+    return [_checksum(np.asarray(leaf)) for leaf in leaves(tree)]
+
+
+def _checksum(array: Any) -> int:
+    require_numbers(array)
+    nditer: Any = np.nditer  # its stub does not know contig
+    pieces = nditer(
+        array,
+        flags=["external_loop", "buffered", "zerosize_ok"],
+        op_flags=[["readonly", "contig"]],
+        op_dtypes=[array.dtype.newbyteorder("=")],
+        casting="equiv",
+        order="C",
+        buffersize=PIECE,
+    )
+    total = 0
+    for piece in pieces:
+        total = crc32(piece.view(np.uint8).data, total)
+    return total
+
+
+def require_numbers(array: Any) -> None:
+    """TypeError for an array whose dtype has no raw form, such as object or text."""
+    if array.dtype.kind not in "biufc" and not hasattr(ml_dtypes, array.dtype.name):
+        raise TypeError(f"an array of dtype {array.dtype} holds no numbers; return numbers")
+
+
 def write(folder: Path, tree: Any) -> None:
     """Write a tree of arrays to a folder of its own.
 
@@ -80,8 +111,7 @@ def _write(folder: Path, tree: Any) -> None:
     def store(leaf: Any) -> dict[str, Any]:
         nonlocal count
         array = np.asarray(leaf)
-        if array.dtype.kind not in "biufc" and not hasattr(ml_dtypes, array.dtype.name):
-            raise TypeError(f"an array of dtype {array.dtype} holds no numbers; return numbers")
+        require_numbers(array)
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         name = f"{count}.raw"
         count += 1

@@ -20,15 +20,16 @@ import numpy as np
 
 from harness.catalog import loading
 from harness.catalog.arrays import FLOATING, Array, short_name
-from harness.catalog.build import find, with_own_semantics
+from harness.catalog.bounds import Promise
+from harness.catalog.build import find, with_own_semantics, with_promise
 from harness.catalog.family import Family
-from harness.core.plain_data import plain
+from harness.core.plain_data import from_plain, plain
 from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
 from harness.worker.row_sampling import FRESH_SECONDS, WHOLE_SECONDS, RowCost, measure_cost, rows_to_judge
-from harness.worker.verify import Expected, changed_input, draw, judge
+from harness.worker.verify import Expected, changed_input, draw, judge, judge_return
 
 FIRST = "set0"  # the inputs of the first call, on which contracts are judged
 ROWS, COTANGENTS, FRESH = 1_000_000, 2_000_000, 3_000_000  # random streams beside those of the inputs' sets
@@ -77,7 +78,7 @@ class ReferenceWorker:
         if describe_arrays(drawn) != self.family.shapes(self.workload):
             raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
         self.seeds[name] = seed
-        self.checksums[name] = _checksums(drawn)
+        self.checksums[name] = array_files.checksums(drawn)
         if write:
             # A new file: a process that has the old one mapped would fall over a shorter one.
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -85,12 +86,19 @@ class ReferenceWorker:
         self.inputs[name] = array_files.read(self.folder / name)
 
     def do_reference(
-        self, semantics: str, sets: int, row_cost: Sequence[float] | None = None
+        self,
+        semantics: str,
+        sets: int,
+        row_cost: Sequence[float] | None = None,
+        promise: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Compute the reference on the first set, whole or on rows, and the cotangents of a backward.
 
-        With the `row_cost` that an earlier process has measured it chooses as many rows as that one did.
+        With the `row_cost` that an earlier process has measured it chooses as many rows as that one did. A
+        `promise` is what these semantics are, which no file that is loaded here declares.
         """
+        if promise is not None:
+            self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
         reference = self._reference(semantics, FIRST)
         count = self.family.rows(self.workload) if self.family.rows else None
 
@@ -171,7 +179,7 @@ class ReferenceWorker:
 
     def _intact(self, name: str) -> bool:
         try:
-            return _checksums(array_files.read(self.folder / name)) == self.checksums[name]
+            return array_files.checksums(array_files.read(self.folder / name)) == self.checksums[name]
         except (OSError, ValueError, KeyError, TypeError):  # not even its form is left
             return False
 
@@ -186,6 +194,7 @@ class ReferenceWorker:
         try:
             handed = array_files.read(folder)
             verdict = judge(meaning, expected, handed["result"], mode, self.workload, given)
+            verdict = judge_return(verdict, handed)
             changed = changed_input(given, handed["inputs"])
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -200,14 +209,6 @@ class ReferenceWorker:
             "reason": verdict.reason,
             "changed": changed,
         }
-
-
-def _checksums(inputs: Any) -> list[int]:
-    """A checksum of the bytes of every array."""
-    return [
-        zlib.crc32(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8).data)
-        for leaf in array_files.leaves(inputs)
-    ]
 
 
 def family(module: ModuleType, implementation: str) -> Family:

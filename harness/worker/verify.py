@@ -14,6 +14,7 @@ from harness.core.errors import Unsupported
 from harness.worker import array_files
 
 COMPARED_BYTES = 1 << 24
+RETURNED = "returned"  # the entry of what is handed over that has the checksums of its result
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,18 @@ def judge(
     figures = {name: value for part in parts for name, value in part.figures.items()}
     reason = next((part.reason for part in parts if not part.passed), "")
     return Judgement(all(part.passed for part in parts), figures, reason)
+
+
+def judge_return(verdict: Judgement, handed: Mapping[str, Any]) -> Judgement:
+    """The same verdict, but for a result that was another one when the call had just returned.
+
+    Whoever fills it later has not done its work under the clock; whoever returns the same memory again
+    returns what its caller cannot keep.
+    """
+    if RETURNED not in handed or handed[RETURNED].tolist() == array_files.checksums(handed["result"]):
+        return verdict
+    text = "its answer was another one when the call returned; fill it before returning, in memory of its own"
+    return Judgement(False, verdict.figures, text)
 
 
 def changed_input(inputs: Mapping[str, Any], handed: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,8 @@ def opened() -> Contract:
     Exact. A selection of the `topk` largest takes all columns above its cutoff, none below it, and
     as many of those that tie with it as there is room for. More than that only `threshold_raw`
     takes, which opens all that tie; so fewer than `topk` are wrong and more are counted. Closed is
-    no more than the closed value: added to itself it is −inf.
+    no more than the closed value: added to itself it is −inf. That every float has, so the dtype must
+    be the mask's: half its width would be half the bytes to write.
     """
 
     def judge(evidence: Evidence) -> Judgement:
@@ -23,6 +24,9 @@ def opened() -> Contract:
         got = np.asarray(evidence.result)
         if got.shape != roles.shape:
             text = f"the result has shape {got.shape}; the reference has {roles.shape}"
+            return Judgement(False, {"mismatches": None}, text)
+        if got.dtype != closed_value(w.dtype).dtype:
+            text = f"the result is {got.dtype}; a mask of {w.dtype} is asked for"
             return Judgement(False, {"mismatches": None}, text)
         is_open, is_closed = got == 0, got <= closed_value(w.dtype)
         wrong = ((roles == 1) & ~is_open) | ((roles == 0) & ~is_closed) | ~(is_open | is_closed)

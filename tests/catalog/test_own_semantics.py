@@ -3,7 +3,8 @@
 import pytest
 from seqsweep import recall, within
 
-from harness.catalog.build import with_own_semantics
+from harness.catalog.bounds import Limit, Promise
+from harness.catalog.build import with_own_semantics, with_promise
 from harness.catalog.catalog import Catalog
 from harness.catalog.discovery import plugin
 from harness.catalog.implementation import implementation
@@ -52,6 +53,11 @@ def read(tmp_path):
             "torch",
         ),
         ("OwnSemantics(exact(), every)", "exact against a reference of its own", "numpy"),
+        (
+            'OwnSemantics(Contract("exact", lambda evidence: None), "exact")',
+            'a contract of its own, called "exact", against the reference of exact',
+            "numpy",
+        ),
     ],
 )
 def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics, bound, reference_framework):
@@ -62,6 +68,29 @@ def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics
         reference_framework,
     )
     assert info.bounds["bwd"].startswith("none of gradients")
+
+
+@pytest.mark.parametrize(
+    ("semantics", "promise"),
+    [
+        ("recall(at_least=0.9)", Promise("exact", Limit("recall", 0.9))),
+        (
+            'OwnSemantics(within(rel_rms=0.1), "recall", gradient=within(rel_rms=0.2))',
+            Promise("recall", Limit("within", 0.1), Limit("within", 0.2)),
+        ),
+        ("OwnSemantics(within(rel_rms=0.5), every)", None),
+        ('OwnSemantics(exact(), "exact")', None),
+        ('OwnSemantics(within(rel_rms=0.5), "exact", gradient=exact())', None),
+    ],
+)
+def test_what_is_numbers_alone_is_promised_as_data(read, semantics, promise):
+    info = read(("mine", semantics))["topk/mine"]
+    assert info.promise == promise
+    if promise is not None:
+        meaning = with_promise(FAMILY, "mine", promise).semantics["mine"]
+        assert (meaning.name, meaning.reference) == ("mine", FAMILY.semantics[promise.reference].reference)
+        assert info.bounds["fwd"].startswith(meaning.contract.bound)
+        assert bool(meaning.gradient) == bool(promise.gradient)
 
 
 def test_gradients_have_a_bound_of_their_own(read):

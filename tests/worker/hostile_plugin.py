@@ -27,7 +27,7 @@ OUTCOMES = {
     "builds_nothing": ("crashed", "the builder returned NoneType; return the callable"),
     "asks_for_more": ("crashed", 'asks for "bias"; the family offers scores'),
     "errs": ("incorrect", "twice in one row"),
-    "remembers": ("incorrect", "is not the score at the index"),
+    "remembers": ("incorrect", "another one when the call returned"),
     "spoils": ("incorrect", "scores"),
     "refuses_silently": ("unsupported", "it says no more"),
     "misplaces_itself": ("crashed", "SideError: I am the other side"),

@@ -27,6 +27,27 @@ def test_every_dtype_and_shape_survives(tmp_path, name, shape):
     assert again.tobytes() == array.tobytes()
 
 
+@pytest.mark.parametrize("name", [*BYTES, "complex128", "uint8"])
+@pytest.mark.parametrize("shape", [(), (3,), (300, 1000), (4, 0, 2)])
+def test_a_checksum_is_that_of_what_is_read_again(tmp_path, name, shape):
+    dtype = numpy_dtype(name) if name in BYTES else np.dtype(name)
+    array = (np.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
+    for tree in (array, {"a": array.T, "b": (array, np.flip(array))}):
+        assert array_files.checksums(tree) == array_files.checksums(round_trip(tmp_path, tree))
+
+
+def test_a_checksum_knows_values_their_order_and_byte_order():
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    assert array_files.checksums(array) == array_files.checksums(array.astype(">i4"))
+    assert array_files.checksums(np.asfortranarray(array)) == array_files.checksums(array)
+    changed = array.copy()
+    changed[1, 2] += 1
+    others = [array.T, array[::-1], changed, -array]
+    assert array_files.checksums(array)[0] not in array_files.checksums(others)
+    with pytest.raises(TypeError, match="an array of dtype object holds no numbers; return numbers"):
+        array_files.checksums(np.array([{}]))
+
+
 def test_forms_survive_and_lists_are_tuples(tmp_path):
     tree = {"b": (np.ones(2), [np.zeros(1), {"z": np.arange(3), "a": np.float32(4)}]), "a": np.ones((2, 2))}
     again = round_trip(tmp_path, tree)

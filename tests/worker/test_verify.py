@@ -6,7 +6,8 @@ import pytest
 from harness import Contract, Judgement, Semantics, exact, tolerance
 from harness.core.errors import Unsupported
 from harness.core.plain_data import plain
-from harness.worker.verify import Expected, draw, judge
+from harness.worker.array_files import checksums
+from harness.worker.verify import Expected, draw, judge, judge_return
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,22 @@ def test_another_shape_is_told_beside_the_layout():
 def test_a_result_of_other_parts_is_incorrect_too():
     assert "the shapes [(2, 10, 4), (2, 10, 4)]" in verdict(ON_ROWS, (WHOLE, WHOLE)).reason
     assert not verdict(Expected((PART, PART)), PART).passed
+
+
+def returned(result, *, when):
+    return {"result": result, "returned": np.array(checksums(when))}
+
+
+def test_a_result_is_what_it_was_when_its_call_returned():
+    right = Judgement(True, {"mismatches": 0})
+    assert judge_return(right, {"result": PART}) == right
+    assert judge_return(right, returned((PART, ROWS), when=(PART, ROWS))) == right
+    late = judge_return(right, returned((PART, ROWS), when=(PART, 0 * ROWS)))
+    assert not late.passed
+    assert late.reason.startswith("its answer was another one when the call returned")
+    wrong = Judgement(False, {}, "3 elements differ")
+    assert judge_return(wrong, returned(PART, when=PART)) == wrong
+    assert judge_return(wrong, returned(PART, when=0 * PART)).reason == late.reason
 
 
 GRADIENTS = {"x": np.ones((3, 2)), "weights": {"b": np.full(4, 2.0), "a": np.full(3, 5.0)}}

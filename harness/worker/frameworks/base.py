@@ -16,6 +16,8 @@ from harness.worker import resource_limits, timers
 from harness.worker.stage_recorder import StageSpan, time_marked
 from harness.worker.timers import Read
 
+SCRAWL = 77  # a number of every dtype, written over what a call has returned
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -57,6 +59,8 @@ class CapturedCall(Protocol):
 
 class Framework(Protocol):
     """One framework on one device; the defaults are those of one whose calls compile nothing."""
+
+    refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:
         """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
@@ -107,6 +111,15 @@ class Framework(Protocol):
     def sync(self, result: Any) -> None:
         """Return when `result` is computed."""
         ...
+
+    def wake(self) -> None:
+        """Wake the threads that fell asleep, by work of the framework's own: no implementation is called."""
+
+    def overwrite(self, result: Any, inputs: Any) -> None:
+        """Write over a result, which is its caller's, but for parts in the memory of `inputs`.
+
+        What an implementation means to find there in a later call is gone. Nothing where arrays never change.
+        """
 
     def timer(self) -> tuple[str, str, Read]:
         """(method, cache, read): `read(call, inner, keep)` gives seconds for `inner` synchronised calls.

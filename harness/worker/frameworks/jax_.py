@@ -58,6 +58,7 @@ class CompiledProgram:
 
 
 class Jax(Framework):
+    refills_in_place = False
     device: Any = None
     array_type: type = jax.Array  # of arrays that hold numbers; known once there is a device
     compiled: int | None = None  # programs; None before the first start

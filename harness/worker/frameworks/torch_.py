@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
@@ -15,11 +17,20 @@ from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import array_files, timers
 from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
-from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared
+from harness.worker.frameworks.base import SCRAWL, CapturedCall, Framework, Patience, Prepared
 from harness.worker.frameworks.torch_arrays import empty, to_numpy, to_tensor
 from harness.worker.frameworks.torch_binding import bind as bind_call
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
+KINDS = (torch.Tensor, torch.nn.Parameter)
+COPY, ADD = torch.Tensor.copy_, torch.Tensor.add_  # bound at import: who replaces them learns of nothing
+
+
+@contextmanager
+def without_modes() -> Generator[None]:
+    """Nothing of an implementation's between the harness and torch: it may have left a mode entered."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
+        yield
 
 
 def preload(*, tracing: bool) -> None:
@@ -43,8 +54,8 @@ class Torch(Framework):
         self.device = torch.device(device)
         if device == "cuda":
             torch.cuda.init()
-        else:
-            torch.ones(threads * GRAIN).add_(1)  # the threads' stacks are the backend's, not the case's
+        self.busywork = torch.ones(threads * GRAIN)
+        self.wake()  # the threads' stacks are the backend's, not the case's
 
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         torch.set_grad_enabled(mode != "fwd")
@@ -108,16 +119,42 @@ class Torch(Framework):
     def refill(self, target: Any, source: Any) -> Any:
         with torch.no_grad():
             for mine, theirs in zip(array_files.leaves(target), array_files.leaves(source), strict=True):
-                mine.copy_(to_tensor(theirs))
+                COPY(mine, to_tensor(theirs))
         return target
 
     def get(self, tree: Any) -> Any:
-        array_files.expect_arrays(tree, (torch.Tensor, torch.nn.Parameter), "torch tensors")
-        return array_files.map_leaves(tree, to_numpy)
+        array_files.expect_arrays(tree, KINDS, "torch tensors")
+        with without_modes():
+            for leaf in array_files.leaves(tree):
+                self._expect_values(leaf)
+            return array_files.map_leaves(tree, to_numpy)
+
+    def _expect_values(self, leaf: torch.Tensor) -> None:
+        """TypeError for a tensor elsewhere or otherwise laid out: it may compute when it is looked at."""
+        if leaf.device.type != self.device.type or leaf.layout is not torch.strided:
+            layout = str(leaf.layout).removeprefix("torch.")
+            raise TypeError(
+                f"the callable returned a {layout} tensor on {leaf.device}; "
+                f"return strided tensors on {self.device.type}"
+            )
 
     def sync(self, result: Any) -> None:  # noqa: ARG002
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+    def wake(self) -> None:
+        with without_modes():
+            ADD(self.busywork, 1)
+
+    def overwrite(self, result: Any, inputs: Any) -> None:
+        with without_modes(), torch.no_grad():
+            theirs = {leaf.untyped_storage().data_ptr() for leaf in array_files.leaves(inputs)}
+            for leaf in array_files.leaves(result):
+                # Not those without values here, nor those of inference mode, which are read-only here, nor
+                # stretched ones, which have one memory for many elements.
+                with suppress(RuntimeError):
+                    if type(leaf) in KINDS and leaf.untyped_storage().data_ptr() not in theirs:
+                        leaf.fill_(SCRAWL)
 
     def timer(self) -> tuple[str, str, timers.Read]:
         if self.device.type == "cuda":

@@ -46,5 +46,8 @@ def _view(tensor: torch.Tensor) -> Any:
 
 
 def to_numpy(tensor: torch.Tensor) -> Any:
-    """Its values on the host; conjugation and sign, which torch may put off, are carried out."""
-    return _view(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous())
+    """Its values on the host; conjugation and sign, which torch may put off, are carried out.
+
+    No other copy is made: they are laid out as the tensor is.
+    """
+    return _view(tensor.detach().cpu().resolve_conj().resolve_neg())
