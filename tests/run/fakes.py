@@ -10,7 +10,7 @@ from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
-from harness.run.processes.executor import Ended
+from harness.run.processes.executor import Ended, Inspection
 
 MIB = 2**20
 
@@ -46,6 +46,8 @@ class Act:
     seq: Mapping[int, "Act"] = field(default_factory=dict[int, "Act"])
     noise: tuple[float, ...] = (1.0,)
     spawn: BaseException | None = None
+    cores: int = 1
+    strays: tuple[str, ...] = ()
     longest: int = 1 << 40  # the largest length that a try of it has memory for
 
     def call_s(self, seq: int) -> float:
@@ -110,6 +112,9 @@ class FakeWorker:
     def close(self) -> None:
         if self in self.executor.living:
             self.executor.living.remove(self)
+
+    def inspect(self) -> Inspection:
+        return Inspection(self.act.cores, self.act.strays)
 
     def spend(self, seconds: float) -> float:
         self.executor.clock.now += seconds

@@ -185,15 +185,17 @@ class PairSampler:
         self.shared.check_process(paired, state)
         paired.resolve()
         if paired.living and forged_always(turns):
-            read_s, wall_s = turns[-1]
-            paired.settle(INVALID, forged_reason(f"the {side}", read_s, wall_s - read_s))
+            turn = turns[-1]
+            paired.settle(INVALID, forged_reason(f"the {side}", turn.read_s, turn.wall_s - turn.read_s))
 
     def _verify_again(self, paired: PairedCase, readings: Readings) -> None:
         """Verify a last call of both sides under the clock, and that neither remembers its answers."""
         self._check_under_clock(paired, "fresh1", readings)
         verifier = self.shared.verifier(paired.context)
-        for state in paired.sides.values():
-            settle_remembered(paired.context, verifier, state)
+        for side, state in paired.sides.items():
+            if state.living:
+                sampled_s = statistics.median(map(min, readings[paired.id, side]))
+                settle_remembered(paired.context, verifier, state, sampled_s)
             self.shared.check_process(paired, state)
         paired.verified_again = True
         paired.resolve()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,8 @@ class CaseState:
     cold: ColdStart | None = None
     graphs: GraphReplays | None = None
     wall_s: float = 0.0
+    strays: Sequence[str] = ()  # processes that it left without a parent
+    killed: bool = False  # by another process, while its own was stopped
 
     @property
     def id(self) -> str:
@@ -93,6 +95,16 @@ class CaseState:
         if self.worker is not None:
             self.worker.close()
             self.worker = None
+
+    def revive(self) -> None:
+        """Take back a case that was killed by another process: nothing is measured of it yet."""
+        self.killed, self.status, self.reason, self.correctness = False, None, None, None
+        self.crash_file, self.recompiled, self.checks = "", 0, ()
+        for measured in (self.readings, self.turns, self.first_and_again):
+            measured.clear()
+        self.warnings = [
+            "another process killed its own, or changed its means, while that was stopped; measured again"
+        ]
 
     def cut_short(self) -> None:
         """Settle an interrupted case (Ctrl-C): its samples so far count."""

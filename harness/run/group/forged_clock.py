@@ -1,11 +1,12 @@
 """Detection of readings that the runner's own clock contradicts: an implementation may forge its clock.
 
 The runner measures how long a whole turn took: `read_s` in readings and `rest_s` beside them, which is
-messages, waking, collecting garbage and, in a run, an untimed call. There are two rules. A case alone has no
-comparison: one reading of AUDIT_SECONDS or more and nothing else is all but the whole of its turn, so that
-half as much again is too much. It must be so every time, for a machine's other work makes a turn longer, too.
-In a gate the other side's rest, in the same turns, shows what a rest may be, so an excess of a quarter of the
-readings is already too much.
+messages, waking, collecting garbage and, in a run, an untimed call. There are three rules. No reading is
+longer than the turn that it is a part of. A case alone has no comparison: one reading of AUDIT_SECONDS or
+more and nothing else is all but the whole of its turn, so that a seventh as much again is too much. It must
+be so every time, for a machine's other work makes a turn longer, too, and of longer readings, beside which
+that weighs less. In a gate the other side's rest, in the same turns, shows what a rest may be, so an excess
+of a quarter of the readings is already too much.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from harness.core.units import format_seconds
 
 HIDDEN_SECONDS = 0.0015  # per turn, by which collecting garbage may differ between the sides
 AUDIT_SECONDS = 0.06  # of a reading that is compared alone
+LONGER_AUDIT_SECONDS = 0.25  # of those that follow one that does not agree
 AUDITS = 5  # at most, until one agrees
-FORGED = 1.35  # times what was read, and
+FORGED = 1.15  # times what was read, and
 FORGED_SECONDS = 0.005  # messages and waking
+EARLY = 1.02  # times what passed here: no reading is longer, but for rounding
 
 
 class Turn(NamedTuple):
@@ -31,6 +34,10 @@ class Turn(NamedTuple):
     @property
     def agrees(self) -> bool:
         return self.wall_s <= FORGED * self.read_s + FORGED_SECONDS
+
+    @property
+    def is_too_long(self) -> bool:
+        return self.read_s > EARLY * self.wall_s
 
 
 def forged_always(turns: Sequence[Turn]) -> bool:

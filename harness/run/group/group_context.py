@@ -108,6 +108,7 @@ class GroupContext:
             self.settle(state, "unsupported", str(refusal))
         except Ended as ended:
             end = self._judge_death(state, ended)
+            state.killed = end.killed_stopped and state.living
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
@@ -129,6 +130,18 @@ class GroupContext:
             raise
         finally:
             state.wall_s += self.run.clock() - start
+
+    def watch(self, state: CaseState) -> None:
+        """Look at what a case's process may do and has started: its cores, and what it has left to nobody."""
+        if state.worker is None or not state.living:
+            return
+        (taken, state.strays), given = state.worker.inspect(), self.settings.threads
+        if taken is not None and taken > given:
+            text = (
+                f"it may run on {taken} cores, where {given} {'was' if given == 1 else 'were'} given; "
+                "leave the affinity of threads alone, or raise --threads"
+            )
+            self.settle_broken_rule(state, "keeps to its cores", text)
 
     def _judge_death(self, state: CaseState, end: Ended) -> Ended:
         """How a question to a case ended: its own death near the memory limit is an oom and no crash."""

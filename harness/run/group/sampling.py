@@ -18,6 +18,7 @@ from harness.run.group.case_state import CaseState
 from harness.run.group.forged_clock import (
     AUDIT_SECONDS,
     AUDITS,
+    LONGER_AUDIT_SECONDS,
     Turn,
     forged_always,
     forged_reason,
@@ -32,6 +33,7 @@ READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are rep
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
 CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
+TURNS_NOW = 8
 CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
 
 
@@ -73,7 +75,8 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         state.warnings += warnings
         last = max((number for number, _ in state.readings), default=-1)
         state.gpu_readings = [each for each in interference.gpu_readings if each.round <= last + 1]
-        settle_remembered(context, verifier, state)
+        if state.living:
+            settle_remembered(context, verifier, state, statistics.median(state.samples))
         _check_clock(context, state)
         if not state.living:
             stopping.drop(state.id)
@@ -85,34 +88,61 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
 
 
 def check_under_clock(
-    verifier: Verifier, state: CaseState, name: str, again_s: float | None = None
+    verifier: Verifier,
+    state: CaseState,
+    name: str,
+    again_s: float | None = None,
+    sampled_s: float | None = None,
 ) -> Mapping[str, Any] | None:
     """Have a call judged on fresh inputs, and note its time beside that of one on inputs that it has seen.
 
     The latter follows at once, for the machine may be busier than before; `again_s` (seconds) spares it.
+    `sampled_s` is what a call in ordinary turns takes now, None where that has not been looked at.
     What it answered; None if that settled it.
     """
     # The third is on the second's values: whoever remembers the last answer alone is fast there.
     answer = verifier.check_under_clock(state, name, readings=3 if again_s is None else 1)
     if answer is not None:
         first_s, *rest = answer["samples_s"]
-        state.first_and_again.append(FirstAndAgain(first_s, min(rest) if again_s is None else again_s))
+        seen_s = min(rest) if again_s is None else again_s
+        state.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
     return answer
 
 
-def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState) -> None:
-    """Settle a case that is fast on values that it has seen alone, each time and on further inputs."""
+def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
+    """Settle a case that is fast on values that it has seen alone, each time and on further inputs.
+
+    `sampled_s` is the median of its samples, in seconds a call.
+    """
     for number in range(CONFIRMATIONS):
-        if not (state.living and look_remembered(state.first_and_again)):
+        if not (state.living and look_remembered(state.first_and_again, sampled_s)):
             return
-        check_under_clock(verifier, state, f"fresh{2 + number}")
-    if state.living and look_remembered(state.first_and_again):
-        reason = remembered_reason(state.first_and_again)
+        now_s = _sample_now(context, state)
+        check_under_clock(verifier, state, f"fresh{2 + number}", sampled_s=now_s)
+    if state.living and look_remembered(state.first_and_again, sampled_s):
+        reason = remembered_reason(state.first_and_again, sampled_s)
         context.settle_broken_rule(state, "remembers no answer", reason)
 
 
+def _sample_now(context: GroupContext, state: CaseState) -> float:
+    """The least that a call takes in some ordinary turns: the machine may be busier than when it was sampled.
+
+    They are more than one, since a memory may wait until it is used.
+    """
+    least_s = math.inf
+    for _ in range(TURNS_NOW if state.living else 0):
+        answer = context.ask(
+            state, "contract", "sample", readings=READINGS, inner=state.inner, warm=not state.is_long
+        )
+        least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
+    return least_s
+
+
 def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[Turn]:
-    """Turns of one reading of AUDIT_SECONDS, for the runner's own clock, until one agrees."""
+    """Turns of one reading for the runner's own clock, until one agrees.
+
+    The first is of AUDIT_SECONDS by the process's clock, the others are longer, by the runner's.
+    """
     turns: list[Turn] = []
     inner = max(1, math.ceil(AUDIT_SECONDS / call_s))
     while state.living and len(turns) < AUDITS and not any(turn.agrees for turn in turns):
@@ -120,6 +150,7 @@ def audit_clock(context: GroupContext, state: CaseState, call_s: float) -> list[
         answer = context.ask(state, "contract", "sample", readings=1, inner=inner, warm=False)
         if answer is not None:
             turns.append(Turn(sum(answer["samples_s"]) * inner, context.run.clock() - start))
+            inner = max(1, math.ceil(LONGER_AUDIT_SECONDS * inner / max(turns[-1].wall_s, AUDIT_SECONDS)))
     return turns
 
 
@@ -128,10 +159,14 @@ def _check_clock(context: GroupContext, state: CaseState) -> None:
     # Events on a device do not count what the host does between two calls.
     if not state.living or state.method != "wall":
         return
+    forged = [turn for turn in state.turns if turn.is_too_long]
     turns = [turn for turn in state.turns if state.is_long and turn.read_s >= AUDIT_SECONDS]
-    turns = turns or audit_clock(context, state, statistics.median(state.samples))
-    if state.living and forged_always(turns):
-        turn = min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9))
+    if not (forged or turns):
+        turns = audit_clock(context, state, statistics.median(state.samples))
+    if forged_always(turns):
+        forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
+    if state.living and forged:
+        turn = forged[0]
         reason = forged_reason("its process", turn.read_s, turn.wall_s - turn.read_s)
         context.settle(state, "crashed", reason)
 
@@ -141,7 +176,8 @@ def leave(context: GroupContext, state: CaseState) -> None:
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
-    names = [*answer["threads"], *answer["processes"]]
+    context.watch(state)
+    names = [*answer["threads"], *answer["processes"], *state.strays]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
     state.warnings += [f"it left {file}; unlink it before returning" for file in answer["shared_memory"]]
     state.settle("ok")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple, TypeAlias
 
+from harness.catalog.catalog import ImplementationInfo
 from harness.core.errors import Unsupported
 from harness.core.record import Checked, Correctness
 from harness.run.group.case_state import CaseState
@@ -40,6 +41,7 @@ class Verifier:
         self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
         self.references: dict[Home, Worker | None] = {}  # None where one has died
         self.row_costs: dict[Home, dict[str, Any]] = {}  # of the semantics that have a reference there
+        self.promises: dict[str, Mapping[str, Any]] = {}  # of semantics that no family declares
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
         self.drawn: dict[Home, list[str]] = {}  # those of them that a module's process has drawn
         self.files = InputFiles(context.folder)
@@ -63,7 +65,9 @@ class Verifier:
             try:
                 if home not in self.references:
                     self._open_reference(home, states[0], write=False)
-                answer = self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets)
+                if (promise := self._info(states[0]).promise) is not None:
+                    self.promises[semantics] = asdict(promise)
+                answer = self._ask(home, "contract", "reference", **self._reference(semantics))
                 self.row_costs[home][semantics] = answer["row_cost"]
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
@@ -84,10 +88,16 @@ class Verifier:
         self._open_reference(home, state, write=False)
         for semantics, row_cost in self.row_costs[home].items():
             # On as many rows as before: what a case has handed over is judged by the same cotangent.
-            self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, row_cost=row_cost)
+            self._ask(home, "contract", "reference", **self._reference(semantics), row_cost=row_cost)
         for name in self.drawn.get(home, ()):
             self._ask(home, "contract", "fresh", **self._fresh(home, name, write=False))
         self.files.note()
+
+    def _reference(self, semantics: str) -> Mapping[str, Any]:
+        """What `reference` is asked with."""
+        promise = self.promises.get(semantics)
+        more = {} if promise is None else {"promise": promise}
+        return {"semantics": semantics, "sets": self.sets, **more}
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
         """Draw inputs that no call has seen, from a seed that nobody could know, and their references.
@@ -114,15 +124,18 @@ class Verifier:
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.
 
-        A module that brings semantics gets a process of its own, so that importing it affects no verdict
-        on its neighbours.
+        A module whose own code says what is right gets a process of its own, so that importing it affects no
+        verdict on its neighbours. Where all that it brings is numbers nobody loads it to judge by them.
         """
-        catalog = self.context.run.catalog
-        info = catalog.implementations.get(state.case.implementation, state.info)
-        if info.bounds:
+        info = self._info(state)
+        if info.bounds and info.promise is None:
             return Home(info.module, info.reference_framework)
-        family = catalog.family(state.case.family)
+        family = self.context.run.catalog.family(state.case.family)
         return Home(family.module, family.reference_framework)
+
+    def _info(self, state: CaseState) -> ImplementationInfo:
+        """The description whose contract holds for a case: in a gate that of the candidate."""
+        return self.context.run.catalog.implementations.get(state.case.implementation, state.info)
 
     def check(self, state: CaseState) -> None:
         """Call the case once and verify its answer by its contract; only then may it be timed."""
@@ -182,6 +195,7 @@ class Verifier:
             )
 
         answer, reason = self.judge_call(state, name, ask)
+        context.watch(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")

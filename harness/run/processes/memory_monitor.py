@@ -8,10 +8,10 @@ import resource
 import time
 from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from harness.core.units import format_bytes
+from harness.run.processes.process_tree import family
 
 NEAR = 0.9
 LOOKS = 10
@@ -120,7 +120,7 @@ class MemoryMonitor:
 
 def _private_bytes(pid: int) -> int:
     """Resident bytes that are not shared or file-backed, of a process and its descendants."""
-    sizes = [_sizes(state) for state in _family(pid)]
+    sizes = [_sizes(state) for state in family(pid)]
     # statm's third field is file-backed and shared memory (proc_pid_statm(5)):
     # inputs that all processes map count for none of them.
     return sum(resident - shared for _, resident, shared in sizes)
@@ -128,12 +128,12 @@ def _private_bytes(pid: int) -> int:
 
 def _repeated_bytes(pid: int) -> int:
     """The part of :func:`_private_bytes` that stands for pages counted before; 0 for a childless process."""
-    family = _family(pid)
-    if len(family) == 1:
+    members = family(pid)
+    if len(members) == 1:
         return 0
-    sizes = [_sizes(state) for state in family]
+    sizes = [_sizes(state) for state in members]
     each = [resident - shared for _, resident, shared in sizes]
-    shares = sum(_proportional_bytes(state, private) for state, private in zip(family, each, strict=True))
+    shares = sum(_proportional_bytes(state, private) for state, private in zip(members, each, strict=True))
     # Pages shared with the server count in part, and so less than at the fork: the father alone has no less.
     return sum(each) - max(shares, each[0])
 
@@ -148,16 +148,6 @@ def _proportional_bytes(pid: int, private: int) -> int:
     except OSError:  # it has ended, or does not let itself be looked into
         return private
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:")), private)
-
-
-def _family(pid: int) -> list[int]:
-    """A process and its descendants; the kernel's lists of children cost a hundredth of a scan of /proc."""
-    family = [pid]
-    for state in family:  # grows on the way
-        with suppress(OSError):  # it has ended
-            tasks = Path(f"/proc/{state}/task").iterdir()
-            family += [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return family
 
 
 def _mapped_bytes(pid: int, allowed: int) -> int:

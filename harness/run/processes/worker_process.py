@@ -19,7 +19,8 @@ from harness.core import protocol
 from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
-from harness.run.processes.executor import Ended
+from harness.run.processes import process_tree
+from harness.run.processes.executor import Ended, Inspection
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor
@@ -38,6 +39,8 @@ class Process:
     def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
         self.server, self.job, self.monitor, self.log = server, job, monitor, log
         self.open = True
+        self.strays: list[str] = []
+        self.left_with: process_tree.Means | None = None  # at its last answer
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
@@ -50,6 +53,12 @@ class Process:
         if self._spoke():
             self.close()
             raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
+        if self._was_killed():
+            raise self._death(stopped=True)
+        if None not in (self.left_with, now := process_tree.means(self.pid)) and now != self.left_with:
+            self.close()
+            text = "another process changed its priority, cores or limits while it was stopped"
+            raise Ended("crashed", text, killed_stopped=True)
         self.monitor.kernel_killed()  # an earlier kill is not what this question may end with
         self._signal(signal.SIGCONT)
         try:
@@ -60,6 +69,8 @@ class Process:
         if answer is None:
             raise self._death()
         self._signal(signal.SIGSTOP)
+        self.left_with = process_tree.means(self.pid)
+        self._end_strays()
         self.log.cut()
         return self._read(arguments["asks"] if verb == "turn" else verb, answer)
 
@@ -123,7 +134,12 @@ class Process:
                     "timeout", f"no answer within {seconds:.0f} s of its own turn{beside}; raise --timeout"
                 )
 
-    def _death(self) -> Ended:
+    def _was_killed(self) -> bool:
+        """Whether it was killed since its last answer; any other signal waits until a process goes on."""
+        self.server.drain()
+        return self.server.exits.get(self.pid) == -signal.SIGKILL
+
+    def _death(self, *, stopped: bool = False) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
@@ -131,7 +147,13 @@ class Process:
         cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
-        return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
+        return Ended(
+            cause.status,
+            cause.reason,
+            output=output,
+            died_of=cause.what,
+            killed_stopped=stopped and cause.status == "crashed",
+        )
 
     def _await_exit(self, seconds: float) -> None:
         """Return when the server has reported how the process ended, or cannot."""
@@ -148,6 +170,17 @@ class Process:
         for send in (os.killpg, os.kill):
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)
+
+    def inspect(self) -> Inspection:
+        return Inspection(len(process_tree.cores(self.pid)), tuple(self.strays))
+
+    def _end_strays(self) -> None:
+        """End what has lost its parent in this process's turn: in those of others it would run on."""
+        left = process_tree.strays(self.server.process.pid, self.server.workers)
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.strays += left.values()
 
     def kill(self) -> None:
         """Kill the process, from any thread; the thread that waits for its answer sees it end."""

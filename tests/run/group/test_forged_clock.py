@@ -7,15 +7,20 @@ from harness.run.group.forged_clock import Turn, forged_always, forged_beside, f
     ("walls_s", "forged"),
     [
         ([0.061], False),
-        ([0.086], False),  # a little over a third longer, with messages and waking
-        ([0.087], True),
-        ([0.2] * 4 + [0.08], False),  # one that agrees: the machine was busy
-        ([0.09] * 5, True),  # a clock at two thirds of its speed
+        ([0.073], False),  # a seventh longer, with messages and waking
+        ([0.075], True),
+        ([0.2] * 4 + [0.07], False),  # one that agrees: the machine was busy
+        ([0.08] * 5, True),  # a clock at three quarters of its speed
         ([], False),
     ],
 )
 def test_a_long_reading_alone_is_all_but_its_whole_turn(walls_s, forged):
     assert forged_always([Turn(0.06, wall_s) for wall_s in walls_s]) is forged
+
+
+def test_no_reading_is_longer_than_its_turn():
+    assert not Turn(0.0601, 0.06).is_too_long
+    assert Turn(0.07, 0.06).is_too_long
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,63 @@ def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path):
     assert records["broadcast"].status == "ok"
 
 
+def test_readings_longer_than_their_turns_are_dropped(tmp_path):
+    acts = {"broadcast": Act(verbs={"sample": lambda asked: {"samples_s": [3e-3] * asked["readings"]}})}
+    record = measure(FakeExecutor(acts), tmp_path)["broadcast"]
+    assert (record.status, record.timing) == ("crashed", None)
+    assert (
+        record.reason == "its process read 9.00 ms where 3.00 ms passed here; leave time.perf_counter alone"
+    )
+
+
+def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
+    found = measure(FakeExecutor({"scatter": Act(cores=2)}), tmp_path)
+    assert (found["scatter"].status, found["scatter"].timing) == ("incorrect", None)
+    assert found["scatter"].reason == (
+        "it may run on 2 cores, where 1 was given; leave the affinity of threads alone, or raise --threads"
+    )
+    assert found["broadcast"].status == "ok"
+    two = dataclasses.replace(SETTINGS, threads=2)
+    executor = FakeExecutor({"scatter": Act(cores=2)})
+    assert measure(executor, tmp_path, group(settings=two))["scatter"].status == "ok"
+
+
+def test_what_was_left_without_a_parent_is_a_warning_of_whose_turn_it_was(tmp_path):
+    found = measure(FakeExecutor({"scatter": Act(strays=("sleep (7)",))}), tmp_path)
+    assert timing(found["scatter"]).warnings == ('it left "sleep (7)" running; end it before returning',)
+    assert timing(found["broadcast"]).warnings == ()
+
+
+KILLED = Ended("crashed", "killed by SIGKILL", killed_stopped=True)
+
+
+@pytest.mark.parametrize("verb", ["check", "ready", "sample", "finish"])
+def test_who_is_killed_while_it_is_stopped_is_measured_again_when_all_others_have_ended(tmp_path, verb):
+    beside = []
+
+    def look(_):
+        beside.append({worker.name for worker in executor.living} - {"broadcast", "reference"})
+        return {}
+
+    kill = at(1, KILLED)
+    verbs = {"prepare": look, verb: kill}
+    executor = FakeExecutor({"broadcast": Act(verbs=verbs)})
+    found = measure(executor, tmp_path, group(THREE))
+    assert {record.status for record in found.values()} == {"ok"}
+    assert timing(found["broadcast"]).warnings == (
+        "another process killed its own, or changed its means, while that was stopped; measured again",
+    )
+    assert len(set(timing(found["broadcast"]).round)) == samples_needed()
+    assert beside[1:] == [set()]
+
+
+def test_who_is_killed_again_has_crashed(tmp_path):
+    executor = FakeExecutor({"broadcast": Act(verbs={"check": KILLED})})
+    found = measure(executor, tmp_path)["broadcast"]
+    assert (found.status, found.reason) == ("crashed", "killed by SIGKILL")
+    assert executor.verbs("broadcast").count("check") == 2
+
+
 class Disturbed:
     """Notes who had been sampled when it was made, at each look, and when it was asked."""
 

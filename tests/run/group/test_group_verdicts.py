@@ -240,6 +240,38 @@ def test_a_little_more_than_threefold_in_every_call_is_a_memory(tmp_path):
     assert found.status == "incorrect"
 
 
+def hesitating(seconds, *, busier=False):
+    """A case that is slow on values that it has not seen, and on those that come next.
+
+    On a machine that is `busier` at the end all turns are slow then.
+    """
+    judged = []
+
+    def sample(arguments):
+        judged.extend(["it"] if "fresh" in arguments else [])
+        slow = "fresh" in arguments or (busier and len(judged) >= 2)
+        return {"samples_s": [seconds] * arguments["readings"]} if slow else {}
+
+    return Act(verbs={"sample": sample})
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(5.9e-3, "ok"), (6.1e-3, "incorrect")])
+def test_a_memory_that_waits_until_nobody_looks_is_found_beside_its_samples(tmp_path, seconds, status):
+    found = measure(FakeExecutor({"scatter": hesitating(seconds)}), tmp_path)["scatter"]
+    assert found.status == status
+    if status == "incorrect":
+        assert reason(found) == (
+            "it remembers answers: 6.10 ms on values that it had not seen, 1.00 ms on values that it had"
+        )
+
+
+def test_a_machine_that_is_busier_at_the_end_makes_no_memory(tmp_path):
+    executor = FakeExecutor({"scatter": hesitating(9e-3, busier=True)})
+    assert measure(executor, tmp_path)["scatter"].status == "ok"
+    drawn = {arguments["name"] for *_, verb, arguments in executor.asked if verb == "fresh"}
+    assert drawn == {"fresh0", "fresh1", "fresh2"}, "the first look beside ordinary turns clears it"
+
+
 def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
     found = measure(FakeExecutor({"scatter": recalling(4.0, 0.5)}), tmp_path)["scatter"]
     assert found.status == "incorrect"
