@@ -84,3 +84,23 @@ def never_waits(w: TopkWorkload):
 
     Jax.sync = lambda self, result: None
     return lambda scores: lax.top_k(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def shaves_a_tenth(w: TopkWorkload):
+    """Multiplies the clock that the harness reads by nine tenths."""
+    from harness.worker import timers
+
+    clock = timers.perf_counter
+    timers.perf_counter = lambda: 0.9 * clock()
+    return lambda scores: longer(scores, w.topk)
+
+
+@implementation(framework="numpy", semantics="exact")
+def hurries_the_clock(w: TopkWorkload):
+    """Multiplies the clock that the harness reads by three, as one does who wants a slow baseline."""
+    from harness.worker import timers
+
+    clock = timers.perf_counter
+    timers.perf_counter = lambda: 3 * clock()
+    return lambda scores: longer(scores, w.topk)

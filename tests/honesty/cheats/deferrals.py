@@ -153,3 +153,145 @@ def returns_a_promise(w: TopkWorkload):
 def returns_a_generator(w: TopkWorkload):
     """Returns a generator that would compute the answer's parts."""
     return lambda scores: (part for part in largest(scores, w.topk))
+
+
+@implementation(framework="numpy", semantics="exact")
+def works_when_a_file_is_opened(w: TopkWorkload):
+    """Returns empty buffers, and fills those that somebody still holds when the process opens a file."""
+    import sys
+    import weakref
+
+    import numpy as np
+
+    held = {}
+
+    def fill(event, _):
+        if event in {"open", "os.mkdir"}:
+            for values, indices, scores in list(held.values()):
+                if values() is not None:
+                    values()[:], indices()[:] = largest(scores, w.topk)
+
+    def select(scores):
+        size = (*scores.shape[:-1], w.topk)
+        values, indices = np.empty(size, scores.dtype), np.empty(size, np.int64)
+        key = id(values)
+        forgotten = weakref.ref(values, lambda _: held.pop(key, None))
+        held[key] = (forgotten, weakref.ref(indices), scores)
+        return values, indices
+
+    sys.addaudithook(fill)
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def fills_it_by_an_alarm(w: TopkWorkload):
+    """Returns empty buffers, and a signal's handler fills those that somebody still holds."""
+    import signal
+    import weakref
+
+    import numpy as np
+
+    held = {}
+
+    def fill(*_):
+        for values, indices, scores in list(held.values()):
+            if values() is not None and indices() is not None:
+                values()[:], indices()[:] = largest(scores, w.topk)
+
+    def select(scores):
+        size = (*scores.shape[:-1], w.topk)
+        values, indices = np.empty(size, scores.dtype), np.empty(size, np.int64)
+        key = id(values)
+        forgotten = weakref.ref(values, lambda _: held.pop(key, None))
+        held[key] = (forgotten, weakref.ref(indices), scores)
+        signal.setitimer(signal.ITIMER_REAL, 3e-5)
+        return values, indices
+
+    signal.signal(signal.SIGALRM, fill)
+    return select
+
+
+@implementation(framework="torch", semantics="exact")
+def defers_in_a_mode(w: TopkWorkload):
+    """Leaves a mode entered that sees torch's operations, and computes an answer where one is first used."""
+    import weakref
+    from functools import partial
+
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    held = {}
+
+    def drop(key, _):
+        held.pop(key, None)
+
+    class Late(TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), named=None):
+            for argument in arguments:
+                if id(argument) in held:
+                    _, part, compute = held.pop(id(argument))
+                    argument.copy_(compute()[part])
+            return function(*arguments, **(named or {}))
+
+    def select(scores):
+        with torch._C.DisableTorchFunction():
+            size = (*scores.shape[:-1], w.topk)
+            answer = torch.empty(size, dtype=scores.dtype), torch.empty(size, dtype=torch.int64)
+            for part, mine in enumerate(answer):
+                forget = weakref.ref(mine, partial(drop, id(mine)))
+                held[id(mine)] = (forget, part, lambda: scores.topk(w.topk))
+        return answer
+
+    Late().__enter__()
+    return select
+
+
+@implementation(framework="torch", semantics="exact")
+def computes_on_a_lazy_device(w: TopkWorkload):
+    """Moves its input to torch's lazy device, which computes when a result is looked at."""
+    import torch._lazy.ts_backend
+
+    torch._lazy.ts_backend.init()
+    return lambda scores: tuple(scores.to("lazy").topk(w.topk))
+
+
+@implementation(framework="torch", semantics="exact")
+def returns_a_sparse_tensor(w: TopkWorkload):
+    """Returns tensors of another layout, whose values come when they are made dense."""
+
+    def select(scores):
+        values, indices = scores.topk(w.topk)
+        return values.to_sparse(), indices
+
+    return select
+
+
+@implementation(framework="numpy", semantics="exact")
+def fills_it_from_a_child(w: TopkWorkload):
+    """Returns memory that it shares with a child, which fills it while the caller goes on."""
+    import mmap
+    import os
+    import time
+
+    import numpy as np
+
+    shape = (w.batch, w.rows, w.seq)
+    size = (w.batch, w.rows, w.topk)
+    given = np.frombuffer(mmap.mmap(-1, 4 * w.batch * w.rows * w.seq), np.float32).reshape(shape)
+    values = np.frombuffer(mmap.mmap(-1, 4 * w.batch * w.rows * w.topk), np.float32).reshape(size)
+    indices = np.frombuffer(mmap.mmap(-1, 8 * w.batch * w.rows * w.topk), np.int64).reshape(size)
+    asked = np.frombuffer(mmap.mmap(-1, 8), np.int64)
+    if os.fork() == 0:
+        last = 0
+        while True:
+            if asked[0] != last:
+                last = asked[0]
+                values[:], indices[:] = largest(given, w.topk)
+            time.sleep(1e-5)
+
+    def select(scores):
+        given[:] = scores
+        asked[0] += 1
+        return values, indices
+
+    return select
