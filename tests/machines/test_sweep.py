@@ -84,6 +84,7 @@ class Node(NodeHere):
                 record_of(
                     case.implementation.split("/")[1],
                     case.seq,
+                    family=case.family,
                     timing=timing_of([1.0] * 6),
                     correctness=PASSED,
                     baseline=case.implementation == "topk/partition",

@@ -63,7 +63,9 @@ def test_a_worker_that_ends_takes_its_children_along(own_lab, group_in):
     before = set(own_lab.living())
     worker = group.spawn("numpy", "topk/leaves_a_child", MEDDLING)
     worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(set(own_lab.living()) - before) == 4, 5), "it, and three that sleep"
+    assert eventually(lambda: len(set(own_lab.living()) - before) == 2, 5), (
+        "it, and the child that has a parent"
+    )
     worker.close()
     assert eventually(lambda: set(own_lab.living()) == before, 1)
 
@@ -74,7 +76,7 @@ def test_nothing_lives_after_close(own_lab, group_in):
     workers = [group.spawn("numpy", f"topk/{name}", MEDDLING) for name in names]
     for worker in workers:
         worker.ask("prepare", 60, trace_s=1.0)
-    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 3, 5), "with three that sleep"
+    assert eventually(lambda: len(own_lab.living()) == 2 + len(names) + 1, 5), "with one child"
     own_lab.executor.close()
     assert eventually(lambda: not own_lab.living(), 1)
     for worker in workers:
@@ -102,7 +104,7 @@ def test_nothing_lives_after_the_run_is_killed(living, tmp_path):
     command = [sys.executable, str(HERE / "abandoned_run.py"), str(HERE)]
     with killed_at_last(command, environment) as run:
         folder = Path(run.stdout.readline().strip())
-        assert len(living(mark)) >= 10
+        assert len(living(mark)) >= 8
         assert folder.is_dir()
     assert eventually(lambda: not living(mark), 1), [states(pid) for pid in living(mark)]
     assert eventually(lambda: not folder.exists(), 1)

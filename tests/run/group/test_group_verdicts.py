@@ -197,7 +197,7 @@ def test_every_case_is_judged_under_the_clock_twice_by_what_looks_like_a_turn(tm
 
 
 def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
-    executor = FakeExecutor({"scatter": Act(seconds=1.5)})
+    executor = FakeExecutor({"scatter": Act(seconds=15)})
     found = timing(measure(executor, tmp_path)["scatter"])
     turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
     assert [arguments.get("fresh", {}).get("inputs") for arguments in turns] == [None, "fresh1"]
