@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import protocol
+from harness.run.processes import worker_process
 from harness.run.processes.executor import Ended
 
 HERE = Path(__file__).parent
@@ -96,6 +97,25 @@ def test_a_server_that_is_killed_takes_its_workers_along(own_lab, group_in, numb
     with pytest.raises(Ended) as end:
         worker.ask("check", 60, cotangent=None, result="result")
     assert end.value.status == "crashed"
+
+
+@pytest.mark.parametrize(("kills", "ended"), [(0, ("crashed", True)), (1, ("oom", False))])
+def test_a_stopped_worker_was_killed_by_the_kernel_or_by_another(
+    own_lab, group_in, monkeypatch, kills, ended
+):
+    counted = [7]
+    monkeypatch.setattr(worker_process, "oom_kills", lambda: counted[0])
+    group = group_in(own_lab)
+    worker, other = (group.spawn("numpy", "topk/behaves", HOSTILE) for _ in range(2))
+    for each in (worker, other):
+        each.ask("prepare", 60, trace_s=1.0)
+    counted[0] += kills
+    os.kill(worker.pid, signal.SIGKILL)
+    other.ask("check", 60, cotangent=None, result="other")  # a turn between: it ends as it would without
+    with pytest.raises(Ended) as end:
+        worker.ask("check", 60, cotangent=None, result="result")
+    assert (end.value.status, end.value.killed_stopped) == ended
+    other.close()
 
 
 def test_nothing_lives_after_the_run_is_killed(living, tmp_path):

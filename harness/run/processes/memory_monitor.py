@@ -28,7 +28,6 @@ class MemoryMonitor:
 
     def __init__(self) -> None:
         self.limit_bytes = 0
-        self.kills = _oom_kills()
         self.turn: int | None = None
         self.before: dict[int, int] = {}
         self.private: dict[int, int] = {}
@@ -101,11 +100,6 @@ class MemoryMonitor:
             return None
         return f"with {format_bytes(peak)} taken of the {format_bytes(allowed)} allowed"
 
-    def kernel_killed(self) -> bool:
-        """Whether the kernel's OOM killer has killed any process since the last call."""
-        earlier, self.kills = self.kills, _oom_kills()
-        return self.kills > earlier
-
     def growing(self, pid: int) -> str | None:
         """A sentence when a process that ran out of time was about to run out of memory.
 
@@ -120,7 +114,7 @@ class MemoryMonitor:
 
 def _private_bytes(pid: int) -> int:
     """Resident bytes that are not shared or file-backed, of a process and its descendants."""
-    sizes = [_sizes(state) for state in family(pid)]
+    sizes = [_sizes(member) for member in family(pid)]
     # statm's third field is file-backed and shared memory (proc_pid_statm(5)):
     # inputs that all processes map count for none of them.
     return sum(resident - shared for _, resident, shared in sizes)
@@ -131,9 +125,9 @@ def _repeated_bytes(pid: int) -> int:
     members = family(pid)
     if len(members) == 1:
         return 0
-    sizes = [_sizes(state) for state in members]
+    sizes = [_sizes(member) for member in members]
     each = [resident - shared for _, resident, shared in sizes]
-    shares = sum(_proportional_bytes(state, private) for state, private in zip(members, each, strict=True))
+    shares = sum(_proportional_bytes(*pair) for pair in zip(members, each, strict=True))
     # Pages shared with the server count in part, and so less than at the fork: the father alone has no less.
     return sum(each) - max(shares, each[0])
 
@@ -169,7 +163,7 @@ def _sizes(pid: int) -> tuple[int, int, int]:
     return mapped, resident, shared
 
 
-def _oom_kills() -> int:
+def oom_kills() -> int:
     """How many processes the kernel's OOM killer has killed since boot."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()

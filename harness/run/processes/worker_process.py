@@ -23,7 +23,7 @@ from harness.run.processes import process_tree
 from harness.run.processes.executor import Ended, Inspection
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
-from harness.run.processes.memory_monitor import MemoryMonitor
+from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
 from harness.run.processes.output_log import Log, crash_output
 
 POLL_SECONDS = 0.05
@@ -41,6 +41,7 @@ class Process:
         self.open = True
         self.strays: list[str] = []
         self.left_with: process_tree.Means | None = None  # at its last answer
+        self.oom_kills = oom_kills()  # of the machine's processes, when its last turn began
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
             self.pid = server.fork(job, [theirs.fileno(), output.fileno()])
@@ -55,11 +56,12 @@ class Process:
             raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
         if self._was_killed():
             raise self._death(stopped=True)
-        if None not in (self.left_with, now := process_tree.means(self.pid)) and now != self.left_with:
+        now = process_tree.means(self.pid)
+        if self.left_with is not None and now is not None and now != self.left_with:
             self.close()
             text = "another process changed its priority, cores or limits while it was stopped"
             raise Ended("crashed", text, killed_stopped=True)
-        self.monitor.kernel_killed()  # an earlier kill is not what this question may end with
+        self.oom_kills = oom_kills()
         self._signal(signal.SIGCONT)
         try:
             protocol.send(self.end, {"do": verb, **arguments})
@@ -143,7 +145,7 @@ class Process:
         oom_evidence = self.monitor.near_limit(self.pid)
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
-        killed = self.monitor.kernel_killed()
+        killed = oom_kills() > self.oom_kills
         cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()

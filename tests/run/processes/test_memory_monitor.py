@@ -59,13 +59,11 @@ class Memory:
     def __init__(self, monkeypatch):
         self.private = {}
         self.mapped = {}
-        self.kills = 0
         self.looked = []
         self.repeated = {}
         self.counted = []
         monkeypatch.setattr(memory_monitor, "_private_bytes", self._private)
         monkeypatch.setattr(memory_monitor, "_mapped_bytes", lambda pid, _: self.mapped.get(pid, 0))
-        monkeypatch.setattr(memory_monitor, "_oom_kills", lambda: self.kills)
         monkeypatch.setattr(memory_monitor, "_repeated_bytes", self._repeated)
 
     def _private(self, pid):
@@ -165,14 +163,6 @@ def test_a_hang_that_never_stopped_growing_was_on_its_way(memory, size, grows):
         memory.private = {1: int(size(look) * GIB)}
         watched.look(1)
     assert bool(watched.growing(1)) is grows
-
-
-def test_the_kernels_kills_are_counted_once(memory):
-    watched = watching(memory)
-    assert not watched.kernel_killed()
-    memory.kills = 1
-    assert watched.kernel_killed()
-    assert not watched.kernel_killed()
 
 
 @pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["this one", "one that has ended"])

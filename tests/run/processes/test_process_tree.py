@@ -54,6 +54,11 @@ def test_strays_are_living_children_that_nobody_has_forked():
         assert process.pid not in strays(os.getpid(), set())
 
 
+def test_a_stray_may_have_any_name():
+    with shell(r"printf 'o)d\377\033[1md' > /proc/self/comm; echo; sleep 60 & wait") as process:
+        assert strays(os.getpid(), set())[process.pid] == f"o)d\ufffdd ({process.pid})"
+
+
 @pytest.mark.parametrize(
     "change",
     [
