@@ -32,7 +32,7 @@ def source_hash(implementation: Path, family: Path) -> str:
     """
     whole = sha256()
     for file in sorted(closure(implementation, family)):
-        whole.update(file.name.encode() + b"\0" + _content(file) + b"\0")
+        whole.update(file.name.encode() + b"\0" + content(file) + b"\0")
     return f"closure:{whole.hexdigest()}"
 
 
@@ -53,14 +53,15 @@ def closure(*paths: Path) -> set[Path]:
 
 
 @cache
-def _content(file: Path) -> bytes:
+def content(file: Path) -> bytes:
+    """What a file held when this process first asked: all its hashes are of one state of the sources."""
     return file.read_bytes()
 
 
 @cache
 def _imported_files(file: Path) -> tuple[Path, ...]:
     try:
-        tree = ast.parse(_content(file))
+        tree = ast.parse(content(file))
     except (OSError, SyntaxError, ValueError):  # whoever loads it says what is wrong with it
         return ()
     # In the order in which Python would look: the first folder that holds a name decides, so that a file of

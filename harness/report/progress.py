@@ -90,7 +90,8 @@ class Progress:
             return
         self._stale = False
         self._drawn_at = self.clock()
-        lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in self._states.items()]
+        states = list(self._states.items())  # both sides of a gate compile at once, and each adds its cases
+        lines = [Text(f"  {_short(case)}  {state}", style="dim") for case, state in states]
         block = Group(Text(self._heading, style="bold"), *lines)
         self._live.update(block, refresh=True)
 

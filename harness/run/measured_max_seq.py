@@ -58,6 +58,7 @@ class LengthTrials:
     def __init__(self, processes: Processes, context: RunContext) -> None:
         self.processes, self.catalog, self.listener = processes, context.catalog, context.listener
         self.folder = context.folder / "max-seq"
+        self.changed_source = context.changed_source
 
     def search(self, cases: Sequence[Case], group: Group) -> tuple[Search, tuple[LengthTrial, ...]]:
         """From the longest of the cases, which differ in length alone; none: there is nothing to start at."""
@@ -84,6 +85,8 @@ class LengthTrials:
         try:
             worker = self._spawn("trial", case, group)
             input_bytes = worker.ask("prepare", timeout_s, trace_s=0.0)["input_bytes"]
+            if why := self.changed_source(case.implementation):
+                return LengthTrial(case.seq, None, why)
             if case.device == "cpu" and input_bytes > limit:
                 size = f"its inputs alone take {format_bytes(input_bytes)}"
                 reason = f"{size}; the limit is {format_bytes(limit)}: {MORE_MEMORY}"

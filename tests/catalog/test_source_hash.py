@@ -37,7 +37,7 @@ def test_what_a_plugin_imports_belongs_to_it(plugin):
 
 
 def hash_of(path):
-    source_hash._content.cache_clear()
+    source_hash.content.cache_clear()
     source_hash._imported_files.cache_clear()
     return source_hash.source_hash(path, path)
 

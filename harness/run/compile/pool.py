@@ -17,6 +17,7 @@ from harness.core.units import format_count
 from harness.run.compile.cache_key import key
 from harness.run.compile.compile_worker import COMPILER_BYTES, CompileWorker
 from harness.run.compile.request import CompileRequest, CompileResult
+from harness.run.group.source_files import SourceFiles
 from harness.store.compile_cache import CompileCache
 from harness.sweep.settings import Settings
 
@@ -30,6 +31,7 @@ class Pool:
 
     def __init__(self, catalog: Catalog, results: Path, workers: Sequence[CompileWorker] = ()) -> None:
         self.catalog, self.cache = catalog, CompileCache(results)
+        self.sources = SourceFiles(catalog, catalog.implementations)
         self.requests: SimpleQueue[tuple[CompileRequest, Settings] | None] = SimpleQueue()
         self.answers: SimpleQueue[Outcome] = SimpleQueue()
         count = max(1, min(usable_cores(), usable_memory() // COMPILER_BYTES))
@@ -39,7 +41,8 @@ class Pool:
         ]
         self.slow: dict[tuple[str, str], int] = {}  # (series, target): a length that took too long
         self.stopping = False
-        self.busy_s = 0.0
+        self.busy_s = 0.0  # of all workers together
+        self.noting = threading.Lock()
 
     def ask(self, request: CompileRequest, settings: Settings) -> None:
         for thread in self.threads:
@@ -83,6 +86,8 @@ class Pool:
         answer = self._read_cached(entry)
         if answer is None:
             answer = self._compile_timed(worker, request, settings)
+            if why := self.sources.changed(request.case.implementation):
+                return CompileResult.failed("skipped", why)
             if answer.repeatable:
                 self.cache.put(entry, answer.to_json())
         return answer.with_fit(request.target, settings.memory_bytes)
@@ -104,9 +109,11 @@ class Pool:
             )
         start = time.monotonic()
         answer = worker.compile(request, settings)
-        self.busy_s += time.monotonic() - start
-        if answer.status == "timeout":
-            self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))
+        took_s = time.monotonic() - start
+        with self.noting:
+            self.busy_s += took_s
+            if answer.status == "timeout":
+                self.slow[series] = min(request.case.seq, self.slow.get(series, request.case.seq))
         return answer
 
 

@@ -36,6 +36,9 @@ def measure_cold_starts(context: GroupContext, state: CaseState) -> None:
     except Ended as end:
         state.warnings.append(f"no cold start: {end.reason}")
         return
+    if why := run.changed_source(state.case.implementation):
+        state.warnings.append(f"no cold start: {why}")
+        return
     steps = {step: tuple(each.steps[step] for each in cold) for step in cold[0].steps}
     if cached:
         steps["cache hit"] = tuple(each.steps["cache hit"] for each in cached)

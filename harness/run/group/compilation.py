@@ -27,8 +27,8 @@ def compile_case(context: GroupContext, state: CaseState) -> None:
 
 def compile_again(context: GroupContext, state: CaseState) -> None:
     """Compile a case whose process was ended in a new one; its figures are known."""
-    if _start(context, state):
-        _ask_to_prepare(context, state, trace_s=0.0)
+    if _start(context, state) and _ask_to_prepare(context, state, trace_s=0.0) is not None:
+        _settle_if_edited(context, state)
 
 
 def _start(context: GroupContext, state: CaseState) -> bool:
@@ -67,9 +67,7 @@ def _ask_to_prepare(context: GroupContext, state: CaseState, *, trace_s: float) 
 
 def _settle_if_edited(context: GroupContext, state: CaseState) -> None:
     """Settle a case whose source is no longer the one that its record would name."""
-    sources = context.run.sources
-    if sources is not None and (path := sources.changed(state.case.implementation)) is not None:
-        why = f"{path} has changed since the run began, and its record would name what it was; run it again"
+    if why := context.run.changed_source(state.case.implementation):
         context.settle(state, "skipped", why)
 
 

@@ -88,3 +88,7 @@ class RunContext:
         """The checks to run on a case; None: all of its family's."""
         wanted = self.checks.get(case, ()) if isinstance(self.checks, Mapping) else self.checks
         return None if wanted is None else sorted(wanted)
+
+    def changed_source(self, implementation: str) -> str | None:
+        """Why a process that starts now would run another source than a record names, if it would."""
+        return None if self.sources is None else self.sources.changed(implementation)

@@ -1,4 +1,5 @@
 import dataclasses
+from contextlib import closing
 
 import pytest
 
@@ -69,6 +70,24 @@ def test_variables_that_change_programs_are_in_the_key(pool, ask, monkeypatch, n
     cache_key._flags.cache_clear()
     assert heard(pool(worker), ask())[1024, "host"].cached
     assert len(worker.compiled) == 2
+
+
+def test_what_was_compiled_from_an_edited_source_is_no_answer_and_is_not_kept(catalog, ask, tmp_path):
+    file = tmp_path / "scatter.py"
+    file.write_text("")
+    info = dataclasses.replace(catalog.implementation("mask/scatter"), file=str(file))
+    known = dataclasses.replace(catalog, implementations={"mask/scatter": info})
+
+    def edit(_):
+        file.write_text("edited = True")
+        return answer()
+
+    for act, said in ((edit, "skipped"), (lambda _: answer(), "ok")):
+        file.write_text("")
+        worker = FakeLane({("mask/scatter", 1024, "host"): act})
+        with closing(Pool(known, tmp_path, [worker])) as pool:
+            told = heard(pool, ask())[1024, "host"]
+        assert (told.status, told.cached, len(worker.compiled)) == (said, False, 1)
 
 
 def test_a_framework_that_cannot_be_imported_now_is_asked_for_again(pool, ask):

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from harness.catalog.source_hash import source_hash
 from harness.run.group.source_files import SourceFiles
-from tests.run.fakes import FakeExecutor
+from harness.run.processes.executor import Ended
+from tests.run.fakes import Act, FakeExecutor, at
 from tests.run.plans import catalog, context, group, measure, reason
 
 
@@ -34,11 +36,11 @@ def test_a_file_counts_as_changed_by_its_content(project):
     (folder / "_helper.py").write_text("two = 2")
     assert sources.changed("mask/scatter") is None
     (folder / "_helper.py").write_text("two = 3")
-    assert sources.changed("mask/scatter") == folder / "_helper.py"
+    assert f"{folder / '_helper.py'} has changed" in sources.changed("mask/scatter")
     assert sources.changed("mask/broadcast") is None
     assert sources.changed("mask/unknown") is None
     (folder / "family.py").unlink()
-    assert sources.changed("mask/broadcast") == folder / "family.py"
+    assert f"{folder / 'family.py'} has changed" in sources.changed("mask/broadcast")
 
 
 def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
@@ -55,3 +57,29 @@ def test_a_case_whose_source_was_edited_is_not_measured(project, tmp_path):
         "run it again"
     )
     assert found["broadcast"].status == "ok"
+
+
+def test_what_is_edited_after_its_hash_was_taken_and_before_the_run_has_changed(project):
+    folder, known = project
+    source_hash(folder / "scatter.py", folder / "family.py")
+    (folder / "_helper.py").write_text("two = 3")  # while another run holds the machine, say
+    assert SourceFiles(known, known.implementations).changed("mask/scatter")
+
+
+def test_a_case_that_is_compiled_again_is_so_from_the_same_source(project, tmp_path):
+    folder, known = project
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    def edit(_):
+        if executor.verbs("scatter").count("prepare") == 2:
+            (folder / "_helper.py").write_text("two = 3")
+        return {}
+
+    killed = at(1, Ended("crashed", "killed by SIGKILL", killed_stopped=True))
+    executor = FakeExecutor({"scatter": Act(verbs={"prepare": edit, "check": killed})})
+    shared = context(executor, scratch)
+    shared.sources = SourceFiles(known, known.implementations)
+    found = measure(executor, scratch, group(), shared=shared)["scatter"]
+    assert (found.status, found.timing) == ("skipped", None)
+    assert "_helper.py has changed" in reason(found)
