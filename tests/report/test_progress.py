@@ -71,6 +71,20 @@ def test_a_terminal_shows_the_group_and_its_cases(terminal, out):
     assert "mask/scatter  waiting" in text
 
 
+def test_a_case_may_be_added_while_the_others_are_drawn(terminal, out):
+    class Added(str):
+        """Adds another case when it is drawn, as the thread of a gate's other side may."""
+
+        __slots__ = ()
+
+        def split(self, *arguments):
+            terminal.case_state("mask/threshold@x:fwd:cpu", "compile")
+            return super().split(*arguments)
+
+    terminal.group_started(0, GROUP, [Added(CASES[0])], None)
+    assert "mask/broadcast  waiting" in read_new(out)
+
+
 def test_nothing_is_drawn_while_a_sample_is_taken(terminal, out, clock):
     terminal.group_started(0, GROUP, CASES, None)
     terminal.pause()

@@ -103,7 +103,9 @@ def test_a_mode_that_was_left_entered_does_not_see_what_the_harness_does():
     made.start("cpu", 1, wide=True)
     tensor = torch.ones(2)
     with Spoiling():
-        assert made.get(tensor).tolist() == [1, 1]
+        made.refill(tensor, np.arange(2))
+        assert made.get(tensor).tolist() == [0, 1]
+        assert made.get(made.put(np.arange(2))).tolist() == [0, 1]
         made.wake()
 
 

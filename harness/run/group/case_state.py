@@ -100,6 +100,7 @@ class CaseState:
         """Take back a case that was killed by another process: nothing is measured of it yet."""
         self.killed, self.status, self.reason, self.correctness = False, None, None, None
         self.crash_file, self.recompiled, self.checks = "", 0, ()
+        self.profile = self.cold = self.graphs = None
         for measured in (self.readings, self.turns, self.first_and_again):
             measured.clear()
         self.warnings = [

@@ -161,8 +161,8 @@ def _check_clock(context: GroupContext, state: CaseState) -> None:
         return
     forged = [turn for turn in state.turns if turn.is_too_long]
     turns = [turn for turn in state.turns if state.is_long and turn.read_s >= AUDIT_SECONDS]
-    if not (forged or turns):
-        turns = audit_clock(context, state, statistics.median(state.samples))
+    if not forged and not any(turn.agrees for turn in turns):
+        turns += audit_clock(context, state, statistics.median(state.samples))
     if forged_always(turns):
         forged.append(min(turns, key=lambda turn: turn.wall_s / max(turn.read_s, 1e-9)))
     if state.living and forged:

@@ -114,10 +114,11 @@ class Torch(Framework):
         return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
 
     def put(self, tree: Any) -> Any:
-        return array_files.map_leaves(tree, lambda leaf: to_tensor(leaf).to(self.device))
+        with without_modes():
+            return array_files.map_leaves(tree, lambda leaf: to_tensor(leaf).to(self.device))
 
     def refill(self, target: Any, source: Any) -> Any:
-        with torch.no_grad():
+        with without_modes(), torch.no_grad():
             for mine, theirs in zip(array_files.leaves(target), array_files.leaves(source), strict=True):
                 COPY(mine, to_tensor(theirs))
         return target

@@ -190,6 +190,21 @@ def test_readings_that_the_runners_clock_contradicts_are_dropped(tmp_path):
     assert records["broadcast"].status == "ok"
 
 
+@pytest.mark.parametrize(("disturbed", "status"), [(1, "ok"), (99, "crashed")])
+def test_the_only_turn_of_a_long_call_may_be_a_disturbed_one(tmp_path, disturbed, status):
+    def wait(arguments):
+        if "fresh" not in arguments and next(turns) < disturbed:
+            executor.clock.now += 4.0  # beside what it reads
+        return {}
+
+    turns = itertools.count()
+    executor = FakeExecutor({"scatter": Act(seconds=15.0, verbs={"sample": wait})})
+    found = measure(executor, tmp_path)["scatter"]
+    assert found.status == status
+    if status == "ok":
+        assert timing(found).samples_s == (15.0, 15.0)
+
+
 def test_readings_longer_than_their_turns_are_dropped(tmp_path):
     acts = {"broadcast": Act(verbs={"sample": lambda asked: {"samples_s": [3e-3] * asked["readings"]}})}
     record = measure(FakeExecutor(acts), tmp_path)["broadcast"]
@@ -206,6 +221,9 @@ def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
         "it may run on 2 cores, where 1 was given; leave the affinity of threads alone, or raise --threads"
     )
     assert found["broadcast"].status == "ok"
+    cases = tuple(dataclasses.replace(case, device="cuda") for case in group().cases)
+    beside_a_gpu = dataclasses.replace(group(), cases=cases, baselines={})
+    assert measure(FakeExecutor({"scatter": Act(cores=2)}), tmp_path, beside_a_gpu)["scatter"].status == "ok"
     two = dataclasses.replace(SETTINGS, threads=2)
     executor = FakeExecutor({"scatter": Act(cores=2)})
     assert measure(executor, tmp_path, group(settings=two))["scatter"].status == "ok"
