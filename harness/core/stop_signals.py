@@ -9,22 +9,30 @@ from contextlib import contextmanager
 STOPPING = (signal.SIGTERM, signal.SIGHUP)  # of kill and schedulers; of a terminal that goes away
 
 
+def _stop(*_: object) -> None:
+    for number in STOPPING:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, _ignore)  # not SIG_IGN, which processes started now would inherit
+    raise KeyboardInterrupt
+
+
+def _ignore(*_: object) -> None:
+    """The first signal has ended the block already."""
+
+
 @contextmanager
 def terminable() -> Generator[None]:
     """Let the first of them raise KeyboardInterrupt in the block; what nohup ignores stays ignored.
 
-    A terminal that goes away sends two: the second must not interrupt what the first has begun to put away.
+    A terminal that goes away sends two: the second must not interrupt what the first has begun to put away,
+    until the end of the outermost block. A handler that is not Python's (None) stays as well.
     """
     known = {number: signal.getsignal(number) for number in STOPPING}
-    before = {number: handler for number, handler in known.items() if handler is not signal.SIG_IGN}
-
-    def stop(*_: object) -> None:
-        for number in before:
-            signal.signal(number, lambda *_: None)  # not SIG_IGN, which processes started now would inherit
-        raise KeyboardInterrupt
-
+    before = {
+        n: handler for n, handler in known.items() if handler not in {signal.SIG_IGN, None, _stop, _ignore}
+    }
     for number in before:
-        signal.signal(number, stop)
+        signal.signal(number, _stop)
     try:
         yield
     finally:

@@ -38,6 +38,29 @@ def test_a_signal_is_ctrl_c_and_a_second_one_interrupts_nothing(number):
     assert signal.getsignal(number) == before
 
 
+def test_a_second_signal_interrupts_nothing_until_the_outermost_block_ends():
+    put_away = []
+
+    def command():
+        with terminable():
+            try:
+                with terminable():
+                    os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                os.kill(os.getpid(), signal.SIGHUP)
+                put_away.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        command()
+    assert put_away == ["all"]
+
+
+def test_a_handler_that_is_not_pythons_stays(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda _: None)
+    with terminable():
+        """It could not be put back."""
+
+
 def test_what_nohup_ignores_stays_ignored():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with terminable():

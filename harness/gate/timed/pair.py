@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from functools import partial
 
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
@@ -18,6 +17,7 @@ from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
 from harness.gate.timed.sampling import PairSampler, Rounds
+from harness.run.group.at_once import exhaust_at_once
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_case
 from harness.run.group.group_context import SETS
@@ -123,27 +123,17 @@ class Pair:
             for state in paired.sides.values():
                 self._hold(paired, state)
             paired.resolve()
-        stopped = Event()
+        ended: dict[str, PairedCase] = {}  # by side, the case at which its process did
 
-        def compile_all(side: str) -> PairedCase | None:
-            """The case, if any, at which this side's process ended."""
-            for paired in paired_cases:
-                if stopped.is_set():
-                    break
+        def compile_on(side: str, paired: PairedCase) -> None:
+            if side not in ended:
                 paired.context.ask(paired.sides[side], "compile", "prepare", trace_s=0.0)
                 if self.shared.executor.processes[side].dead:
-                    return paired
-            return None
+                    ended[side] = paired
 
-        with ThreadPoolExecutor(len(BOTH)) as executor:
-            try:
-                ended = list(executor.map(compile_all, BOTH))
-            except BaseException:  # Ctrl-C need not wait for more than the case at hand
-                stopped.set()
-                raise
-        for side, last in zip(BOTH, ended, strict=True):
-            if last is not None:
-                self.shared.check_process(last, last.sides[side])
+        exhaust_at_once([map(partial(compile_on, side), paired_cases) for side in BOTH])
+        for side in sorted(ended, key=BOTH.index):
+            self.shared.check_process(ended[side], ended[side].sides[side])
         for paired in paired_cases:
             paired.resolve()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from harness.core.errors import MachineError
 from harness.core.record import Record
 from harness.core.units import format_bytes
+from harness.run.group.at_once import exhaust_at_once
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_again, compile_case
 from harness.run.group.graph_replays import replay_graphs
@@ -71,15 +72,11 @@ class GroupRun:
         for state in self.context.states:
             by_side.setdefault(state.side, []).append(state)
 
-        def compile_all(states: Sequence[CaseState]) -> None:
-            for state in states:
-                compile_case(self.context, state)
-
-        if len(by_side) == 1:
-            compile_all(self.context.states)
-            return
-        with ThreadPoolExecutor(len(by_side)) as pool:
-            list(pool.map(compile_all, by_side.values()))
+        compiling = [map(partial(compile_case, self.context), states) for states in by_side.values()]
+        if len(compiling) == 1:
+            list(compiling[0])
+        else:
+            exhaust_at_once(compiling)
 
     def _measure(self) -> None:
         """All together when their plans fit together, else one after the other.

@@ -1,0 +1,25 @@
+"""Both sides of a gate compile at once, and stop together."""
+
+import pytest
+
+from harness.run.group.at_once import exhaust_at_once
+
+
+def test_every_work_is_gone_through():
+    done = []
+    exhaust_at_once([map(done.append, "abc"), map(done.append, "de")])
+    assert sorted(done) == list("abcde")
+
+
+def fail():
+    raise KeyboardInterrupt
+    yield
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_where_one_fails_the_others_end_with_the_step_at_hand(last):
+    steps = iter(range(10**7))
+    works = [steps, fail()] if last else [fail(), steps]
+    with pytest.raises(KeyboardInterrupt):
+        exhaust_at_once(works)
+    assert next(steps, None) is not None
