@@ -37,9 +37,11 @@ def wall(sync: Callable[[Any], None]) -> Read:
             sync(result)
             before = pthread_sigmask(SIG_BLOCK, signals)
             begun = clock()
-            keep(result)
+            try:
+                keep(result)
+            finally:  # a process of a gate goes on with other cases
+                pthread_sigmask(SIG_SETMASK, before)
             kept_s += clock() - begun
-            pthread_sigmask(SIG_SETMASK, before)
         return clock() - start - kept_s
 
     return read

@@ -1,4 +1,7 @@
+import signal
 import time
+
+import pytest
 
 from harness.worker import timers
 
@@ -27,3 +30,17 @@ def test_a_reading_lasts_as_long_as_the_call():
             pass
 
     assert timers.wall(lambda _: None)(call, 2) >= 0.02
+
+
+def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
+    def blocked():
+        return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    def keep(_):
+        assert signal.SIGALRM in blocked()
+        raise TypeError("no array")
+
+    before = blocked()
+    with pytest.raises(TypeError, match="no array"):
+        timers.wall(lambda _: None)(lambda: None, 1, keep)
+    assert blocked() == before
