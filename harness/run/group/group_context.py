@@ -136,7 +136,7 @@ class GroupContext:
         if state.worker is None or not state.living:
             return
         (taken, state.strays), given = state.worker.inspect(), self.settings.threads
-        # XLA lets the threads that feed a GPU run on all cores near it, and the time is the GPU's own.
+        # XLA may bind the threads that feed a GPU to all cores near it, and the time is the GPU's own.
         if taken is not None and taken > given and state.case.device == "cpu":
             text = (
                 f"it may run on {taken} cores, where {given} {'was' if given == 1 else 'were'} given; "
