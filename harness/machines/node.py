@@ -107,7 +107,7 @@ class MeasuringNode:
         CompileCache(self.results).add(answers)
         self.finished: dict[int, RunFolder] = {}
         for folder in all_runs(self.results):
-            info = folder.info
+            info = folder.readable_info([])  # what cannot be read is measured again, and stays
             node = info.get("node") or {}
             if node.get("session") == order.session and not node["doubt"]:
                 self.finished[info["shard"]["index"]] = folder

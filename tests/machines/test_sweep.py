@@ -224,6 +224,14 @@ def test_what_a_node_had_finished_is_sent_and_not_measured_again(bench, tmp_path
     assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
+def test_a_damaged_run_on_a_node_is_in_nobodys_way(bench, tmp_path):
+    damaged = tmp_path / "a" / "runs" / "20261120T120000Z-abcdef0" / "run.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    assert bench(Here(Node("a", tmp_path / "a"))).open == {}
+    assert damaged.exists()
+
+
 def test_a_unit_that_was_half_written_when_the_driver_died_comes_again(bench, tmp_path, monkeypatch):
     def write_half(folder, files):
         write_run(folder, dict(list(files.items())[:-1]))
