@@ -7,7 +7,7 @@ bound is a part of every figure of such a case: it stands beside them wherever t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -140,11 +140,22 @@ def _found_share(
     return float(hit.sum()) / wanted.size if wanted.size else 1.0
 
 
+def limit_of(contract: Contract) -> Limit | None:
+    """A contract of this module as data; None for any other, whatever its author says of it."""
+    if contract.limit is None or contract.name not in CONTRACTS:
+        return None
+    return Limit(contract.name, contract.limit)
+
+
 def contract_of(limit: Limit) -> Contract:
     """The contract that a name and its one number stand for."""
-    if limit.name == "within":
-        return within(rel_rms=limit.number)
-    return recall(at_least=limit.number)
+    return CONTRACTS[limit.name](limit.number)
+
+
+CONTRACTS: Mapping[str, Callable[[float], Contract]] = {
+    "within": lambda number: within(rel_rms=number),
+    "recall": lambda number: recall(at_least=number),
+}
 
 
 def _is_number(value: object) -> bool:

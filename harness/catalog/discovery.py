@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from harness.catalog import child_process
-from harness.catalog.bounds import Limit, Promise
+from harness.catalog.bounds import Promise, limit_of
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.catalog.contract import Contract
 from harness.catalog.family import Family
@@ -142,12 +142,11 @@ def _reference_framework(own: OwnSemantics, family: Family) -> str:
 
 
 def _promise(own: OwnSemantics, family: Family) -> Promise | None:
-    of, gradient = _reference_name(own, family), own.gradient
-    if of is None or own.contract.limit is None or (gradient is not None and gradient.limit is None):
+    of, result = _reference_name(own, family), limit_of(own.contract)
+    gradient = own.gradient and limit_of(own.gradient)
+    if of is None or result is None or (own.gradient is not None and gradient is None):
         return None
-    result = Limit(own.contract.name, own.contract.limit)
-    back = Limit(gradient.name, gradient.limit) if gradient is not None and gradient.limit else None
-    return Promise(of, result, back)
+    return Promise(of, result, gradient)
 
 
 def _bounds(own: OwnSemantics, family: Family) -> dict[str, str]:

@@ -81,6 +81,7 @@ def test_its_bound_is_said_with_the_reference_that_it_is_against(read, semantics
         ("OwnSemantics(within(rel_rms=0.5), every)", None),
         ('OwnSemantics(exact(), "exact")', None),
         ('OwnSemantics(within(rel_rms=0.5), "exact", gradient=exact())', None),
+        ('OwnSemantics(Contract("at_most", print, limit=3.0), "exact")', None),
     ],
 )
 def test_what_is_numbers_alone_is_promised_as_data(read, semantics, promise):
