@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,29 +82,35 @@ def _numbers(ranges: str) -> frozenset[int]:
     return frozenset(n for low, _, high in ends for n in range(int(low), int(high or low) + 1))
 
 
+def control_groups(
+    controller: str, root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
+) -> Iterator[Path]:
+    """The folders of this process's control groups for a controller (v1 or v2), and of their parents.
+
+    Inside a container the listed group may lie outside the mounted tree; its root then holds the files.
+    """
+    for line in _read_text(membership).splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        base = root / controller if controllers else root
+        folder = base / group.lstrip("/")
+        for place in (folder, *folder.parents):
+            yield place
+            if place == base:
+                break
+
+
 def control_group_limit(
     root: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
 ) -> int | None:
-    """The tightest memory limit of this process's control groups (v1 or v2) and their parents.
-
-    Inside a container the listed group may lie outside the mounted tree; its root then holds the limit.
-    """
-    limits: list[int] = []
-    for line in _read_text(membership).splitlines():
-        _, controllers, group = line.split(":", 2)
-        if not controllers:
-            base, name = root, "memory.max"
-        elif "memory" in controllers.split(","):
-            base, name = root / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        folder = base / group.lstrip("/")
-        for place in (folder, *folder.parents):
-            written = _read_text(place / name).strip()
-            if written.isdigit():
-                limits.append(int(written))
-            if place == base:
-                break
+    """The tightest memory limit of this process's control groups."""
+    files = (
+        folder / name
+        for folder in control_groups("memory", root, membership)
+        for name in ("memory.max", "memory.limit_in_bytes")
+    )
+    limits = [int(written) for file in files if (written := _read_text(file).strip()).isdigit()]
     return min(limits, default=None)
 
 

@@ -1,4 +1,4 @@
-"""Interference while a group was sampled: steal, throttling for heat, a changing clock.
+"""Interference while a group was sampled: steal, a quota, throttling for heat, a changing clock.
 
 A reading cannot show that its machine was slowed; counters of the kernel and the driver can. They
 become a warning on every time of the group, whose cases share the machine. No reading is dropped
@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.core.machine import control_groups
 from harness.core.record import GpuReading
 from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks, slowdown_names
 
 STEAL = 0.05  # stolen share of the wanted time that is still tolerated
 LEAST_JIFFIES = 100  # the least wanted time for which a share is meaningful
+LEAST_PERIODS = 10  # as much of a quota's periods, of 100 ms mostly
 CLOCK = 0.90  # of the highest clock; a lower one is more than ripple
 LOOK_SECONDS = 1e-3  # what reading the clock may take per round
 FREE_LOOKS = 10  # further readings' worth of time, since the first ones are slow
@@ -39,6 +42,7 @@ class MachineCounters:
     cpus: Path = Path("/sys/devices/system/cpu")
     smi: str = "nvidia-smi"
     cores: frozenset[int] = field(default_factory=_usable)
+    groups: tuple[Path, ...] = field(default_factory=lambda: tuple(control_groups("cpu")))
 
 
 class Interference:
@@ -65,6 +69,7 @@ class Interference:
         self.gpu_readings: list[GpuReading] = []
         self.throttles = throttles(self.machine)
         self.jiffies = jiffies(self.machine)
+        self.quota_periods = quota_periods(self.machine)
 
     def look(self) -> None:
         """Record the clocks, unless reading them has proved slow: some kernels take 10 ms for each core."""
@@ -90,6 +95,7 @@ class Interference:
         self._look_at_gpu()
         sentences = [
             _steal_warning(self.jiffies, jiffies(self.machine)),
+            _quota_warning(self.quota_periods, quota_periods(self.machine)),
             _throttling_warning(self.throttles, throttles(self.machine)),
             _clock_warning(self.clocks),
             *(clock_warnings(self.gpu_readings) if self.gpu_readings else self._unread_gpu_warnings()),
@@ -120,6 +126,16 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
         wanted += user + nice + system + irq + softirq + steal
         counted = True
     return (stolen, wanted) if counted else None
+
+
+def quota_periods(machine: MachineCounters) -> tuple[int, int]:
+    """(used up, all) periods of the CPU quotas of this process's control groups since they were made."""
+    counts: Counter[str] = Counter()
+    for folder in machine.groups:
+        for line in _read_text(folder / "cpu.stat").splitlines():
+            name, _, value = line.partition(" ")
+            counts[name] += int(value) if value.isdigit() else 0
+    return counts["nr_throttled"], counts["nr_periods"]
 
 
 def throttles(machine: MachineCounters) -> dict[int, int]:
@@ -161,6 +177,16 @@ def _steal_warning(before: tuple[int, int] | None, after: tuple[int, int] | None
     return (
         f"the host took {100 * stolen / wanted:.0f} % of the processor's time away while it was sampled "
         "(steal); measure on a quieter machine, ratios within rounds suffer less"
+    )
+
+
+def _quota_warning(before: tuple[int, int], after: tuple[int, int]) -> str | None:
+    used_up, periods = after[0] - before[0], after[1] - before[1]
+    if periods < LEAST_PERIODS or used_up <= STEAL * periods:
+        return None
+    return (
+        f"a CPU quota was used up in {100 * used_up / periods:.0f} % of its periods while it was sampled, "
+        "and nothing ran till their ends; raise the quota, or give it fewer --threads"
     )
 
 

@@ -32,11 +32,20 @@ class Bench:
 
     def __init__(self, root):
         self.root = root
-        self.machine = MachineCounters(root / "stat", root / "cpu", str(root / "smi"), frozenset({0, 1}))
+        self.groups = root / "inner", root / "outer"
+        self.machine = MachineCounters(
+            root / "stat", root / "cpu", str(root / "smi"), frozenset({0, 1}), self.groups
+        )
 
     def stat(self, *cores):
         lines = [f"cpu{number} {fields}" for number, fields in enumerate(cores)]
         self.machine.stat.write_text("\n".join([f"cpu  {idle()}", *lines, "intr 4 0 0", "ctxt 9", ""]))
+
+    def quota(self, *groups):
+        for folder, (used_up, periods) in zip(self.groups, groups, strict=False):
+            folder.mkdir(exist_ok=True)
+            text = f"nr_periods {periods}\nnr_throttled {used_up}\nthrottled_usec 12\nodd\n"
+            (folder / "cpu.stat").write_text(text)
 
     def core(self, number, name, value):
         path = self.machine.cpus / f"cpu{number}" / name
@@ -97,6 +106,18 @@ def test_a_twentieth_is_nothing_and_so_is_a_share_of_little(bench, ran, stolen, 
 def test_a_kernel_without_a_steal_column_is_unknown(bench):
     bench.stat("700 100 150 90000")
     assert jiffies(bench.machine) is None
+
+
+@pytest.mark.parametrize(("used_up", "periods", "share"), [(1, 20, 0), (2, 20, 10), (9, 9, 0), (20, 20, 100)])
+def test_a_quota_is_told_by_the_share_of_its_periods(bench, used_up, periods, share):
+    bench.quota((3, 50), (0, 0))
+    watch = bench.watch()
+    bench.quota((3 + used_up, 50 + periods), (0, 0))
+    warning = (
+        f"a CPU quota was used up in {share} % of its periods while it was sampled, "
+        "and nothing ran till their ends; raise the quota, or give it fewer --threads"
+    )
+    assert watch.warnings() == [warning] * bool(share)
 
 
 def test_throttling_counts_what_was_added_on_usable_cores(bench):
