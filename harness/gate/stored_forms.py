@@ -24,12 +24,12 @@ class HeaderForm(TypedDict, total=False):
     evidence: dict[str, CaseForm]
 
 
-class PairForm(TypedDict, total=False):
+class PairForm(TypedDict):
     """A line of pairs.jsonl."""
 
-    pair: Required[int]
-    case: Required[str]
-    effect: Required[float]
+    pair: int
+    case: str
+    effect: float
     log_ratios: list[float]
     levels_s: tuple[float, float]
     tail: float

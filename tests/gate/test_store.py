@@ -1,6 +1,7 @@
 """What a gate keeps: whole lines, whatever happened while one was written, and which gate is the newest."""
 
 import errno
+import json
 import os
 
 import pytest
@@ -10,7 +11,13 @@ from harness.gate.outcome import REGRESSED, TIME, CaseVerdict, GateOutcome
 from harness.gate.store import HEADER, PAIRS, GateFolder, newest
 from harness.store import atomic
 
-LINES = [{"pair": 1, "case": "a", "effect": 0.01}, {"pair": 1, "case": "b", "effect": -0.02}]
+
+def line_of(pair, case, effect):
+    rounds = {"log_ratios": [effect] * 5, "levels_s": [0.1, 0.1], "tail": 0.0}
+    return {"pair": pair, "case": case, "effect": effect, **rounds}
+
+
+LINES = [line_of(1, "a", 0.01), line_of(1, "b", -0.02)]
 
 
 @pytest.fixture
@@ -33,10 +40,10 @@ def test_what_was_written_is_read_again(new_gate, tmp_path):
     assert gate.pairs() == []
     gate.append(LINES)
     gate.append([])
-    gate.append([{"pair": 2, "case": "a", "effect": 0.0}])
+    gate.append([line_of(2, "a", 0.0)])
     again = GateFolder(gate.path)
     assert again.header == {"request": "sha256:a", "outcome": None}
-    assert again.pairs() == [*LINES, {"pair": 2, "case": "a", "effect": 0.0}]
+    assert again.pairs() == [*LINES, line_of(2, "a", 0.0)]
 
 
 def test_a_pair_is_one_write(new_gate, monkeypatch):
@@ -52,7 +59,7 @@ def test_a_torn_line_is_a_pair_that_did_not_end_and_what_follows_is_not_lost_wit
     torn = gate.path / PAIRS
     torn.write_bytes(torn.read_bytes()[:-7])
     assert gate.pairs() == LINES[:1]
-    more = [{"pair": 2, "case": "b", "effect": 0.5}, {"pair": 2, "case": "a", "effect": 0.25}]
+    more = [line_of(2, "b", 0.5), line_of(2, "a", 0.25)]
     gate.append(more)
     assert gate.pairs() == [LINES[0], *more]
 
@@ -68,7 +75,7 @@ def test_a_full_disk_leaves_the_pairs_before(new_gate, monkeypatch):
 
     monkeypatch.setattr(atomic.os, "write", partly)
     with pytest.raises(MachineError, match=r"pairs\.jsonl: cannot be written \(No space left on device\)"):
-        gate.append([{"pair": 2, "case": "a", "effect": 0.5}])
+        gate.append([line_of(2, "a", 0.5)])
     monkeypatch.undo()
     assert gate.pairs() == LINES
     assert (gate.path / PAIRS).read_bytes().endswith(b"\n")
@@ -83,7 +90,7 @@ def test_ctrl_c_in_a_write_leaves_them_too(new_gate, monkeypatch):
 
     monkeypatch.setattr(atomic.os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        gate.append([{"pair": 2, "case": "a", "effect": 0.5}])
+        gate.append([line_of(2, "a", 0.5)])
     assert gate.pairs() == LINES
 
 
@@ -129,7 +136,13 @@ def test_an_outcome_that_is_none_is_a_sentence(new_gate):
 
 
 @pytest.mark.parametrize(
-    "line", [b"3", b'{"pair": 1}', b'{"pair": "x", "case": "a", "effect": 1}', b"[" * 9999]
+    "line",
+    [
+        b"3",
+        b'{"pair": 1, "case": "a", "effect": 0.5}',
+        json.dumps(line_of("x", "a", 1)).encode(),
+        b"[" * 9999,
+    ],
 )
 def test_a_line_that_is_no_pair_is_passed_over(new_gate, line):
     gate = new_gate()
