@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.catalog import Catalog
 from harness.core.answer_forms import check_answer
 from harness.core.protocol import Job
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
+from harness.run.group.source_files import SourceFiles
 from harness.run.processes.executor import Ended, Inspection
 
 MIB = 2**20
@@ -278,6 +280,16 @@ class FakeExecutor:
         """How often a result was held to its contract."""
         asked = [arguments["result"] for *_, verb, arguments in self.asked if verb == "judge"]
         return [self.results[name] for name in asked].count(result)
+
+
+class EditedSources(SourceFiles):
+    """Every file has been edited since the run began."""
+
+    def __init__(self) -> None:
+        super().__init__(Catalog(), ())
+
+    def changed(self, implementation: str) -> str:
+        return f"{implementation} has changed"
 
 
 class Heard:

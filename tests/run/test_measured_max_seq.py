@@ -12,7 +12,7 @@ from harness.run.measured_max_seq import UNPROVEN, LengthTrials, measure_max_seq
 from harness.run.processes.executor import Ended
 from harness.sweep.schedule import Schedule
 from tests.run.conftest import Conductor
-from tests.run.fakes import MIB, Act, FakeExecutor
+from tests.run.fakes import MIB, Act, EditedSources, FakeExecutor
 from tests.run.plans import SETTINGS, context, group, measure, schedule
 
 
@@ -115,6 +115,15 @@ def test_what_has_passed_nowhere_is_not_tried(tmp_path: Path) -> None:
     measure_max_seq(trials, plan, wrong, (), kept.extend)
     assert [(fit["seq"], fit["reason"]) for fit in kept] == [(None, UNPROVEN)]
     assert executor.jobs == []
+
+
+def test_a_length_of_an_edited_source_is_no_answer(tmp_path: Path) -> None:
+    plan, executor, kept = schedule(["scatter"], (1024,)), FakeExecutor(), list[Any]()
+    records = records_of(plan, tmp_path / "run")
+    edited = context(executor, tmp_path / "run")
+    edited.sources = EditedSources()
+    measure_max_seq(LengthTrials(executor, edited), plan, records, (), kept.extend)
+    assert [(fit["seq"], fit["reason"]) for fit in kept] == [(None, "mask/scatter has changed")]
 
 
 def test_what_an_earlier_command_has_found_stays(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from harness.catalog import discovery
 from harness.core.case import Case
+from harness.run.group.run_context import Provenance, RunContext
 from harness.run.measured_max_seq import LengthTrials
 from harness.sweep.schedule import Group
 from harness.sweep.settings import Settings
+from tests.run.fakes import Heard
 
 MIB = 2**20
 WORKLOAD = {"batch": 1, "rows": 64, "topk": 8, "recall": 1.0, "distribution": "iid", "dtype": "f32"}
@@ -18,11 +19,8 @@ WORKLOAD = {"batch": 1, "rows": 64, "topk": 8, "recall": 1.0, "distribution": "i
 
 @pytest.fixture
 def trials(lab):
-    found = discovery.catalog()
-    messages = []
-    context = SimpleNamespace(
-        catalog=found, listener=SimpleNamespace(message=messages.append), folder=lab.executor.folder
-    )
+    provenance = Provenance("20261120T113000Z-1a2b3c4", "sha256:f", "sha256:e", 0)
+    context = RunContext(lab.executor, discovery.catalog(), provenance, Heard(), lab.executor.folder)
     return LengthTrials(lab.executor, context)
 
 

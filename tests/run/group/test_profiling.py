@@ -5,7 +5,7 @@ from harness.run.group.extra_rounds import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
-from tests.run.fakes import Act, FakeExecutor, at
+from tests.run.fakes import Act, EditedSources, FakeExecutor, at
 from tests.run.plans import context, group, measure
 
 
@@ -120,6 +120,19 @@ def test_every_process_gives_a_reading_and_the_one_that_fills_the_cache_none(tmp
     assert cold.steps["compile"] == (2.0,) * count
     assert cold.steps["cache hit"] == tuple(float(count + 2 + i) for i in range(count))
     assert (cold.missing, cold.later) == ({"autotune": "none"}, 5)
+
+
+def test_a_cold_start_of_an_edited_source_is_none(tmp_path):
+    def edit(*_):
+        shared.sources = EditedSources()
+        return ColdReading({"import": 1.0})
+
+    shared = context(FakeExecutor(), tmp_path, depth="profile")
+    shared.extras, shared.start_cold = COLD, edit
+    record = measure(shared.executor, tmp_path, group(["scatter"]), shared=shared)["scatter"]
+    assert (record.status, record.cold) == ("ok", None)
+    assert record.timing is not None
+    assert "no cold start: mask/scatter has changed" in record.timing.warnings
 
 
 def test_a_process_that_fails_costs_the_cold_start_alone(tmp_path):
