@@ -22,7 +22,7 @@ class Processor:
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
     """The first processor that the kernel lists; it calls the features `flags` on x86, `Features` on Arm."""
-    first = _read_text(cpuinfo).split("\n\n")[0]
+    first = kernel_text(cpuinfo).split("\n\n")[0]
     keys = (line.partition(":") for line in first.splitlines())
     values = {key.strip(): value.strip() for key, _, value in keys}
     features = values.get("flags") or values.get("Features") or ""
@@ -31,7 +31,7 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Processor:
 
 def usable_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
     """Bytes of RAM, or of the control group's limit where that is lower. MachineError without /proc."""
-    _, _, size = _read_text(meminfo).partition("MemTotal:")
+    _, _, size = kernel_text(meminfo).partition("MemTotal:")
     if not size:
         raise MachineError(f"{meminfo} cannot be read, and no process is watched without it; mount /proc")
     total = int(size.split()[0]) * 1024
@@ -59,7 +59,7 @@ def data_caches(core: int, system: Path = CPUS) -> list[DataCache]:
     found: list[DataCache] = []
     for folder in sorted((system / f"cpu{core}/cache").glob("index*")):
         level, kind, size, shared = (
-            _read_text(folder / name).strip() for name in ("level", "type", "size", "shared_cpu_list")
+            kernel_text(folder / name).strip() for name in ("level", "type", "size", "shared_cpu_list")
         )
         if level and size and kind in {"Data", "Unified"}:
             cores = _numbers(shared) or frozenset([core])
@@ -89,7 +89,7 @@ def control_groups(
 
     Inside a container the listed group may lie outside the mounted tree; its root then holds the files.
     """
-    for line in _read_text(membership).splitlines():
+    for line in kernel_text(membership).splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
@@ -110,12 +110,13 @@ def control_group_limit(
         for folder in control_groups("memory", root, membership)
         for name in ("memory.max", "memory.limit_in_bytes")
     )
-    limits = [int(written) for file in files if (written := _read_text(file).strip()).isdigit()]
+    limits = [int(written) for file in files if (written := kernel_text(file).strip()).isdigit()]
     return min(limits, default=None)
 
 
-def _read_text(path: Path) -> str:
+def kernel_text(path: Path) -> str:
+    """What a file of the kernel says; empty where there is none, or it may not be read."""
     try:
         return path.read_text()
     except OSError:
-        return ""  # no such group, or no control groups at all: no limit
+        return ""

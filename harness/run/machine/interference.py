@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.core.machine import control_groups
+from harness.core.machine import control_groups, kernel_text
 from harness.core.record import GpuReading
 from harness.run.machine.gpu_clocks import GpuClocks, clock_warnings, open_clocks, slowdown_names
 
@@ -114,7 +114,7 @@ def jiffies(machine: MachineCounters) -> tuple[int, int] | None:
     """
     stolen = wanted = 0
     counted = False
-    for line in _read_text(machine.stat).splitlines():
+    for line in kernel_text(machine.stat).splitlines():
         name, *fields = line.split()
         if not name.startswith("cpu") or not name[3:].isdigit() or int(name[3:]) not in machine.cores:
             continue
@@ -132,7 +132,7 @@ def quota_periods(machine: MachineCounters) -> tuple[int, int]:
     """(used up, all) periods of the CPU quotas of this process's control groups since they were made."""
     counts: Counter[str] = Counter()
     for folder in machine.groups:
-        for line in _read_text(folder / "cpu.stat").splitlines():
+        for line in kernel_text(folder / "cpu.stat").splitlines():
             name, _, value = line.partition(" ")
             counts[name] += int(value) if value.isdigit() else 0
     return counts["nr_throttled"], counts["nr_periods"]
@@ -220,12 +220,5 @@ def _gpu_warning(bits: int | None) -> str | None:
 
 
 def _number(path: Path) -> int | None:
-    text = _read_text(path).strip()
+    text = kernel_text(path).strip()
     return int(text) if text.isdigit() else None
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
