@@ -49,7 +49,7 @@ class Act:
     noise: tuple[float, ...] = (1.0,)
     spawn: BaseException | None = None
     cores: int = 1
-    strays: tuple[str, ...] = ()
+    orphans: tuple[str, ...] = ()
     longest: int = 1 << 40  # the largest length that a try of it has memory for
 
     def call_s(self, seq: int) -> float:
@@ -116,7 +116,7 @@ class FakeWorker:
             self.executor.living.remove(self)
 
     def inspect(self) -> Inspection:
-        return Inspection(self.act.cores, self.act.strays)
+        return Inspection(self.act.cores, self.act.orphans)
 
     def spend(self, seconds: float) -> float:
         self.executor.clock.now += seconds

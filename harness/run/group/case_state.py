@@ -14,8 +14,8 @@ from harness.core.record import Checked, ColdStart, Correctness, Cost, GpuReadin
 from harness.core.static_figures import Static
 from harness.core.units import format_bytes
 from harness.run.group.forged_clock import Turn
+from harness.run.group.memoization import FirstAndAgain
 from harness.run.group.predict import KnownWork
-from harness.run.group.remembered import FirstAndAgain
 from harness.run.group.stopping import LONG_CALL_SECONDS
 from harness.run.processes.executor import Worker
 from harness.run.processes.exit_cause import MORE_MEMORY
@@ -63,7 +63,7 @@ class CaseState:
     cold: ColdStart | None = None
     graphs: GraphReplays | None = None
     wall_s: float = 0.0
-    strays: Sequence[str] = ()  # processes that it left without a parent
+    orphans: Sequence[str] = ()  # processes that it left without a parent
     killed: bool = False  # by another process, while its own was stopped
 
     @property
@@ -104,7 +104,8 @@ class CaseState:
         for measured in (self.readings, self.turns, self.first_and_again):
             measured.clear()
         self.warnings = [
-            "another process killed its own, or changed its means, while that was stopped; measured again"
+            "another program killed its process, or changed its priority, cores or limits, while it was stopped; "
+            "measured again"
         ]
 
     def cut_short(self) -> None:

@@ -135,7 +135,7 @@ class GroupContext:
         """Look at what a case's process may do and has started: its cores, and what it has left to nobody."""
         if state.worker is None or not state.living:
             return
-        (taken, state.strays), given = state.worker.inspect(), self.settings.threads
+        (taken, state.orphans), given = state.worker.inspect(), self.settings.threads
         # XLA may bind the threads that feed a GPU to all cores near it, and the time is the GPU's own.
         if taken is not None and taken > given and state.case.device == "cpu":
             text = (

@@ -24,7 +24,7 @@ from harness.run.group.forged_clock import (
     forged_reason,
 )
 from harness.run.group.group_context import GroupContext
-from harness.run.group.remembered import FirstAndAgain, look_remembered, remembered_reason
+from harness.run.group.memoization import FirstAndAgain, look_remembered, remembered_reason
 from harness.run.group.stopping import Stopping
 from harness.run.group.verification import Verifier
 from harness.run.machine.interference import Interference
@@ -177,7 +177,7 @@ def leave(context: GroupContext, state: CaseState) -> None:
     if answer is None:
         return
     context.watch(state)
-    names = [*answer["threads"], *answer["processes"], *state.strays]
+    names = [*answer["threads"], *answer["processes"], *state.orphans]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
     state.warnings += [f"it left {file}; unlink it before returning" for file in answer["shared_memory"]]
     state.settle("ok")

@@ -33,10 +33,10 @@ class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an
 
 
 class Inspection(NamedTuple):
-    """What a worker shows to the kernel; `strays` were left without a parent, and have been ended."""
+    """What a worker shows to the kernel; `orphans` were left without a parent, and have been ended."""
 
     cores: int | None  # that it, and what it has started, may run on; None where it is free to use all
-    strays: Sequence[str] = ()
+    orphans: Sequence[str] = ()
 
 
 class Worker(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.core.units import format_bytes
-from harness.run.processes.process_tree import family
+from harness.run.processes.process_tree import with_descendants
 
 NEAR = 0.9
 LOOKS = 10
@@ -114,7 +114,7 @@ class MemoryMonitor:
 
 def _private_bytes(pid: int) -> int:
     """Resident bytes that are not shared or file-backed, of a process and its descendants."""
-    sizes = [_sizes(member) for member in family(pid)]
+    sizes = [_sizes(member) for member in with_descendants(pid)]
     # statm's third field is file-backed and shared memory (proc_pid_statm(5)):
     # inputs that all processes map count for none of them.
     return sum(resident - shared for _, resident, shared in sizes)
@@ -122,7 +122,7 @@ def _private_bytes(pid: int) -> int:
 
 def _repeated_bytes(pid: int) -> int:
     """The part of :func:`_private_bytes` that stands for pages counted before; 0 for a childless process."""
-    members = family(pid)
+    members = with_descendants(pid)
     if len(members) == 1:
         return 0
     sizes = [_sizes(member) for member in members]

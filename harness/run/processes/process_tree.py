@@ -14,7 +14,7 @@ from harness.core.shown_text import clean_line
 LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE)
 
 
-def family(pid: int) -> list[int]:
+def with_descendants(pid: int) -> list[int]:
     """A process and its descendants; the kernel's lists of children cost a hundredth of a scan of /proc."""
     members = [pid]
     for member in members:  # grows on the way
@@ -24,17 +24,17 @@ def family(pid: int) -> list[int]:
     return members
 
 
-def cores(pid: int) -> set[int]:
+def allowed_cores(pid: int) -> set[int]:
     """The cores that some thread of a process or of its descendants may run on."""
     allowed: set[int] = set()
-    for member in family(pid):
+    for member in with_descendants(pid):
         with suppress(OSError):
             for task in Path(f"/proc/{member}/task").iterdir():
                 allowed |= os.sched_getaffinity(int(task.name))
     return allowed
 
 
-def strays(server: int, workers: Collection[int]) -> dict[int, str]:
+def orphans(server: int, workers: Collection[int]) -> dict[int, str]:
     """The living children of a server that it has not forked, by id: what started them has ended."""
     names: dict[int, str] = {}
     # Orphans go to its first thread; with a BLAS on 64 cores it has as many, and reading all takes 1 ms.
@@ -55,8 +55,8 @@ def _children(task: Path) -> list[int]:
     return []
 
 
-class Means(NamedTuple):
-    """What the kernel lets a process have."""
+class Scheduling(NamedTuple):
+    """How the kernel schedules a process, and its resource limits: what another process may change."""
 
     nice: int
     policy: int
@@ -64,11 +64,11 @@ class Means(NamedTuple):
     limits: tuple[tuple[int, int], ...]
 
 
-def means(pid: int) -> Means | None:
+def scheduling_of(pid: int) -> Scheduling | None:
     """Those of a process; None where it has ended, or does not let itself be looked into."""
     try:
         limits = tuple(resource.prlimit(pid, kind) for kind in LIMITS)
         nice, policy = os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)
-        return Means(nice, policy, frozenset(os.sched_getaffinity(pid)), limits)
+        return Scheduling(nice, policy, frozenset(os.sched_getaffinity(pid)), limits)
     except OSError:
         return None

@@ -39,8 +39,8 @@ class Process:
     def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
         self.server, self.job, self.monitor, self.log = server, job, monitor, log
         self.open = True
-        self.strays: list[str] = []
-        self.left_with: process_tree.Means | None = None  # at its last answer
+        self.orphans: list[str] = []
+        self.left_with: process_tree.Scheduling | None = None  # at its last answer
         self.oom_kills = oom_kills()  # of the machine's processes, when its last turn began
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
@@ -56,7 +56,7 @@ class Process:
             raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
         if self._was_killed():
             raise self._death(stopped=True)
-        now = process_tree.means(self.pid)
+        now = process_tree.scheduling_of(self.pid)
         if self.left_with is not None and now is not None and now != self.left_with:
             self.close()
             text = "another process changed its priority, cores or limits while it was stopped"
@@ -71,8 +71,8 @@ class Process:
         if answer is None:
             raise self._death()
         self._signal(signal.SIGSTOP)
-        self.left_with = process_tree.means(self.pid)
-        self._end_strays()
+        self.left_with = process_tree.scheduling_of(self.pid)
+        self._end_orphans()
         self.log.cut()
         return self._read(arguments["asks"] if verb == "turn" else verb, answer)
 
@@ -174,15 +174,15 @@ class Process:
                 send(self.pid, number)
 
     def inspect(self) -> Inspection:
-        return Inspection(len(process_tree.cores(self.pid)), tuple(self.strays))
+        return Inspection(len(process_tree.allowed_cores(self.pid)), tuple(self.orphans))
 
-    def _end_strays(self) -> None:
+    def _end_orphans(self) -> None:
         """End what has lost its parent in this process's turn: in those of others it would run on."""
-        left = process_tree.strays(self.server.process.pid, self.server.workers)
+        left = process_tree.orphans(self.server.process.pid, self.server.workers)
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.strays += left.values()
+        self.orphans += left.values()
 
     def kill(self) -> None:
         """Kill the process, from any thread; the thread that waits for its answer sees it end."""

@@ -230,7 +230,7 @@ def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
 
 
 def test_what_was_left_without_a_parent_is_a_warning_of_whose_turn_it_was(tmp_path):
-    found = measure(FakeExecutor({"scatter": Act(strays=("sleep (7)",))}), tmp_path)
+    found = measure(FakeExecutor({"scatter": Act(orphans=("sleep (7)",))}), tmp_path)
     assert timing(found["scatter"]).warnings == ('it left "sleep (7)" running; end it before returning',)
     assert timing(found["broadcast"]).warnings == ()
 
@@ -252,7 +252,7 @@ def test_who_is_killed_while_it_is_stopped_is_measured_again_when_all_others_hav
     found = measure(executor, tmp_path, group(THREE))
     assert {record.status for record in found.values()} == {"ok"}
     assert timing(found["broadcast"]).warnings == (
-        "another process killed its own, or changed its means, while that was stopped; measured again",
+        "another program killed its process, or changed its priority, cores or limits, while it was stopped; measured again",
     )
     assert len(set(timing(found["broadcast"]).round)) == samples_needed()
     assert beside[1:] == [set()]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.run.processes.process_tree import cores, family, means, strays
+from harness.run.processes.process_tree import allowed_cores, orphans, scheduling_of, with_descendants
 
 
 @contextmanager
@@ -28,35 +28,35 @@ def shell(command):
 
 def test_a_family_is_a_process_and_all_below_it():
     with shell("sleep 60 & echo; wait") as process:
-        members = family(process.pid)
+        members = with_descendants(process.pid)
         assert members[0] == process.pid
         assert len(members) == 2
-    assert family(process.pid) == [process.pid]
+    assert with_descendants(process.pid) == [process.pid]
 
 
 def test_cores_are_those_of_every_member():
     every = sorted(os.sched_getaffinity(0))
     with shell("sleep 60 & echo; wait") as process:
-        for member in family(process.pid):
+        for member in with_descendants(process.pid):
             os.sched_setaffinity(member, every[:1])
-        assert cores(process.pid) == set(every[:1])
-        os.sched_setaffinity(family(process.pid)[1], every)
-        assert cores(process.pid) == set(every)
-    assert cores(process.pid) == set()
+        assert allowed_cores(process.pid) == set(every[:1])
+        os.sched_setaffinity(with_descendants(process.pid)[1], every)
+        assert allowed_cores(process.pid) == set(every)
+    assert allowed_cores(process.pid) == set()
 
 
-def test_strays_are_living_children_that_nobody_has_forked():
+def test_orphans_are_living_children_that_nobody_has_forked():
     with shell("echo; exec sleep 60") as process:
-        assert strays(os.getpid(), set())[process.pid].endswith(f" ({process.pid})")
-        assert process.pid not in strays(os.getpid(), {process.pid})
+        assert orphans(os.getpid(), set())[process.pid].endswith(f" ({process.pid})")
+        assert process.pid not in orphans(os.getpid(), {process.pid})
         os.kill(process.pid, 9)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the kernel's list
-        assert process.pid not in strays(os.getpid(), set())
+        assert process.pid not in orphans(os.getpid(), set())
 
 
 def test_a_stray_may_have_any_name():
     with shell(r"printf 'o)d\377\033[1md' > /proc/self/comm; echo; sleep 60 & wait") as process:
-        assert strays(os.getpid(), set())[process.pid] == f"o)d\ufffdd ({process.pid})"
+        assert orphans(os.getpid(), set())[process.pid] == f"o)d\ufffdd ({process.pid})"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_a_stray_may_have_any_name():
 )
 def test_what_a_process_may_have_changes_where_somebody_changes_it(change):
     with shell("echo; exec sleep 60") as process:
-        before = means(process.pid)
-        assert before == means(process.pid)
+        before = scheduling_of(process.pid)
+        assert before == scheduling_of(process.pid)
         change(process.pid)
-        assert before != means(process.pid)
-    assert means(process.pid) is None
+        assert before != scheduling_of(process.pid)
+    assert scheduling_of(process.pid) is None

@@ -1,4 +1,4 @@
-"""Detection of answers that are remembered: a call is slow on values it has not seen, and fast on them again.
+"""Detection of memoization: a call is slow on values that it has not seen, and fast on them again.
 
 Samples rotate over two sets of inputs, so whatever keeps its answers by their inputs' values is timed at
 looking them up. No kernel gets the same values twice. A memory may wait before it is used until nothing new
