@@ -103,10 +103,8 @@ class CaseState:
         self.profile = self.cold = self.graphs = None
         for measured in (self.readings, self.turns, self.first_and_again):
             measured.clear()
-        self.warnings = [
-            "another program killed its process, or changed its priority, cores or limits, while it was stopped; "
-            "measured again"
-        ]
+        what = "killed its process, or changed its priority, cores or limits,"
+        self.warnings = [f"another program {what} while it was stopped; measured again"]
 
     def cut_short(self) -> None:
         """Settle an interrupted case (Ctrl-C): its samples so far count."""
