@@ -10,8 +10,8 @@ from typing import Any
 from harness.analysis.compare import Comparison
 from harness.analysis.suite_results import CaseResult
 from harness.core.errors import require_member
+from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain
-from harness.core.static_figures import Static
 from harness.core.version import VERSION
 from harness.core.workload import Value
 from harness.findings.background import command_of, commit_of
@@ -151,11 +151,8 @@ def _ratio(judged: PanelVerdict, compared: Comparison) -> TimedRatio:
 
 def _boundary_plans(rows: Iterable[CaseResult]) -> Iterable[CasePlan]:
     """Per implementation the longest case that fits, and the shortest that does not."""
-    by_label: dict[str, list[tuple[CaseResult, Static]]] = {}
-    for row in rows:
-        if row.static is not None and row.static.fits is not None:
-            by_label.setdefault(row.label, []).append((row, row.static))
-    for cases in by_label.values():
+    planned = ((row, row.static) for row in rows if row.static is not None and row.static.fits is not None)
+    for cases in grouped(planned, lambda case: case[0].label).values():
         inside = [case for case in cases if case[1].fits]
         outside = [case for case in cases if not case[1].fits]
         for row, static in (*inside[-1:], *outside[:1]):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from harness.analysis.power_law import fit
 from harness.analysis.stats import Estimate, over_rounds
+from harness.core.grouped import collected
 from harness.core.record import OperatorFigures, Profile, Record, StageFigures
 from harness.core.stage import JOINED
 from harness.profile.alone import AloneTime, alone_times
@@ -122,12 +123,9 @@ def profiled_case(record: Record, others: Sequence[Record] = ()) -> ProfiledCase
 
 def profiled_series(records: Iterable[Record]) -> dict[str, list[ProfiledCase]]:
     """The profiled cases of each series (a case but its length), shortest first."""
-    series: dict[str, list[ProfiledCase]] = {}
     known = list(records)
-    for record in known:
-        case = profiled_case(record, known)
-        if case is not None:
-            series.setdefault(record.as_case.series, []).append(case)
+    profiled = ((record.as_case.series, profiled_case(record, known)) for record in known)
+    series = collected((name, case) for name, case in profiled if case is not None)
     for cases in series.values():
         cases.sort(key=lambda case: case.seq)
     return series

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core.case import Case
 from harness.core.errors import MachineError, UsageError
+from harness.core.grouped import grouped
 from harness.gate.noise import store as stored
 from harness.gate.noise.detectable import MOST, Spread, Tally, held_delta
 from harness.gate.noise.load_generator import load_generators
@@ -105,9 +106,7 @@ def short_cases(plan: GatePlan) -> dict[Case, Case]:
         known = shortest.get(case.series)
         if case.mode == "fwd" and (known is None or case.seq < known.seq):
             shortest[case.series] = case
-    families: dict[str, list[Case]] = {}
-    for case in shortest.values():
-        families.setdefault(case.family, []).append(case)
+    families = grouped(shortest.values(), lambda case: case.family)
     return {case: case for cases in families.values() for case in cases[-PER_FAMILY:]}
 
 

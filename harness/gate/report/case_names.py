@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.core.grouped import grouped
 from harness.core.units import format_count
 from harness.report.format import short_label
 
@@ -54,9 +55,7 @@ def _value(text: str) -> str:
 
 def by_family(names: Sequence[Name]) -> dict[str, list[Name]]:
     """Names by family, in order of first appearance; the lengths of an implementation follow each other."""
-    families: dict[str, list[Name]] = {}
-    for name in names:
-        families.setdefault(name.family, []).append(name)
+    families = grouped(names, lambda name: name.family)
     for members in families.values():
         labels = list(dict.fromkeys(name.label for name in members))
         places = list(dict.fromkeys(name.where for name in members))

@@ -5,6 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
+from harness.core.grouped import collected, grouped
 from harness.core.units import format_count, format_ratio
 from harness.gate.outcome import (
     IMPROVED,
@@ -80,9 +81,7 @@ def promises(outcome: GateOutcome) -> list[str]:
         return [_EQUAL_SIDES]
     if outcome.kind == STATIC:
         return ["the compiler's figures are exact: regressed means that one of them grew"]
-    suites: dict[float, list[str]] = {}
-    for suite, slowdown in outcome.slowdown.items():
-        suites.setdefault(slowdown, []).append(suite)
+    suites = grouped(outcome.slowdown, outcome.slowdown.__getitem__)
     return [
         f"{', '.join(names) + ': ' if len(suites) > 1 else ''}a slowdown of {share(slowdown)} is promised "
         f"to be caught; regressed means more than {share(slowdown / 2)} slower, confirmed on fresh pairs"
@@ -163,10 +162,8 @@ def _next(outcome: GateOutcome, verdict: str, cases: Sequence[CaseVerdict]) -> s
 
 def geometric_means(outcome: GateOutcome) -> dict[str, tuple[float, int]]:
     """Family → candidate's time in units of the base's, and over how many timed cases."""
-    effects: dict[str, list[float]] = {}
-    for case in outcome.cases:
-        if case.effect is not None:
-            effects.setdefault(name_of(case.case).family, []).append(case.effect)
+    timed = ((name_of(case.case).family, case.effect) for case in outcome.cases)
+    effects = collected((family, effect) for family, effect in timed if effect is not None)
     return {family: (math.exp(math.fsum(logs) / len(logs)), len(logs)) for family, logs in effects.items()}
 
 
@@ -181,9 +178,7 @@ def means_line(outcome: GateOutcome) -> str:
 
 def left_out_lines(outcome: GateOutcome) -> list[str]:
     """A line per reason: how many cases, which, and why."""
-    reasons: dict[str, list[str]] = {}
-    for case, reason in outcome.left_out.items():
-        reasons.setdefault(reason, []).append(case)
+    reasons = grouped(outcome.left_out, outcome.left_out.__getitem__)
     lines = [
         f"left out, {len(cases)} case{'s' if len(cases) > 1 else ''} ({_by_label(cases)}): {reason}"
         for reason, cases in reasons.items()
@@ -207,13 +202,9 @@ def same_code_line(outcome: GateOutcome) -> str:
 
 def _by_label(cases: Sequence[str]) -> str:
     """`mask/scatter at 64Ki, 128Ki; topk/exact at 64Ki`."""
-    lengths: dict[str, list[str]] = {}
-    for name in map(name_of, cases):
-        label_lengths = lengths.setdefault(name.label, [])
-        if name.seq is not None and format_count(name.seq) not in label_lengths:
-            label_lengths.append(format_count(name.seq))
-    shown = []
-    for label, label_lengths in lengths.items():
+    shown: list[str] = []
+    for label, names in grouped(map(name_of, cases), lambda name: name.label).items():
+        label_lengths = list(dict.fromkeys(format_count(name.seq) for name in names if name.seq is not None))
         more = ", …" if len(label_lengths) > LEFT_OUT_LENGTHS else ""
         at = f" at {', '.join(label_lengths[:LEFT_OUT_LENGTHS])}{more}" if label_lengths else ""
         shown.append(f"{label}{at}")

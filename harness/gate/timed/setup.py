@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
+from harness.core.grouped import grouped
 from harness.gate.sides.side import Side
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BASE, BOTH, CANDIDATE, PairedCase
@@ -53,11 +54,8 @@ def set_up(
 
 def _ranks(cases: Sequence[Case]) -> dict[str, int]:
     """A case's place among the lengths of its series, so that a budget too small leaves out the longest."""
-    series: dict[str, list[Case]] = {}
-    for case in cases:
-        series.setdefault(case.series, []).append(case)
-    ordered = (sorted(lengths, key=lambda case: case.seq) for lengths in series.values())
-    return {case.id: rank for lengths in ordered for rank, case in enumerate(lengths)}
+    series = grouped(sorted(cases, key=lambda case: case.seq), lambda case: case.series)
+    return {case.id: rank for lengths in series.values() for rank, case in enumerate(lengths)}
 
 
 def open_group(

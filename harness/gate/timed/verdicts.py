@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.core.grouped import grouped
 from harness.core.units import format_big, format_bytes, format_seconds
 from harness.gate.options import GateOptions
 from harness.gate.outcome import IMPROVED, NEW, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
@@ -152,12 +153,9 @@ def _suspicion(suspicion: Decision, lines: Sequence[Mapping[str, Any]]) -> str:
 def note_isolated(cases: Sequence[CaseVerdict], order: Sequence[Any]) -> tuple[CaseVerdict, ...]:
     """The verdicts, with a note on each regressed length between two that are not slower."""
     verdicts = {case.case: case for case in cases}
-    series: dict[str, list[Any]] = {}
-    for case in sorted(order, key=lambda case: case.seq):
-        if case.id in verdicts:
-            series.setdefault(case.series, []).append(case)
+    judged = sorted((case for case in order if case.id in verdicts), key=lambda case: case.seq)
     lone: set[str] = set()
-    for lengths in series.values():
+    for lengths in grouped(judged, lambda case: case.series).values():
         for shorter, middle, longer in zip(lengths, lengths[1:], lengths[2:], strict=False):
             near = {verdicts[shorter.id].verdict, verdicts[longer.id].verdict}
             if verdicts[middle.id].verdict == REGRESSED and near <= {UNCHANGED, IMPROVED}:

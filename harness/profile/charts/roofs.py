@@ -14,6 +14,7 @@ from harness.analysis.roofline import WIDTHS, Roofline
 from harness.analysis.stats import Estimate
 from harness.analysis.suite_results import SuiteResults
 from harness.catalog.accelerators import accelerator_called
+from harness.core.grouped import grouped
 from harness.core.record import COUNTED_MODE, Record
 from harness.core.units import format_count
 from harness.profile.roof_cell import roof_shares
@@ -91,9 +92,7 @@ def _roofs(roofline: Roofline, dtypes: set[str], facts: Mapping[str, Any]) -> It
     able = {kind: c for kind, c in roofline.compute.items() if WIDTHS.get(kind, 0) >= narrowest}
     for kind, ceiling in (able or roofline.compute).items():
         yield Roof(kind, ceiling.rate, FLOPS)
-    levels: dict[float, list[str]] = {}
-    for name, ceiling in roofline.levels.items():
-        levels.setdefault(ceiling.rate, []).append(name)
+    levels = grouped(roofline.levels, lambda name: roofline.levels[name].rate)
     for line, (rate, names) in zip(RISING, reversed(levels.items()), strict=False):
         yield Roof(", ".join(names), rate, BYTES, line)
     accelerator = accelerator_called((facts.get("gpu") or {}).get("name") or "")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from harness.core.errors import MachineError
+from harness.core.grouped import grouped
 from harness.core.record import Record
 from harness.core.units import format_bytes
 from harness.run.group.at_once import exhaust_at_once
@@ -68,10 +69,7 @@ class GroupRun:
 
     def _prepare(self) -> None:
         """Compile in order; in a gate both sides do so at once, each on cores of its own."""
-        by_side: dict[str | None, list[CaseState]] = {}
-        for state in self.context.states:
-            by_side.setdefault(state.side, []).append(state)
-
+        by_side = grouped(self.context.states, lambda state: state.side)
         compiling = [map(partial(compile_case, self.context), states) for states in by_side.values()]
         if len(compiling) == 1:
             list(compiling[0])

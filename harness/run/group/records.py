@@ -7,6 +7,7 @@ from typing import Any
 from harness.catalog.accelerators import HOST
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.case import Case
+from harness.core.grouped import collected
 from harness.core.median_interval import median_interval
 from harness.core.record import Memory, Record, Timing
 from harness.run.group.case_state import NOT_COMPILED, NOT_REACHED, CaseState
@@ -17,10 +18,7 @@ def timing_of(state: CaseState) -> Timing | None:
     """The readings of a case that is ok, with the interval of its median over rounds."""
     if not state.readings or state.status != "ok" or state.correctness is None:
         return None
-    by_round: dict[int, list[float]] = {}
-    for round_, sample in state.readings:
-        by_round.setdefault(round_, []).append(sample)
-    levels = [median_interval(values)[0] for values in by_round.values()]
+    levels = [median_interval(values)[0] for values in collected(state.readings).values()]
     _, low, high = median_interval(levels)
     return Timing(
         samples_s=tuple(state.samples),
