@@ -185,23 +185,9 @@ def test_floors_are_those_of_the_longest_way(planted: Callable[..., object], tmp
 
 
 SPEAKING = {
-    "family",
-    "implementation",
-    "framework",
-    "device",
-    "reason",
-    "timing",
-    "correctness",
-    "checks",
-    "collectives",
-    "memory",
-    "cost",
-    "schema",
-    "passed",
-    "profile",
-    "warnings",
-    "opcode",
-}
+    "family", "implementation", "framework", "device", "reason", "timing", "correctness", "checks",
+    "collectives", "memory", "cost", "schema", "passed", "profile", "warnings", "opcode",
+}  # fmt: skip
 DATA = [("harness/core/record.py", None), ("harness/core/static_figures.py", None)]
 DATA += [(str(path.relative_to(ROOT)), "Workload") for path in sorted(ROOT.glob("impls/*/workload.py"))]
 

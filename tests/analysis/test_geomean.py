@@ -25,6 +25,7 @@ def test_the_mean_of_2_and_8_is_4_not_5(record, suite):
     assert (found.suite, found.implementation, found.baseline) == ("s", "mask/x", "mask/base")
     assert found.panel == "batch=1,dtype=f32:fwd:cpu"
     assert (found.n, found.of, found.lengths, found.notes) == (2, 2, (1024, 2048), ())
+    assert (found.low, found.high, found.reason) == (None, None, "needs ≥ 4 processes; has 1")
 
 
 def test_only_lengths_at_which_both_sides_were_timed_enter(record, suite):
@@ -55,9 +56,17 @@ def test_clocks_of_two_kinds_make_no_point(record, suite, timing):
     assert (found.mean, found.n, found.of) == (pytest.approx(4.0), 2, 3)
 
 
-def test_one_process_has_no_interval(record, suite):
-    (found,) = SuiteResults.of(suite(sweep(record, [2.0, 8.0]))).means
-    assert (found.low, found.high, found.reason) == (None, None, "needs ≥ 4 processes; has 1")
+def test_panels_and_options_are_never_averaged_together(record, suite):
+    records = [*sweep(record, [2.0, 8.0]), *sweep(record, [3.0, 27.0], mode="bwd")]
+    found = {one.panel.split(":")[1]: one.mean for one in SuiteResults.of(suite(records)).means}
+    assert found == pytest.approx({"fwd": 4.0, "bwd": 9.0})
+    records = sweep(record, [2.0, 8.0], options={"k": 1}) + sweep(record, [3.0, 3.0], options={"k": 2})
+    labels = {one.implementation: one.mean for one in SuiteResults.of(suite(records, "mask/base[k=1]")).means}
+    assert labels["mask/x[k=1]"] == pytest.approx(4.0)
+
+
+def test_without_a_baseline_there_are_no_means(record, suite):
+    assert SuiteResults.of(suite(sweep(record, [2.0, 8.0]), "")).means == []
 
 
 def test_from_four_processes_on_the_interval_is_over_their_means(record, suite):
@@ -88,23 +97,21 @@ def test_the_effect_of_a_process_is_the_median_of_ratios_within_rounds(record, s
     assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
 
 
-def test_a_point_with_three_processes_leaves_no_interval(record, suite):
+@pytest.mark.parametrize(
+    ("processes", "without", "reason"),
+    [
+        (4, {(1, 0)}, "needs ≥ 4 processes; has 3"),
+        (5, {(0, 0), (1, 4)}, "not every length was timed by the same processes"),
+    ],
+)
+def test_a_length_that_a_process_lacks_leaves_no_interval(record, suite, processes, without, reason):
+    """`without` are (length, process): that was not timed there."""
     records = []
-    for replicate in range(4):
-        records += sweep(record, [2.0, 8.0 if replicate else None], replicate=replicate)
+    for replicate in range(processes):
+        speedups = [None if (at, replicate) in without else speedup for at, speedup in enumerate((2.0, 8.0))]
+        records += sweep(record, speedups, replicate=replicate)
     (found,) = SuiteResults.of(suite(records)).means
-    assert (found.mean, found.low) == (pytest.approx(4.0), None)
-    assert found.reason == "needs ≥ 4 processes; has 3"
-
-
-def test_processes_that_differ_between_lengths_leave_no_interval(record, suite):
-    records = []
-    for replicate in range(5):
-        short, long = (None if replicate == 0 else 2.0), (None if replicate == 4 else 8.0)
-        records += sweep(record, [short, long], replicate=replicate)
-    (found,) = SuiteResults.of(suite(records)).means
-    assert (found.mean, found.low) == (pytest.approx(4.0), None)
-    assert found.reason == "not every length was timed by the same processes"
+    assert (found.mean, found.low, found.reason) == (pytest.approx(4.0), None, reason)
 
 
 def test_means_over_fewer_lengths_than_others_say_so(record, suite):
@@ -114,24 +121,5 @@ def test_means_over_fewer_lengths_than_others_say_so(record, suite):
     notes = {found.implementation: found.notes for found in SuiteResults.of(suite(records)).means}
     note = "over 1Ki, 4Ki: rank it only with means over the same lengths"
     assert notes == {"mask/x": (), "mask/y": (note,), "mask/z": ()}
-
-
-def test_the_same_gap_in_all_of_them_can_be_ranked(record, suite):
     records = [*sweep(record, [2.0, None, 2.0]), *sweep(record, [3.0, None, 3.0], name="y", base=False)]
-    assert [found.notes for found in SuiteResults.of(suite(records)).means] == [(), ()]
-
-
-def test_panels_are_never_averaged_together(record, suite):
-    records = [*sweep(record, [2.0, 8.0]), *sweep(record, [3.0, 27.0], mode="bwd")]
-    found = {one.panel.split(":")[1]: one.mean for one in SuiteResults.of(suite(records)).means}
-    assert found == pytest.approx({"fwd": 4.0, "bwd": 9.0})
-
-
-def test_options_are_implementations_of_their_own(record, suite):
-    records = sweep(record, [2.0, 8.0], options={"k": 1}) + sweep(record, [3.0, 3.0], options={"k": 2})
-    labels = {one.implementation: one.mean for one in SuiteResults.of(suite(records, "mask/base[k=1]")).means}
-    assert labels["mask/x[k=1]"] == pytest.approx(4.0)
-
-
-def test_without_a_baseline_there_are_no_means(record, suite):
-    assert SuiteResults.of(suite(sweep(record, [2.0, 8.0]), "")).means == []
+    assert [found.notes for found in SuiteResults.of(suite(records)).means] == [(), ()], "the same gap in all"

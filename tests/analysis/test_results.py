@@ -1,11 +1,4 @@
-from harness.analysis.results import (
-    by_suite,
-    group_of,
-    panel_of,
-    representative,
-    static_of,
-    targets,
-)
+from harness.analysis.results import by_suite, group_of, panel_of, representative, static_of, targets
 
 
 def test_a_case_shared_by_two_suites_is_in_both(record):

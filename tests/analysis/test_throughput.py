@@ -30,20 +30,17 @@ def test_a_rate_is_the_count_over_the_time_and_its_bounds_change_places(record, 
     assert [rate.unit for rate in rates.values()] == ["FLOP/s", "FLOP/s", "B/s"]
 
 
-def test_what_the_family_does_not_count_has_no_rate(record, suite):
-    rates = throughput_of(record, suite, cost=Cost(bytes=2e9))
-    assert (rates["flops"].per_second, rates["flops"].reason) == (None, "the family has no formula for it")
-    assert rates["bytes"].per_second is not None
-
-
-def test_the_formula_is_of_the_forward_alone(record, suite):
-    rate = throughput_of(record, suite, mode="fwd_bwd")["flops"]
-    assert (rate.per_second, rate.reason) == (None, "the family's formula is of fwd alone")
-
-
-def test_without_a_time_there_is_no_rate(record, suite):
-    rate = throughput_of(record, suite, samples=None, status="oom")["flops"]
-    assert (rate.per_second, rate.reason) == (None, "not timed")
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"cost": Cost(bytes=2e9)}, "the family has no formula for it"),
+        ({"mode": "fwd_bwd"}, "the family's formula is of fwd alone"),
+        ({"samples": None, "status": "oom"}, "not timed"),
+    ],
+)
+def test_a_rate_that_is_not_known_says_why(record, suite, more, why):
+    rate = throughput_of(record, suite, **more)["flops"]
+    assert (rate.per_second, rate.reason) == (None, why)
 
 
 def test_too_few_rounds_leave_the_rate_without_bounds(record, suite):

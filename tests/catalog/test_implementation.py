@@ -56,37 +56,32 @@ def test_keyword_only_parameters_are_options():
     assert two_stage(Workload(seq=1), buckets=7)() == (7, 2, 0.5, True, "up", None)
 
 
+def plain(w: Workload):
+    return None
+
+
+def positional(w: Workload, buckets=3):
+    return None
+
+
+def unswept(w: Workload, *, sizes=(1, 2)):
+    return None
+
+
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("build", "arguments", "says"),
     [
-        ({"framework": "tensorflow", "semantics": "exact"}, 'unknown framework "tensorflow"'),
-        ({"framework": "jax", "semantics": "exact", "name": "a/b"}, '"a/b" cannot be the name'),
-        ({"framework": "jax", "semantics": "exact", "expect": {"wrong": "x"}}, "expect takes"),
-        ({"framework": "jax", "semantics": "exact", "expect": {"when": bool}}, "expect takes"),
+        (plain, {"framework": "tensorflow"}, 'unknown framework "tensorflow"'),
+        (plain, {"name": "a/b"}, '"a/b" cannot be the name'),
+        (plain, {"expect": {"wrong": "x"}}, "expect takes"),
+        (plain, {"expect": {"when": bool}}, "expect takes"),
+        (positional, {}, r'"buckets" would be no option; .* put a \* before it'),
+        (unswept, {}, "cannot be swept"),
     ],
 )
-def test_what_the_decorator_refuses(arguments, says):
+def test_what_the_decorator_refuses(build, arguments, says):
     with pytest.raises(UsageError, match=says):
-
-        @implementation(**arguments)
-        def build(w: Workload):
-            return None
-
-
-def test_an_option_that_is_not_keyword_only_is_refused():
-    with pytest.raises(UsageError, match=r'"buckets" would be no option; .* put a \* before it'):
-
-        @implementation(framework="jax", semantics="exact")
-        def build(w: Workload, buckets=3):
-            return None
-
-
-def test_an_option_that_cannot_be_swept_is_refused():
-    with pytest.raises(UsageError, match="cannot be swept"):
-
-        @implementation(framework="jax", semantics="exact")
-        def build(w: Workload, *, sizes=(1, 2)):
-            return None
+        implementation(**{"framework": "jax", "semantics": "exact", **arguments})(build)
 
 
 def test_a_builder_names_its_family_by_its_first_annotation():

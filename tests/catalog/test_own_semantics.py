@@ -129,10 +129,7 @@ def test_implementations_may_share_a_meaning_by_its_name(read):
         ("OwnSemantics(exact(), every, cost=3)", "its cost is 3; use a function of the workload"),
         ('OwnSemantics(exact(), every, framework="jax")', "references are written in numpy or torch"),
         ('OwnSemantics(exact(), every, name="a b")', '"a b" cannot be the name of a semantics'),
-        (
-            'OwnSemantics(exact(), "exakt")',
-            'unknown semantics "exakt" of family topk; nearest: "exact"',
-        ),
+        ('OwnSemantics(exact(), "exakt")', 'unknown semantics "exakt" of family topk; nearest: "exact"'),
         ('OwnSemantics(exact(), every, name="exact")', 'semantics "exact" is one of family topk: give'),
     ],
 )

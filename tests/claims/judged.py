@@ -55,25 +55,16 @@ MEMORY = Verdict(
     "Temp: 2 GiB is published, and found.",
     (
         Reading(
-            TEMP,
-            published=FigureValue(2**31),
-            found=FigureValue(2**31 + 2**20),
-            agrees=True,
-            rows=1,
-            by=("compiled for tpu:v5p",),
-            targets=(TARGET,),
-            tested=True,
+            TEMP, published=FigureValue(2**31), found=FigureValue(2**31 + 2**20), agrees=True, rows=1,
+            by=("compiled for tpu:v5p",), targets=(TARGET,), tested=True,
         ),
         Reading(
             figure("ratio", unit="×", published=("50", "800"), follows="16Gi / 256Mi"),
-            published=FigureValue(50),
-            upto=FigureValue(800),
-            follows=FigureValue(64.0, "17179869184 / 268435456"),
-            agrees=True,
-            rows=1,
+            published=FigureValue(50), upto=FigureValue(800),
+            follows=FigureValue(64.0, "17179869184 / 268435456"), agrees=True, rows=1,
         ),
     ),
-)
+)  # fmt: skip
 RATE = Verdict(
     claim("rate", IMPLAUSIBLE, table=ROWS, headline="The hardware cannot be that fast."),
     IMPLAUSIBLE,
@@ -81,16 +72,11 @@ RATE = Verdict(
     (
         Reading(
             figure("rate", unit="TFLOP/s", follows="n / dense", at_most='peak("cuda:b200")', each=True),
-            follows=FigureValue(4990.0, "65536 / 3.7"),
-            at_most=FigureValue(2250),
-            agrees=False,
-            against=IMPLAUSIBLE,
-            row="64Ki",
-            rows=2,
-            by=("the device's file",),
+            follows=FigureValue(4990.0, "65536 / 3.7"), at_most=FigureValue(2250), agrees=False,
+            against=IMPLAUSIBLE, row="64Ki", rows=2, by=("the device's file",),
         ),
     ),
-)
+)  # fmt: skip
 TIME = Verdict(
     claim("time", NOT_CHECKABLE, not_checkable="It takes a TPU."),
     NOT_CHECKABLE,
@@ -99,14 +85,11 @@ TIME = Verdict(
         Reading(figure("time", unit="ms", published="153"), published=FigureValue(153), rows=1),
         Reading(
             figure("seen", unit="×", found='flops("a", "tpu:v5p") / 2'),
-            found=FigureValue(2.4321, "4.8642 / 2"),
-            rows=1,
-            by=("compiled for tpu:v5p",),
-            targets=(TARGET,),
+            found=FigureValue(2.4321, "4.8642 / 2"), rows=1, by=("compiled for tpu:v5p",), targets=(TARGET,),
             tested=True,
         ),
     ),
-)
+)  # fmt: skip
 SURPRISE = Verdict(claim("surprise"), CONTRADICTED, "Size: 1 is published, 2 is found here.")
 LIBTPU = "libtpu is not installed"
 LACKING = Verdict(

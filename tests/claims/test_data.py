@@ -367,15 +367,11 @@ def test_comparisons_a_second_are_within_a_v5ps_vector_units(verdicts):
 @pytest.mark.parametrize(
     ("seq", "topk", "recall", "candidates"),
     [
-        (4 * KI, 64, 0.95, 2048),
-        (8 * KI, 64, 0.95, 2048),
-        (64 * KI, 512, 0.95, 16_384),
-        (64 * KI, 2048, 0.95, 65_536),
-        (128 * KI, 2048, 0.95, 65_536),
-        (128 * KI, 2048, 0.90, 32_768),
+        (4 * KI, 64, 0.95, 2048), (8 * KI, 64, 0.95, 2048), (64 * KI, 512, 0.95, 16_384),
+        (64 * KI, 2048, 0.95, 65_536), (128 * KI, 2048, 0.95, 65_536), (128 * KI, 2048, 0.90, 32_768),
         (1024 * KI, 2048, 0.95, 65_536),
     ],
-)
+)  # fmt: skip
 def test_the_planners_candidates(claims, seq, topk, recall, candidates):
     name = "candidates that the second stage sorts"
     assert alone(claims, "topk/complexity", name, seq=seq, topk=topk, recall=recall) == candidates

@@ -73,23 +73,20 @@ def test_an_exponent_asks_for_both_lengths(read_needs):
     assert [(n.kind, n.case.seq, n.target) for n in found] == [(Need.COST, 1024, ""), (Need.COST, 2048, "")]
 
 
-def test_every_row_of_the_table_asks_where_it_has_the_numbers(read_needs):
-    one = 'flops("mask/a", "host", seq=n) / nsa'
-    assert [need.case.seq for need in read_needs(one, each=True, more="table: t", tables=TABLE)] == [64, 256]
-    assert read_needs("1 + dense", each=True, more="table: t", tables=TABLE) == ()
-
-
-def test_a_column_of_what_is_compiled_asks_row_by_row(read_needs):
-    one = """growth("temp_bytes(''mask/a'', ''host'', seq=n)", 128)"""
-    assert [need.case.seq for need in read_needs(one, more="table: t", tables=TABLE)] == [64, 128, 256]
-
-
 @pytest.mark.parametrize(
-    "text", ["rows * seq", 'peak("cuda:b200") * memory("tpu:v5p")', 'growth("dense", 128)']
+    ("text", "each", "lengths"),
+    [
+        ('flops("mask/a", "host", seq=n) / nsa', True, [64, 256]),  # where the row has both numbers
+        ("1 + dense", True, []),
+        ("""growth("temp_bytes(''mask/a'', ''host'', seq=n)", 128)""", False, [64, 128, 256]),
+        ('growth("dense", 128)', False, []),
+        ("rows * seq", False, []),
+        ('peak("cuda:b200") * memory("tpu:v5p")', False, []),
+    ],
 )
-def test_arithmetic_devices_and_columns_ask_for_nothing(read_needs, text):
-    more, tables = ("table: t", TABLE) if "growth" in text else ("shape: {seq: 64}", "")
-    assert read_needs(text, more=more, tables=tables) == ()
+def test_only_what_has_to_be_compiled_is_asked_for_row_by_row(read_needs, text, each, lengths):
+    found = read_needs(text, each=each, more="table: t", tables=TABLE)
+    assert [need.case.seq for need in found] == lengths
 
 
 @pytest.mark.parametrize(
@@ -119,17 +116,6 @@ def test_arithmetic_devices_and_columns_ask_for_nothing(read_needs, text):
         ('exponent("flops", "mask/a", 1, 2)', r"exponent\(.*\) was given 4 arguments"),
         ('exponent("cost_flops", "mask/a", "host", 1, 2)', r"exponent\(.*\) was given 5 arguments"),
         ('memory("cuda:h20")', 'unknown target "cuda:h20"; nearest: "cuda:h200"'),
-        ('growth("rows", 1)', r"growth\(…\) reads a table, and this claim has none"),
-    ],
-)
-def test_what_does_not_exist_is_an_error_with_its_place(read_needs, text, why):
-    with pytest.raises(UsageError, match=why):
-        read_needs(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
         ('growth("dens", 128)', 'unknown name "dens"; nearest: "dense"'),
         ('growth("dense")', r'growth\("column", number\) was given 1'),
         ("growth(dense, 128)", "dense is a column; add each: true"),
@@ -141,6 +127,11 @@ def test_what_does_not_exist_is_an_error_with_its_place(read_needs, text, why):
         ('growth("tmp_bytes(1)", 128)', 'unknown function "tmp_bytes"'),
     ],
 )
-def test_slips_in_functions_of_columns(read_needs, text, why):
+def test_what_does_not_exist_is_an_error_with_its_place(read_needs, text, why):
     with pytest.raises(UsageError, match=why):
         read_needs(text, more="table: t", tables=TABLE)
+
+
+def test_columns_are_those_of_a_table(read_needs):
+    with pytest.raises(UsageError, match=r"growth\(…\) reads a table, and this claim has none"):
+        read_needs('growth("rows", 1)')

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.model import (
-    CONTRADICTED,
-    IMPLAUSIBLE,
-    Citation,
-    FigureValue,
-    Reading,
-    Source,
-    Verdict,
-)
+from harness.claims.model import CONTRADICTED, IMPLAUSIBLE, Citation, FigureValue, Reading, Source, Verdict
 from harness.claims.page import HEADLINES, PAGES, page
 from harness.claims.page_diff import parts
 from tests.claims.judged import ALL, BESIDE, FOREIGN, MEMORY, PULL, RATE, SUM, SURPRISE, claim, figure

@@ -20,23 +20,14 @@ NARROW = "\u202f"
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (None, "", "—"),
-        (True, "", "yes"),
-        (False, "", "no"),
-        (283467841536, "B", "264.0 GiB"),
-        (142606336, "bytes", f"142{NARROW}606{NARROW}336 bytes"),
-        (274877906944, "", "2.749e11"),
-        (10142.6, "×", f"10{NARROW}140×"),
-        (6429.02, "×", f"6{NARROW}429×"),
-        (4.3333, "×", "4.333×"),
-        (84, "%", "84 %"),
-        (0.0002943, "s", "0.0002943 s"),
-        (-3.25, "", "-3.25"),
-        (1268.6, "TFLOP/s", f"1{NARROW}269 TFLOP/s"),
-        ("sha256:0123456789abcdef", "", "sha256:01234567…"),
+        (None, "", "—"), (True, "", "yes"), (False, "", "no"), (283467841536, "B", "264.0 GiB"),
+        (142606336, "bytes", f"142{NARROW}606{NARROW}336 bytes"), (274877906944, "", "2.749e11"),
+        (10142.6, "×", f"10{NARROW}140×"), (6429.02, "×", f"6{NARROW}429×"), (4.3333, "×", "4.333×"),
+        (84, "%", "84 %"), (0.0002943, "s", "0.0002943 s"), (-3.25, "", "-3.25"),
+        (1268.6, "TFLOP/s", f"1{NARROW}269 TFLOP/s"), ("sha256:0123456789abcdef", "", "sha256:01234567…"),
         ("ok", "", "ok"),
     ],
-)
+)  # fmt: skip
 def test_values_as_text(value, unit, text):
     assert value_text(value, unit) == text
 
@@ -208,11 +199,7 @@ OF_ROWS = {"expect": ADDS_UP, "tables": ROWS, "more": "table: t"}
         ),
         ([RATIO], OF_ROWS, f"{SPEEDUP} agree."),
         ([RATIO + SHARE], OF_ROWS, f"{SPEEDUP} agree within 5 %."),
-        (
-            [RATIO, "name: sum, published: 4, follows: 1 + 3"],
-            OF_ROWS,
-            f"{SPEEDUP} and 1 more figure agree.",
-        ),
+        ([RATIO, "name: sum, published: 4, follows: 1 + 3"], OF_ROWS, f"{SPEEDUP} and 1 more figure agree."),
         (
             ["name: a, published: 4, follows: 4", "name: b, published: 5, follows: 5"],
             {"expect": ADDS_UP},

@@ -52,11 +52,7 @@ def test_a_typo_is_a_sentence(in_process, measured, words, says):
 
 @pytest.mark.parametrize(
     ("typo", "line", "says"),
-    [
-        ("    family: msak", 5, "msak"),
-        ("    basline: broadcast", 9, "basline"),
-        ("    rows: 4Kx", 7, "4Kx"),
-    ],
+    [("    family: msak", 5, "msak"), ("    basline: broadcast", 9, "basline"), ("    rows: 4Kx", 7, "4Kx")],
 )
 def test_a_typo_in_bench_yaml_names_its_line(in_process, project, tmp_path, typo, line, says):
     lines = (project / "bench.yaml").read_text().splitlines()

@@ -50,7 +50,7 @@ FLAGS = {
     ],
     "history": ["--out", "--config", "--results", "--json"],
     "compare": [
-        *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json"),
+        *("--impl", "--force", "--across", "--run", "--out", "--config", "--results", "--notes", "--json")
     ],
     "gate": [
         *("--against", "--cases", "--delta", "--max-pairs", "--budget", "--explain", "--last"),

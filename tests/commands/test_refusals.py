@@ -56,14 +56,11 @@ def test_of_a_very_long_sentence_both_ends_are_printed(capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        ["show", "--results", LONG],
-        ["runs", "--results", LONG],
-        ["run", "--dry-run", "--figures", "--results", LONG],
-        ["collect", LONG],
-        ["run", "--dry-run", "--plugin", f"{LONG}.py"],
-        ["export", "--to", "csv", "--out", LONG],
+        ["show", "--results", LONG], ["runs", "--results", LONG],
+        ["run", "--dry-run", "--figures", "--results", LONG], ["collect", LONG],
+        ["run", "--dry-run", "--plugin", f"{LONG}.py"], ["export", "--to", "csv", "--out", LONG],
     ],
-)
+)  # fmt: skip
 def test_a_name_that_is_too_long_is_a_sentence(capsys, words):
     assert call_app(app, words) in {2, 5}
     err = capsys.readouterr().err

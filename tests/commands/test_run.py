@@ -37,20 +37,12 @@ def done(*records, depth="run", interrupted=False):
 @pytest.mark.parametrize(
     ("records", "code", "strict_code"),
     [
-        ([TIMED], 0, 0),
-        ([TIMED, CRASHED], 0, 3),
-        ([TIMED, TIMEOUT], 0, 3),
-        ([TIMED, UNSUPPORTED], 0, 3),
-        ([TIMED, SKIPPED], 0, 0),
-        ([TIMED, replace(WRONG, expected=True)], 0, 0),
-        ([replace(WRONG, expected=True)], 0, 0),
-        ([JUDGED], 3, 3),
-        ([CRASHED, SKIPPED, UNSUPPORTED], 3, 3),
-        ([], 3, 3),
-        ([WRONG], 4, 4),
-        ([CRASHED, WRONG], 4, 4),
+        ([TIMED], 0, 0), ([TIMED, CRASHED], 0, 3), ([TIMED, TIMEOUT], 0, 3), ([TIMED, UNSUPPORTED], 0, 3),
+        ([TIMED, SKIPPED], 0, 0), ([TIMED, replace(WRONG, expected=True)], 0, 0),
+        ([replace(WRONG, expected=True)], 0, 0), ([JUDGED], 3, 3), ([CRASHED, SKIPPED, UNSUPPORTED], 3, 3),
+        ([], 3, 3), ([WRONG], 4, 4), ([CRASHED, WRONG], 4, 4),
     ],
-)
+)  # fmt: skip
 def test_a_run_that_measured_nothing_is_no_success(records, code, strict_code):
     assert end_run(done(*records), strict=False) == code
     assert end_run(done(*records), strict=True) == strict_code

@@ -2,15 +2,7 @@ import pytest
 
 from harness.core import machine
 from harness.core.errors import MachineError
-from harness.core.machine import (
-    DataCache,
-    Processor,
-    caches,
-    control_group_limit,
-    data_caches,
-    processor,
-    usable_memory,
-)
+from harness.core.machine import DataCache, Processor, caches, data_caches, processor, usable_memory
 
 
 def group(root, membership, line, *limits):
@@ -18,28 +10,23 @@ def group(root, membership, line, *limits):
     for path, text in limits:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    return control_group_limit(root, membership)
+    return machine.control_group_limit(root, membership)
 
 
-def test_control_group_v2_takes_the_tightest_limit_upward(tmp_path):
-    limits = {"user/run/memory.max": "max\n", "user/memory.max": "3000\n", "memory.max": "9000\n"}
-    limit = group(tmp_path / "sys", tmp_path / "self", "0::/user/run\n", *limits.items())
-    assert limit == 3000
+V2 = [("user/run/memory.max", "max\n"), ("user/memory.max", "3000\n"), ("memory.max", "9000\n")]
 
 
-def test_control_group_v1(tmp_path):
-    limits = ("memory/job/memory.limit_in_bytes", "4096\n")
-    limit = group(tmp_path / "sys", tmp_path / "self", "5:cpu,cpuacct:/x\n4:memory:/job\n", limits)
-    assert limit == 4096
-
-
-def test_a_group_outside_the_mounted_tree_is_bounded_by_its_root(tmp_path):
-    limit = group(tmp_path / "sys", tmp_path / "self", "0::/docker/abc\n", ("memory.max", "5000\n"))
-    assert limit == 5000
-
-
-def test_without_control_groups_there_is_no_limit(tmp_path):
-    assert control_group_limit(tmp_path / "sys", tmp_path / "none") is None
+@pytest.mark.parametrize(
+    ("line", "limits", "limit"),
+    [
+        ("0::/user/run\n", V2, 3000),  # the tightest upward
+        ("5:cpu,cpuacct:/x\n4:memory:/job\n", [("memory/job/memory.limit_in_bytes", "4096\n")], 4096),
+        ("0::/docker/abc\n", [("memory.max", "5000\n")], 5000),  # outside the mounted tree
+    ],
+)
+def test_a_control_group_bounds_memory(tmp_path, line, limits, limit):
+    assert group(tmp_path / "sys", tmp_path / "self", line, *limits) == limit
+    assert machine.control_group_limit(tmp_path / "sys", tmp_path / "none") is None
 
 
 def test_the_lower_of_memory_and_limit_counts(monkeypatch):

@@ -12,22 +12,14 @@ IDS = (BUCKETS, SCATTER, LONGER)
 @pytest.mark.parametrize(
     ("pattern", "case_id", "found"),
     [
-        (BUCKETS, BUCKETS, True),
-        ("topk/two_stage[[]buckets*", BUCKETS, False),
+        (BUCKETS, BUCKETS, True), ("topk/two_stage[[]buckets*", BUCKETS, False),
         ("topk/two_stage[buckets=4096,keep=?]@*", BUCKETS, True),
-        ("topk/two_stage[buckets=409,keep=2]@*", BUCKETS, False),
-        ("topk/two_stage[!a]*", BUCKETS, False),
-        ("*keep=2]*", BUCKETS, True),
-        ("mask/scatter", SCATTER, False),
-        ("mask/scatter@*", SCATTER, True),
-        ("MASK/*", SCATTER, False),
-        ("*:cpu", SCATTER, True),
-        ("*:cp", SCATTER, False),
-        ("", SCATTER, False),
-        ("mask.scatter@*", SCATTER, False),
-        ("*" * 40 + "x", SCATTER * 20, False),
+        ("topk/two_stage[buckets=409,keep=2]@*", BUCKETS, False), ("topk/two_stage[!a]*", BUCKETS, False),
+        ("*keep=2]*", BUCKETS, True), ("mask/scatter", SCATTER, False), ("mask/scatter@*", SCATTER, True),
+        ("MASK/*", SCATTER, False), ("*:cpu", SCATTER, True), ("*:cp", SCATTER, False),
+        ("", SCATTER, False), ("mask.scatter@*", SCATTER, False), ("*" * 40 + "x", SCATTER * 20, False),
     ],
-)
+)  # fmt: skip
 def test_only_stars_and_question_marks_are_special(pattern, case_id, found):
     assert matches(pattern, case_id) is found
 

@@ -36,14 +36,8 @@ def test_the_documented_record_survives_the_round_trip():
     host = EXAMPLE["static"]["host"]
     later = dict.fromkeys(LATER_FIGURES)
     unavailable = {**host["unavailable"], **dict.fromkeys(LATER_FIGURES, "not given")}
-    joined = {
-        "collectives": [],
-        "body_only": False,
-        "opcodes": {},
-        "operator_weights": [],
-        "weighed": [0, 0],
-        "stages": [],
-    }
+    joined = {key: [] for key in ("collectives", "operator_weights", "stages")}
+    joined |= {"body_only": False, "opcodes": {}, "weighed": [0, 0]}
     added = {"warnings": [], **later, "unavailable": unavailable, **joined}
     assert again == {
         **{name: value for name, value in EXAMPLE.items() if name != "crc32"},
@@ -97,14 +91,10 @@ def test_status_and_evidence_agree_or_there_is_no_record(change, says):
 @pytest.mark.parametrize(
     ("status", "correctness", "expected", "unexpected"),
     [
-        ("ok", PASSED, False, False),
-        ("ok", PASSED, True, True),
-        ("incorrect", FAILED, True, False),
-        ("incorrect", FAILED, False, True),
-        ("oom", None, True, False),
-        ("timeout", None, False, False),
+        ("ok", PASSED, False, False), ("ok", PASSED, True, True), ("incorrect", FAILED, True, False),
+        ("incorrect", FAILED, False, True), ("oom", None, True, False), ("timeout", None, False, False),
     ],
-)
+)  # fmt: skip
 def test_what_was_not_expected(status, correctness, expected, unexpected):
     reason = None if status == "ok" else "because"
     change = {"status": status, "reason": reason, "correctness": correctness, "expected": expected}
@@ -183,18 +173,12 @@ def test_a_timing_holds_readings(change, says):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"implementation": "scatter"},
-        {"family": "topk"},
-        {"implementation": "mask/broadcast"},
-        {"seq": 8192},
-        {"workload": {"batch": 1}},
-        {"mode": "bwd"},
-        {"device": "cuda"},
-        {"cost": {"flops": -1}},
-        {"cost": {"bytes": 1e999}},
+        {"implementation": "scatter"}, {"family": "topk"}, {"implementation": "mask/broadcast"},
+        {"seq": 8192}, {"workload": {"batch": 1}}, {"mode": "bwd"}, {"device": "cuda"},
+        {"cost": {"flops": -1}}, {"cost": {"bytes": 1e999}},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_record_whose_fields_are_of_another_case_cannot_be_read(changed):
     Record.from_json(EXAMPLE)
     with pytest.raises(ValueError, match=r"not a record: .*(another case than its fields say|a cost of)"):

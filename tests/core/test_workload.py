@@ -34,17 +34,11 @@ def test_a_dataclass_describes_its_axes():
 @pytest.mark.parametrize(
     ("name", "raw", "value"),
     [
-        ("seq", "128Ki", 131072),
-        ("seq", 4096.0, 4096),
-        ("recall", "1", 1.0),
-        ("causal", "False", False),
-        ("causal", True, True),
-        ("window", "none", None),
-        ("window", None, None),
-        ("window", 0, 0),
+        ("seq", "128Ki", 131072), ("seq", 4096.0, 4096), ("recall", "1", 1.0), ("causal", "False", False),
+        ("causal", True, True), ("window", "none", None), ("window", None, None), ("window", 0, 0),
         ("dtype", "bf16", "bf16"),
     ],
-)
+)  # fmt: skip
 def test_raw_values_become_values(name, raw, value):
     parsed = FIELDS[name].parse(raw)
     assert parsed == value
@@ -54,16 +48,12 @@ def test_raw_values_become_values(name, raw, value):
 @pytest.mark.parametrize(
     ("name", "raw", "says"),
     [
-        ("seq", 0, "at least 1"),
-        ("seq", None, "needs a value"),
-        ("seq", True, "not a quantity"),
-        ("recall", "much", "must be a number"),
-        ("recall", "nan", "finite"),
-        ("causal", "yes", "true or false"),
-        ("dtype", "bf15", 'nearest: "bf16"'),
+        ("seq", 0, "at least 1"), ("seq", None, "needs a value"), ("seq", True, "not a quantity"),
+        ("recall", "much", "must be a number"), ("recall", "nan", "finite"),
+        ("causal", "yes", "true or false"), ("dtype", "bf15", 'nearest: "bf16"'),
         ("order", "left", "known: down, up"),
     ],
-)
+)  # fmt: skip
 def test_what_a_field_cannot_be_is_said(name, raw, says):
     with pytest.raises(ValueError, match=says):
         FIELDS[name].parse(raw)

@@ -56,15 +56,11 @@ FAMILY = "{family: mask, seq: 256"
 @pytest.mark.parametrize(
     ("defaults", "suite", "suites", "typed", "threads"),
     [
-        ("{}", "}", (), {}, "1"),
-        ("{}", "}", ("one",), {}, "1"),
-        ("{threads: 2}", "}", (), {}, None),
-        ("{}", ", threads: 2}", (), {}, None),
-        ("{}", ", threads: 2}", ("other",), {}, "1"),
-        ("{}", "}", (), {"threads": "3"}, "3"),
-        ("{}", "}", ("nosuch",), {}, "1"),
+        ("{}", "}", (), {}, "1"), ("{}", "}", ("one",), {}, "1"), ("{threads: 2}", "}", (), {}, None),
+        ("{}", ", threads: 2}", (), {}, None), ("{}", ", threads: 2}", ("other",), {}, "1"),
+        ("{}", "}", (), {"threads": "3"}, "3"), ("{}", "}", ("nosuch",), {}, "1"),
     ],
-)
+)  # fmt: skip
 def test_one_thread_unless_somebody_says_otherwise(tmp_path, defaults, suite, suites, typed, threads):
     bench = tmp_path / "bench.yaml"
     both = f"suites:\n  one: {FAMILY}{suite}\n  other: {FAMILY}}}\n"

@@ -1,10 +1,14 @@
 """A run built by hand: a suite with every kind of outcome, all its figures chosen."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from harness.analysis.results import label_of
 from harness.analysis.suite_results import results_of
 from harness.core.record import Correctness, Cost
+from harness.report.run_report import print_run
 from tests import records
 from tests.records import FAILED, PASSED, timing_of
 
@@ -113,3 +117,10 @@ def mask(record, plan_static):
         for seq in (4096, 16384)
         for name, *rest in (("broadcast", 567 * GB, 0.27 * GB, 2.0**18), ("scatter", 0.5 * GB, 1.5 * GB, 4.0))
     ]
+
+
+def page(info, records, width=120, **more):
+    """What is printed of a run."""
+    out = io.StringIO()
+    print_run(Console(file=out, width=width), info, records, **more)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -11,26 +11,14 @@ from harness.core.record import Correctness
 from harness.report.run_report import overhead_line, print_run
 from harness.store.runs import RunFolder
 from tests.records import timing_of
+from tests.report.conftest import page
 
 KEPT = sorted((Path(__file__).parents[2] / "results/reference").iterdir())
 GOLDEN = Path(__file__).parents[1] / "golden"
 OVERHEAD = {
-    "wall_s": 252.0,
-    "work_s": 206.6,
-    "share": 0.82,
-    "compile_s": 28.0,
-    "contract_s": 22.6,
-    "other_s": 5.4,
-    "samples_s": 156.0,
-    "startup_s": 40.0,
-    "startup_per_case_s": 0.11,
-}
-
-
-def page(info, records, width=120, **more):
-    out = io.StringIO()
-    print_run(Console(file=out, width=width), info, records, **more)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    "wall_s": 252.0, "work_s": 206.6, "share": 0.82, "compile_s": 28.0, "contract_s": 22.6, "other_s": 5.4,
+    "samples_s": 156.0, "startup_s": 40.0, "startup_per_case_s": 0.11,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("width", "notes"), [(80, False), (100, False), (160, False), (160, True)])

@@ -38,14 +38,9 @@ def test_a_folder_of_runs_that_cannot_be_read_is_a_sentence(tmp_path):
 
 
 FOUND = {
-    "latest": IDS[2],
-    "latest~0": IDS[2],
-    "latest~1": IDS[1],
-    "latest~2": IDS[0],
-    IDS[0]: IDS[0],
-    "20261121": IDS[2],
-    "20261120T113000Z-b": IDS[1],
-}
+    "latest": IDS[2], "latest~0": IDS[2], "latest~1": IDS[1], "latest~2": IDS[0], IDS[0]: IDS[0],
+    "20261121": IDS[2], "20261120T113000Z-b": IDS[1],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "expected"), FOUND.items())

@@ -96,10 +96,7 @@ def test_a_name_that_leads_out_of_the_folder_is_not_followed(remote, tmp_path, m
 
 @pytest.mark.parametrize(
     ("url", "says"),
-    [
-        ("memory://nowhere", "holds no runs"),
-        ("nothing://bucket/runs", "cannot be read .*nothing"),
-    ],
+    [("memory://nowhere", "holds no runs"), ("nothing://bucket/runs", "cannot be read .*nothing")],
 )
 def test_what_cannot_be_read_is_a_sentence(url, says, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -10,21 +10,14 @@ from harness.store.stored_run import ENVIRONMENTS, FINGERPRINTS, INFO
 
 SUITE = {"family": "mask", "cases": []}
 INFOS = [
-    [],
-    {"suites": []},
-    {"suites": {"mask": None}},
-    {"suites": {"mask": {"cases": []}}},
-    {"suites": {"mask": {"family": "mask"}}},
-    {"suites": {"mask": {**SUITE, "cases": "one"}}},
+    [], {"suites": []}, {"suites": {"mask": None}}, {"suites": {"mask": {"cases": []}}},
+    {"suites": {"mask": {"family": "mask"}}}, {"suites": {"mask": {**SUITE, "cases": "one"}}},
     {"suites": {"mask": {**SUITE, "layers": "58"}}},
-    {"suites": {"mask": {**SUITE, "implementations": ["no family"]}}},
-    {"command": "seqsweep run"},
-    {"overhead": {"wall_s": "x"}},
-    {"largest": [{"suite": "mask"}]},
-    {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}},
-    {"shards": {"one": {"suites": 3}}},
+    {"suites": {"mask": {**SUITE, "implementations": ["no family"]}}}, {"command": "seqsweep run"},
+    {"overhead": {"wall_s": "x"}}, {"largest": [{"suite": "mask"}]},
+    {"shard": {"index": 1, "count": 10**12, "sweep": "cafe"}}, {"shards": {"one": {"suites": 3}}},
     {"problems": 3},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("info", INFOS, ids=map(str, INFOS))

@@ -263,10 +263,7 @@ def test_damage_in_the_middle_takes_its_group_out_on_repair(folder, record):
 
     assert [problem.split(": ")[:2] for problem in folder.repair()] == [
         ["records.jsonl:2", "its group is incomplete; moved to records.damaged.jsonl, and measured again"],
-        [
-            "records.jsonl:3",
-            "the checksum does not fit",
-        ],
+        ["records.jsonl:3", "the checksum does not fit"],
         ["records.jsonl:4", "its group is incomplete; moved to records.damaged.jsonl, and measured again"],
     ]
     assert [one.seq for one in folder.read().records] == [1, 5]

@@ -14,17 +14,9 @@ def family(name, fields, modes=("fwd",)):
 
 
 def implementation(id_, framework="jax", options=()):
+    where = f"impls.{id_.replace('/', '.')}", f"impls/{id_}.py"
     return ImplementationInfo(
-        id=id_,
-        framework=framework,
-        semantics="exact",
-        options=tuple(options),
-        sentence="One way.",
-        expects=None,
-        module=f"impls.{id_.replace('/', '.')}",
-        file=f"impls/{id_}.py",
-        line=1,
-        hash="sha256:0",
+        id_, framework, "exact", tuple(options), "One way.", None, *where, 1, "sha256:0"
     )
 
 
@@ -43,14 +35,11 @@ def catalog_of(families, implementations):
 MASK = family(
     "mask",
     [
-        number("batch", 1),
-        number("rows"),
-        number("seq"),
-        number("topk", 2048),
+        number("batch", 1), number("rows"), number("seq"), number("topk", 2048),
         Field("dtype", "str", required=False, default="f32", choices=("f32", "bf16")),
         number("tile", 128, later=True),
     ],
-)
+)  # fmt: skip
 TOPK = family(
     "topk",
     [

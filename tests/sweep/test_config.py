@@ -83,13 +83,6 @@ TYPOS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "number", "message"), TYPOS)
-def test_slips_at_the_top(bench, line, number, message):
-    with pytest.raises(UsageError) as caught:
-        bench(f"{line}\nsuites:\n  mask: {{family: mask}}\n")
-    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
-
-
 SUITE_TYPOS = [
     ("famly: mask", 3, 'unknown key "famly" of suite mask; nearest: "family"'),
     ("seq: 4Ki", 2, "suite mask names no family"),
@@ -103,29 +96,22 @@ SUITE_TYPOS = [
     ("family: mask\n    impls: []", 4, "impls is an empty list"),
     ("family: mask\n    seq: 1\n    family: topk", 5, 'duplicate key "family"'),
 ]
+SHAPES = [
+    ("- a\n- b\n", 1, "bench.yaml must be a mapping"),
+    ("mask\n", 1, "bench.yaml must be a mapping"),
+    ("suites:\n  mask:\n", 2, "suite mask must be a mapping"),
+    ("suites: [mask]\n", 1, "suites must be a mapping"),
+    ("suites:\n  a/b: {family: x}\n", 2, '"a/b" cannot name a suite'),
+]
+SLIPS = [(f"{line}\nsuites:\n  mask: {{family: mask}}\n", *rest) for line, *rest in TYPOS]
+SLIPS += [(f"suites:\n  mask:\n    {lines}\n", *rest) for lines, *rest in SUITE_TYPOS]
 
 
-@pytest.mark.parametrize(("lines", "number", "message"), SUITE_TYPOS)
-def test_slips_in_a_suite(bench, lines, number, message):
-    with pytest.raises(UsageError) as caught:
-        bench(f"suites:\n  mask:\n    {lines}\n")
-    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- a\n- b\n", "bench.yaml:1: bench.yaml must be a mapping"),
-        ("mask\n", "bench.yaml:1: bench.yaml must be a mapping"),
-        ("suites:\n  mask:\n", "bench.yaml:2: suite mask must be a mapping"),
-        ("suites: [mask]\n", "bench.yaml:1: suites must be a mapping"),
-        ("suites:\n  a/b: {family: x}\n", 'bench.yaml:2: "a/b" cannot name a suite'),
-    ],
-)
-def test_wrong_shapes(bench, text, message):
+@pytest.mark.parametrize(("text", "number", "message"), [*SHAPES, *SLIPS])
+def test_slips_are_told_with_their_line(bench, text, number, message):
     with pytest.raises(UsageError) as caught:
         bench(text)
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(f"bench.yaml:{number}: {message}")
 
 
 def test_the_nearest_file_upward_is_found(bench, tmp_path, monkeypatch):

@@ -17,19 +17,20 @@ def refusal(config, catalog, *names, **overrides):
     return str(caught.value)
 
 
-def test_named_suites_run_in_the_order_named(config, catalog):
-    assert list(suites(config, catalog, "topk_small", "mask", "topk_small")) == ["topk_small", "mask"]
-
-
-def test_an_unknown_suite(config, catalog):
-    assert refusal(config, catalog, "topk_smal") == 'unknown suite "topk_smal"; nearest: "topk_small"'
+@pytest.mark.parametrize(
+    ("names", "overrides", "found"),
+    [
+        (["topk_small", "mask", "topk_small"], {}, ["topk_small", "mask"]),
+        ([], {"families": ("topk",)}, ["topk"]),
+        ([], {"impls": ("scatter",)}, ["mask"]),
+        (["mask"], {"plugins": ("scan/loop",)}, ["mask"]),
+    ],
+)
+def test_the_suites_that_run(config, with_plugin, names, overrides, found):
+    assert list(suites(config, with_plugin, *names, **overrides)) == found
 
 
 # --family
-
-
-def test_family_filters_the_default_suites(config, catalog):
-    assert list(suites(config, catalog, families=("topk",))) == ["topk"]
 
 
 def test_family_without_a_default_suite_takes_all_its_suites(bench, catalog):
@@ -59,44 +60,33 @@ def test_a_made_suite_does_not_take_the_name_of_another(bench, catalog):
     assert {name: suite.family for name, suite in found.items()} == {"topk": "mask", "topk_family": "topk"}
 
 
-def test_family_that_none_of_the_named_suites_has(config, catalog):
-    says = "--family: none of the suites mask is of family topk"
-    assert refusal(config, catalog, "mask", families=("topk",)) == says
-    assert refusal(config, catalog, families=("msk",)) == '--family: unknown family "msk"; nearest: "mask"'
-
-
 # --impl
 
 
-def test_impl_restricts_exactly(config, catalog):
-    found = suites(config, catalog, "mask", impls=("scatter",))
-    assert found["mask"].implementations == ("mask/scatter",)
-    assert found["mask"].baseline == "mask/broadcast"
+TWO_STAGE = [f"topk/two_stage[buckets={n},keep=2]" for n in (64, 128)]
+
+
+@pytest.mark.parametrize(
+    ("suite", "overrides", "implementations"),
+    [
+        ("mask", {"impls": ("scatter",)}, ["mask/scatter"]),
+        ("mask", {"impls": ("rowwise", "mask/broadcast")}, ["mask/broadcast", "mask/rowwise"]),
+        ("topk", {"impls": ("two_stage",)}, TWO_STAGE),  # a bare name keeps the listed variants
+        ("topk_small", {"impls": ("two_stage",)}, ["topk/two_stage[buckets=4096,keep=2]"]),
+        ("topk", {"impls": ("two_stage[keep=3,buckets=1Ki]",)}, ["topk/two_stage[buckets=1024,keep=3]"]),
+        ("mask", {"impls": ("scatter",), "plugins": ("mask/mine",)}, ["mask/scatter"]),
+        ("mask", {"impls": ("scatter",), "baseline": "broadcast"}, ["mask/scatter", "mask/broadcast"]),
+    ],
+)
+def test_impl_restricts_exactly(config, with_plugin, suite, overrides, implementations):
+    found = suites(config, with_plugin, suite, **overrides)[suite]
+    assert list(found.implementations) == implementations
+    assert found.baseline == ("mask/broadcast" if suite == "mask" else "topk/exact")
 
 
 def test_without_its_baseline_a_group_has_none(config, catalog):
     (first, *_) = plan(config, catalog, ["mask"], Overrides(impls=("scatter",))).groups
     assert first.baselines == {first.cases[0].id: ()}
-
-
-def test_impl_adds_what_the_suite_does_not_list(config, catalog):
-    found = suites(config, catalog, "mask", impls=("rowwise", "mask/broadcast"))
-    assert found["mask"].implementations == ("mask/broadcast", "mask/rowwise")
-
-
-def test_a_bare_name_keeps_the_listed_variants(config, catalog):
-    found = suites(config, catalog, "topk", "topk_small", impls=("two_stage",))
-    assert found["topk"].implementations == tuple(f"topk/two_stage[buckets={n},keep=2]" for n in (64, 128))
-    assert found["topk_small"].implementations == ("topk/two_stage[buckets=4096,keep=2]",)
-
-
-def test_options_name_one_variant(config, catalog):
-    found = suites(config, catalog, "topk", impls=("two_stage[keep=3,buckets=1Ki]",))
-    assert found["topk"].implementations == ("topk/two_stage[buckets=1024,keep=3]",)
-
-
-def test_without_suites_impl_picks_those_it_is_in(config, catalog):
-    assert list(suites(config, catalog, impls=("scatter",))) == ["mask"]
 
 
 def test_an_impl_outside_the_default_suites_brings_its_own(bench, catalog):
@@ -109,6 +99,7 @@ def test_an_impl_outside_the_default_suites_brings_its_own(bench, catalog):
 @pytest.mark.parametrize(
     ("names", "overrides", "message"),
     [
+        (["topk_smal"], {}, 'unknown suite "topk_smal"; nearest: "topk_small"'),
         (["mask"], {"impls": ("scater",)}, '--impl: unknown implementation "scater" of family mask; near'),
         ([], {"impls": ("scater",)}, '--impl: unknown implementation "scater"; nearest: "scatter"'),
         ([], {"impls": ("mask/scater",)}, '--impl: unknown implementation "mask/scater"; nearest: "mask'),
@@ -120,9 +111,11 @@ def test_an_impl_outside_the_default_suites_brings_its_own(bench, catalog):
         (["mask"], {"baseline": "scater"}, '--baseline: unknown implementation "scater" of family mask'),
         (["mask"], {"baseline": "exact"}, "--baseline: exact is of family topk, and no selected suite is"),
         (["topk"], {"baseline": "two_stage"}, "--baseline: baseline two_stage could be topk/two_stage["),
+        (["mask"], {"families": ("topk",)}, "--family: none of the suites mask is of family topk"),
+        ([], {"families": ("msk",)}, '--family: unknown family "msk"; nearest: "mask"'),
     ],
 )
-def test_implementations_that_do_not_exist(config, catalog, names, overrides, message):
+def test_names_that_do_not_exist(config, catalog, names, overrides, message):
     assert refusal(config, catalog, *names, **overrides).startswith(message)
 
 
@@ -136,11 +129,6 @@ def test_baseline_is_measured_even_if_not_listed(config, catalog):
     assert found["topk"].baseline == "topk/exact"
 
 
-def test_baseline_joins_a_restricted_suite(config, catalog):
-    found = suites(config, catalog, "mask", impls=("scatter",), baseline="broadcast")
-    assert found["mask"].implementations == ("mask/scatter", "mask/broadcast")
-
-
 # --plugin
 
 
@@ -149,11 +137,6 @@ def test_plugin_implementations_join_every_suite_of_their_family(config, with_pl
     assert found["mask"].implementations == ("mask/broadcast", "mask/scatter", "mask/mine")
     assert found["mask"].baseline == "mask/broadcast"
     assert "mask/mine" not in found["topk"].implementations
-
-
-def test_impl_restricts_plugins_too(config, with_plugin):
-    found = suites(config, with_plugin, "mask", plugins=("mask/mine",), impls=("scatter",))
-    assert found["mask"].implementations == ("mask/scatter",)
 
 
 def test_a_plugin_family_gets_a_suite_of_its_own(config, with_plugin):
@@ -171,10 +154,6 @@ def test_a_plugin_family_with_required_fields_asks_for_them(config, with_plugin)
     )
     found = suites(config, with_plugin, plugins=("sort/bitonic",), seqs=("8",), fields={"depth": ("2",)})
     assert found["sort"].axes["depth"] == [2]
-
-
-def test_named_suites_are_all_that_runs_beside_a_plugin(config, with_plugin):
-    assert list(suites(config, with_plugin, "mask", plugins=("scan/loop",))) == ["mask"]
 
 
 # --seq, --set, --mode, --device
@@ -239,10 +218,6 @@ def test_an_explicit_budget_is_taken_as_said(config, catalog):
     found = suites(config, catalog, quick=True, settings={"budget": "1s", "threads": "1"})
     assert {suite.settings.budget_s for suite in found.values()} == {1.0}
     assert {suite.settings.threads for suite in found.values()} == {1}
-
-
-def test_replicates_travel_on_the_schedule(config, catalog):
-    assert plan(config, catalog, [], Overrides(replicates=4)).replicates == 4
 
 
 def test_a_file_without_suites_needs_a_family(bench, catalog):

@@ -5,16 +5,10 @@ import pytest
 from harness.gate.report.planned_cases import plan_lines
 
 DATA = {
-    "base": "git:3d602ab (HEAD~1)",
-    "missing": "",
-    "measured": ["m/a@seq=1:fwd:cpu"],
-    "same_code": ["m/b@seq=1:fwd:cpu"],
-    "new": {"m/c@seq=1:fwd:cpu": "not registered in the base"},
-    "vanished": [],
-    "left_out": {},
-    "seconds_at_most": 300.0,
-    "pairs_at_most": 12,
-}
+    "base": "git:3d602ab (HEAD~1)", "missing": "", "measured": ["m/a@seq=1:fwd:cpu"],
+    "same_code": ["m/b@seq=1:fwd:cpu"], "new": {"m/c@seq=1:fwd:cpu": "not registered in the base"},
+    "vanished": [], "left_out": {}, "seconds_at_most": 300.0, "pairs_at_most": 12,
+}  # fmt: skip
 
 
 def test_every_kind_has_its_heading_and_its_cases():

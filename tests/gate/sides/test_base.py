@@ -64,12 +64,6 @@ def test_the_folder_one_stands_in_does_not_come_first(project, candidate, enter_
         assert base.side.catalog.implementations["points/adds"].sentence == "The base's."
 
 
-def test_the_worktree_is_removed_after_an_exception(project, candidate, enter_base):
-    with pytest.raises(KeyboardInterrupt), enter_base("git:HEAD", candidate()):
-        raise KeyboardInterrupt
-    assert project("worktree", "list", "--porcelain").count("worktree ") == 1
-
-
 def test_the_bench_yaml_is_the_bases_where_it_has_one(project, candidate, enter_base):
     project.write({"bench.yaml": "suites: {new: {family: points}}"})
     with enter_base("git:HEAD", candidate()) as base:

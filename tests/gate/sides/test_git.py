@@ -1,6 +1,5 @@
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -8,30 +7,35 @@ from harness.core.errors import UsageError
 from harness.gate.sides.git import NoHistory, commit_of, default_commit, state, toplevel
 
 
-def test_on_a_branch_the_base_is_where_it_left_main(repository):
-    work = repository()
-    left = work.commit(a="1")
+@pytest.fixture
+def work(repository):
+    """A repository with one commit, `work.first`."""
+    made = repository()
+    made.first = made.commit(a="1")
+    return made
+
+
+def test_on_a_branch_the_base_is_where_it_left_main(work):
     work("switch", "--create", "feature")
     work.commit(a="2")
     work("switch", "main")
     work.commit(b="1")
     work.origin_main()
     work("switch", "feature")
-    assert default_commit(work.folder) == (left, "merge base with origin/main")
+    assert default_commit(work.folder) == (work.first, "merge base with origin/main")
 
 
-def test_on_main_the_base_is_the_commit_before(repository):
-    work = repository()
-    before = work.commit(a="1")
-    work.commit(a="2")
+def test_on_main_the_base_is_the_commit_before(work):
+    """Also beside what a gate leaves: else the second gate would hold the last commit against itself."""
+    work.commit({".gitignore": "venv/"}, a="2")
     work.origin_main()
-    commit, how = default_commit(work.folder)
-    assert (commit, "first parent" in how) == (before, True)
+    for files in ((), {"results/gates/one/pairs.jsonl": "{}", "cache.log": "x", "venv/mine.py": "1"}):
+        work.write(files)
+        commit, how = default_commit(work.folder)
+        assert (commit, "first parent" in how) == (work.first, True)
 
 
-def test_of_a_merge_it_is_the_first_parent(repository):
-    work = repository()
-    work.commit(a="1")
+def test_of_a_merge_it_is_the_first_parent(work):
     work("switch", "--create", "feature")
     work.commit(b="1")
     work("switch", "main")
@@ -42,9 +46,7 @@ def test_of_a_merge_it_is_the_first_parent(repository):
 
 
 @pytest.mark.parametrize("file", ["a", "new"])
-def test_on_main_with_changes_the_base_is_the_last_commit(repository, file):
-    work = repository()
-    work.commit(a="1")
+def test_on_main_with_changes_the_base_is_the_last_commit(work, file):
     last = work.commit(a="2")
     work.origin_main()
     work.write(**{file: "3"})
@@ -52,29 +54,16 @@ def test_on_main_with_changes_the_base_is_the_last_commit(repository, file):
     assert (commit, "not committed" in how) == (last, True)
 
 
-def test_what_a_gate_leaves_behind_is_no_change(repository):
-    """Else the second gate on main would hold the last commit against itself."""
-    work = repository()
-    before = work.commit(a="1")
-    work.commit(a="2")
-    work.origin_main()
-    work.write({"results/gates/one/pairs.jsonl": "{}", "cache.log": "x"})
-    assert default_commit(work.folder)[0] == before
-
-
-def test_a_repository_whose_branch_is_master(repository):
-    work = repository()
-    left = work.commit(a="1")
+def test_a_repository_whose_branch_is_master(work):
     work("update-ref", "refs/remotes/origin/master", "HEAD")
     work.commit(a="2")
-    assert default_commit(work.folder) == (left, "merge base with origin/master")
+    assert default_commit(work.folder) == (work.first, "merge base with origin/master")
     work.origin_main()
     assert "which is in origin/main" in default_commit(work.folder)[1]
 
 
-def test_a_state_changes_with_every_source_and_not_with_results(repository):
-    work = repository()
-    work.commit({"data.txt": "1"}, a="1")
+def test_a_state_changes_with_every_source_and_not_with_results(work):
+    work.commit({"data.txt": "1"})
     states = [state(work.folder)]
     for files in ({"data.txt": "2"}, {"a.py": "2"}, {"new.py": "1"}, {"new.py": "2"}):
         work.write(files)
@@ -86,9 +75,7 @@ def test_a_state_changes_with_every_source_and_not_with_results(repository):
     assert state(work.folder) not in states
 
 
-def test_without_origin_main_the_fetch_that_helps_is_named(repository):
-    work = repository()
-    work.commit(a="1")
+def test_without_origin_main_the_fetch_that_helps_is_named(work):
     with pytest.raises(NoHistory) as caught:
         default_commit(work.folder)
     fetch = f"git -C {work.folder} fetch origin main:refs/remotes/origin/main"
@@ -99,9 +86,7 @@ def test_without_origin_main_the_fetch_that_helps_is_named(repository):
 
 
 @pytest.mark.parametrize("branch", ["feature", "main"])
-def test_in_a_shallow_clone_the_named_fetch_does_help(repository, tmp_path, branch):
-    work = repository()
-    before = work.commit(a="1")
+def test_in_a_shallow_clone_the_named_fetch_does_help(work, tmp_path, branch):
     work("branch", "feature")
     work.commit(a="2")
     work("switch", "feature")
@@ -114,24 +99,16 @@ def test_in_a_shallow_clone_the_named_fetch_does_help(repository, tmp_path, bran
     assert f"git -C '{clone}' fetch --unshallow origin main" in str(caught.value)
     named = str(caught.value).split("run ")[1].split(", or")[0]
     subprocess.run(shlex.split(named), check=True, capture_output=True)
-    assert default_commit(clone)[0] == before
+    assert default_commit(clone)[0] == work.first
 
 
-def test_histories_without_a_common_commit(repository):
-    work = repository()
-    work.commit(a="1")
+def test_without_a_common_commit_or_one_before_there_is_no_base(work):
     work.origin_main()
+    with pytest.raises(NoHistory, match="its parent is not known"):
+        default_commit(work.folder)
     work("switch", "--orphan", "other")
     work.commit(a="2")
     with pytest.raises(NoHistory, match="no common ancestor"):
-        default_commit(work.folder)
-
-
-def test_the_first_commit_of_all_has_none_before_it(repository):
-    work = repository()
-    work.commit(a="1")
-    work.origin_main()
-    with pytest.raises(NoHistory, match="its parent is not known"):
         default_commit(work.folder)
 
 
@@ -142,53 +119,38 @@ def test_nothing_committed_yet_and_no_repository(repository, tmp_path):
         default_commit(tmp_path)
 
 
-def test_a_commit_by_its_name(repository):
-    work = repository()
-    first = work.commit(a="1")
+def test_a_commit_by_its_name(work):
     work("tag", "--annotate", "--message", "x", "v1")
     work.commit(a="2")
-    assert {commit_of(work.folder, ref) for ref in ("v1", "HEAD~1", first[:8])} == {first}
+    assert {commit_of(work.folder, ref) for ref in ("v1", "HEAD~1", work.first[:8])} == {work.first}
 
 
 @pytest.mark.parametrize("ref", ["mian", "--all", "HEAD:a.py"])
-def test_a_name_that_means_no_commit(repository, ref):
-    work = repository()
-    work.commit(a="1")
+def test_a_name_that_means_no_commit(work, ref):
     with pytest.raises(UsageError) as caught:
         commit_of(work.folder, ref)
     assert f'{work.folder} knows no commit "{ref}"' in str(caught.value)
     assert f"git -C {work.folder} fetch origin {ref}" in str(caught.value)
 
 
-def test_which_repository_holds_a_file(repository, tmp_path):
-    work = repository()
-    work.commit({"pkg/a.py": "1"})
+def test_which_repository_holds_a_file(work, tmp_path, monkeypatch):
+    work.write({"pkg/a.py": "1", ".gitignore": "venv/", "venv/pkg/a.py": "1", "new.py": "1"})
     link = tmp_path / "link"
     link.symlink_to(work.folder / "pkg")
     (tmp_path / "b.py").touch()
-    inside = (work.folder / "pkg" / "a.py", work.folder / "pkg", work.folder, link / "a.py")
+    names = ("a.py", "pkg/a.py", "pkg", "new.py")
+    inside = (work.folder, *(work.folder / name for name in names), link / "a.py")
     assert {toplevel(path) for path in inside} == {work.folder.resolve()}
     assert toplevel(tmp_path / "b.py") is None
+    assert toplevel(work.folder / "venv" / "pkg" / "a.py") is None, "what it ignores is not its own"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert toplevel(work.folder) is None, "without git"
 
 
-def test_what_a_repository_ignores_is_not_its_own(repository):
-    work = repository()
-    work.write({".gitignore": "venv/", "venv/pkg/a.py": "1", "new.py": "1"})
-    assert toplevel(work.folder / "venv" / "pkg" / "a.py") is None
-    assert toplevel(work.folder / "new.py") == work.folder.resolve()
-
-
-def test_a_hook_does_not_choose_the_repository(repository, monkeypatch):
-    work, other = repository(), repository("other")
-    first = work.commit(a="1")
+def test_a_hook_does_not_choose_the_repository(work, repository, monkeypatch):
+    other = repository("other")
     other.commit(a="2")
     monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other.folder / ".git" / "index"))
     assert toplevel(work.folder) == work.folder.resolve()
-    assert commit_of(work.folder, "HEAD") == first
-
-
-def test_without_git_nothing_is_in_a_repository(repository, monkeypatch, tmp_path):
-    work = repository()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert toplevel(Path(work.folder)) is None
+    assert commit_of(work.folder, "HEAD") == work.first

@@ -22,21 +22,12 @@ OPTIONS = (number("buckets", 64),)
 
 def side(name="base", fields=FIELDS, options=OPTIONS, modes=("fwd", "bwd"), **more):
     family = FamilyInfo("topk", "?", tuple(fields), ("exact",), modes, "/r/topk/family.py")
-    found = {
-        f"topk/{each}": ImplementationInfo(
-            id=f"topk/{each}",
-            framework="numpy",
-            semantics="exact",
-            options=tuple(options) if each == "staged" else (),
-            sentence="",
-            expects=None,
-            module=f"impls.topk.{each}",
-            file=f"/r/topk/{each}.py",
-            line=1,
-            hash="",
+    found = {}
+    for each, own in {"exact": (), "staged": tuple(options)}.items():
+        where = f"impls.topk.{each}", f"/r/topk/{each}.py"
+        found[f"topk/{each}"] = ImplementationInfo(
+            f"topk/{each}", "numpy", "exact", own, "", None, *where, 1, ""
         )
-        for each in ("exact", "staged")
-    }
     return Side(name, "git:3d602ab (HEAD~1)", Catalog({"topk": family}, found), **more)
 
 

@@ -161,15 +161,9 @@ STATES = {
     **{status: side_with(status) for status in ("oom", "timeout", "crashed", "unsupported", "skipped")},
 }
 FROM_OK = {
-    "ok": "unchanged",
-    "incorrect": "incorrect",
-    "expected": "vanished",
-    "oom": "regressed",
-    "timeout": "invalid",
-    "crashed": "invalid",
-    "unsupported": "vanished",
-    "skipped": "vanished",
-}
+    "ok": "unchanged", "incorrect": "incorrect", "expected": "vanished", "oom": "regressed",
+    "timeout": "invalid", "crashed": "invalid", "unsupported": "vanished", "skipped": "vanished",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("now", STATES)

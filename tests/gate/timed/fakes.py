@@ -1,8 +1,10 @@
 """A scripted world for gates: both sides' processes are fakes, and the clock moves only when told."""
 
+from dataclasses import replace
 from threading import Lock
 
 from harness.core.protocol import Job
+from harness.core.static_figures import Static
 from harness.gate.sides.side import Side
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.decision import Margin
@@ -12,10 +14,11 @@ from harness.gate.timed.paired_case import BASE, CANDIDATE, PairedCase
 from harness.gate.timed.processes import GateExecutor, SideProcess
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.setup import PROVENANCE, open_group
+from harness.run.group.case_state import CaseState
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended
 from tests.run.fakes import Act, FakeExecutor, FakeWorker, static
-from tests.run.plans import SETTINGS, catalog, group
+from tests.run.plans import SETTINGS, case, catalog, group
 
 
 class Quiet:
@@ -159,3 +162,12 @@ class World:
 def program(name):
     """For an Act's `prepare`: the compiled program has this hash."""
     return {"static": {**static(Act()), "program": name}}
+
+
+def pair_of(name="scatter", program=None):
+    """A case on both sides, of which nothing is known but its program."""
+    sides = {}
+    for side in (CANDIDATE, BASE):
+        sides[side] = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
+        sides[side].static = replace(Static.none("not counted"), program=program)
+    return PairedCase(sides, None)

@@ -49,8 +49,7 @@ def test_a_case_that_cannot_be_timed_leaves_the_others_alone(tmp_path, verb, min
 
 
 @pytest.mark.parametrize(
-    ("wrong", "verdict"),
-    [(["candidate"], INCORRECT), (["base"], NEW), (["candidate", "base"], INCORRECT)],
+    ("wrong", "verdict"), [(["candidate"], INCORRECT), (["base"], NEW), (["candidate", "base"], INCORRECT)]
 )
 def test_contract_before_clock(tmp_path, wrong, verdict):
     world = World(tmp_path, wrong=[f"{side}:scatter/1" for side in wrong])

@@ -5,22 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.static_figures import Static
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
-from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
-from harness.run.group.case_state import CaseState
-from tests.run.plans import case, catalog
-
-
-def state(side, name="scatter", program=None):
-    own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
-    own.static = replace(Static.none("not counted"), program=program)
-    own.call_s = 1e-3
-    return own
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
+from tests.gate.timed.fakes import pair_of
 
 
 def paired(**changes):
-    return PairedCase({CANDIDATE: state(CANDIDATE, **changes), BASE: state(BASE, **changes)}, None)
+    made = pair_of(**changes)
+    for state in made.sides.values():
+        state.call_s = 1e-3
+    return made
 
 
 def settle_sides(mine=None, theirs=None, *, expected=False):

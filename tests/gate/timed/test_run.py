@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from harness.core.static_figures import Static
 from harness.gate.options import GateOptions
 from harness.gate.outcome import (
     IMPROVED,
@@ -22,14 +21,14 @@ from harness.gate.sides.side import Side
 from harness.gate.store import GateFolder
 from harness.gate.timed import verdicts as module
 from harness.gate.timed.decision import Margin, pair_effect
-from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT, PairedCase
+from harness.gate.timed.paired_case import BASE, CANDIDATE, LEFT_OUT
 from harness.gate.timed.run import looks, request_of
 from harness.gate.timed.sampling import Rounds
 from harness.gate.timed.sequential_test import SequentialTest
 from harness.gate.timed.verdicts import RoundsWriter, TimedResult, explain, left_out_reasons, note_isolated
-from harness.run.group.case_state import CaseState
 from harness.sweep.margins import Accept
 from tests.gate.timed.effects import replay
+from tests.gate.timed.fakes import pair_of
 from tests.run.plans import SETTINGS, case, catalog, schedule
 
 ASKING = GateOptions(against=None, max_pairs=12, budget_s=300.0, inconclusive="fail")
@@ -104,15 +103,6 @@ def test_neighbours_are_of_the_same_series_only():
     assert not any(one.notes for one in note_isolated(cases, order))
 
 
-def paired(name="scatter", program=None):
-    sides = {}
-    for side in (CANDIDATE, BASE):
-        own = CaseState(case(name), catalog().implementation(f"mask/{name}"), False, "now", side=side)
-        own.static = replace(Static.none("not counted"), program=program)
-        sides[side] = own
-    return PairedCase(sides, None)
-
-
 def gate_plan(*names, **more):
     sides = {name: Side(name, name, catalog()) for name in (CANDIDATE, BASE)}
     opponents = {case(name): case(name) for name in names or ("scatter",)}
@@ -131,7 +121,7 @@ def compose(writer, paired_cases, sequential_test, asked, options=ASKING):
 
 
 def test_a_verdict_stands_with_its_interval_and_its_place(writer):
-    found = compose(writer, [paired()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
+    found = compose(writer, [pair_of()], ledger_of(*SLOW, *SLOW), gate_plan())["mask/scatter"]
     assert (found.verdict, found.pairs, found.file, found.line) == (REGRESSED, 4, "scatter.py", 1)
     assert found.effect == pytest.approx(0.1)
     assert found.low < found.effect < found.high
@@ -139,7 +129,7 @@ def test_a_verdict_stands_with_its_interval_and_its_place(writer):
 
 def test_no_budget_makes_a_verdict_between_looks(writer):
     sequential_test = ledger_of(*SLOW, 0.1, steps=(6,))
-    one = paired()
+    one = pair_of()
     for state in one.sides.values():
         state.call_s = 0.5
     verdict = compose(writer, [one], sequential_test, gate_plan())["mask/scatter"]
@@ -154,13 +144,13 @@ def test_an_unconfirmed_suspicion_shows_its_effect_and_both_times(writer):
     levels = [(2.2e-3, 2e-3)] * 4 + [(2e-3, 2e-3)] * 4
     for number, level in enumerate(levels):
         writer.append(number, [Rounds(case().id, (math.log(level[0] / level[1]),), level, 0.0)])
-    verdict = compose(writer, [paired()], ledger_of(*SLOW, *SAME), gate_plan())["mask/scatter"]
+    verdict = compose(writer, [pair_of()], ledger_of(*SLOW, *SAME), gate_plan())["mask/scatter"]
     assert verdict.reason == "not confirmed: 4 pairs said regressed, fresh ones do not"
     assert "suspected, not confirmed: +10.5 %, 2.20 ms against 2.00 ms" in verdict.notes
 
 
 def test_the_same_program_is_unchanged_whatever_the_clock_says(writer):
-    one = paired(program="sha256:a")
+    one = pair_of(program="sha256:a")
     found = compose(writer, [one], ledger_of(*SLOW, advisory=True), gate_plan())["mask/scatter"]
     assert (found.verdict, found.reason) == (UNCHANGED, module.SAME)
     clock = "by the clock alone it is regressed (more than 2.5 % slower on 4 pairs)"
@@ -168,7 +158,7 @@ def test_the_same_program_is_unchanged_whatever_the_clock_says(writer):
 
 
 def test_a_self_check_takes_the_clock_at_its_word(writer):
-    one = paired(program="sha256:a")
+    one = pair_of(program="sha256:a")
     found = compose(writer, [one], ledger_of(*SLOW, *SLOW), gate_plan(self_check=True))["mask/scatter"]
     assert found.verdict == REGRESSED
 
@@ -178,7 +168,7 @@ def test_a_self_check_takes_the_clock_at_its_word(writer):
 )
 def test_an_accepted_time_is_unchanged_and_says_why(writer, figure, verdict):
     accepts = (Accept("bench.yaml:3", "mask/scatter@*", figure, "rows are whole now"),)
-    found = compose(writer, [paired()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
+    found = compose(writer, [pair_of()], ledger_of(*SLOW, *SLOW), gate_plan(accepts=accepts))["mask/scatter"]
     said = REASONS[0][2]
     told = (module.MEANT, (f"accepted: {said}: rows are whole now",)) if verdict == UNCHANGED else (said, ())
     assert (found.verdict, found.reason, found.notes) == (verdict, *told)
@@ -196,7 +186,7 @@ def test_equal_code_is_unchanged_without_a_clock(writer):
 
 
 def test_what_was_not_timed_has_its_own_word(writer):
-    wrong, left = paired("scatter"), paired("threshold")
+    wrong, left = pair_of("scatter"), pair_of("threshold")
     wrong.settle(INCORRECT, "3 elements differ")
     left.settle(LEFT_OUT, "needs AMX")
     added = {case("plain").id: "mask/plain is not registered in the base"}
@@ -213,7 +203,7 @@ def test_what_was_not_timed_has_its_own_word(writer):
 def test_a_long_tail_is_told_and_decides_nothing(writer):
     for number, tail in enumerate((0.1, math.log(1.5), 3.0)):
         writer.append(number, [Rounds(case().id, (0.0, 0.002), (1e-3, 1e-3), tail)])
-    found = compose(writer, [paired()], ledger_of(*SAME), gate_plan())["mask/scatter"]
+    found = compose(writer, [pair_of()], ledger_of(*SAME), gate_plan())["mask/scatter"]
     told = "advisory: the slowest tenth of its calls takes 50 % longer"
     assert (found.verdict, found.notes) == (UNCHANGED, (told,))
 

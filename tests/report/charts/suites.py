@@ -78,10 +78,7 @@ def texts_of(svg: bytes) -> list[str]:
 
 
 def words_of(
-    kind: str,
-    drawn: SuiteResults,
-    info: Mapping[str, Any] = INFO,
-    curves: Sequence[PublishedCurve] = (),
+    kind: str, drawn: SuiteResults, info: Mapping[str, Any] = INFO, curves: Sequence[PublishedCurve] = ()
 ) -> list[str]:
     """The texts of one chart of a suite; the others are not drawn."""
     return texts_of(draw_suite(drawn, info, curves, [kind])[kind])

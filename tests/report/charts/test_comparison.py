@@ -14,11 +14,7 @@ def run(seconds, **changed):
 
 
 def test_two_implementations_have_a_line_with_its_band():
-    records = [
-        *run(1e-3),
-        record("broadcast", 4 * K, 2e-3),
-        record("broadcast", 16 * K, status="oom"),
-    ]
+    records = [*run(1e-3), record("broadcast", 4 * K, 2e-3), record("broadcast", 16 * K, status="oom")]
     words = drawn(within(records, "scatter", "broadcast"), "scatter", "broadcast")
     assert "scatter against broadcast: faster in 1, no interval in 1 of 2 cases" in " ".join(words)
     assert {"heading", "time, scatter / broadcast", "no ratio", "scatter", "broadcast (baseline)"} <= set(

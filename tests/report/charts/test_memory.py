@@ -46,8 +46,7 @@ def test_zero_bytes_stand_on_a_marked_floor():
 
 
 @pytest.mark.parametrize(
-    ("figures", "why"),
-    [({"host": static(None)}, "torch has no planner of memory"), ({}, "not compiled")],
+    ("figures", "why"), [({"host": static(None)}, "torch has no planner of memory"), ({}, "not compiled")]
 )
 def test_a_missing_figure_is_marked_and_explained(figures, why):
     drawn = suite(record("scatter", K, 1e-3, temp=None, static=figures))

@@ -138,13 +138,7 @@ def test_other_semantics_are_a_footnote_without_a_baseline():
     assert "• not mathematically equivalent to each other: dense (exact); nsa (nsa_mslk)" in words
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        ("incorrect", "and is"),
-        ("ok", "but passed its contract"),
-    ],
-)
+@pytest.mark.parametrize(("status", "said"), [("incorrect", "and is"), ("ok", "but passed its contract")])
 def test_an_expected_failure_is_said_to_be_expected(status, said):
     claim = record("claimed", K, status=status, expected=True)
     words = words_of("speedup", suite(record("broadcast", K, 1e-3), claim))

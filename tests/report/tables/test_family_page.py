@@ -16,15 +16,11 @@ FAMILY = FamilyInfo(
     "topk", "Which?", FIELDS, ("exact", "recall"), ("fwd",), "f.py", checks={"ties": "do ties count?"}
 )
 EXACT = {
-    "name": "exact",
-    "sentence": "the largest",
-    "contract": "exact: as a set",
-    "gradient": None,
-    "layout": "[B, K]",
-    "point": {"seq": 64, "dtype": "f32"},
+    "name": "exact", "sentence": "the largest", "contract": "exact: as a set", "gradient": None,
+    "layout": "[B, K]", "point": {"seq": 64, "dtype": "f32"},
     "inputs": [{"name": "scores", "dtype": "f32", "shape": (1, 64)}],
     "result": [{"name": "[0]", "dtype": "integer", "shape": [1, 8]}],
-}
+}  # fmt: skip
 INDEXER = {
     **EXACT,
     "name": "indexer",

@@ -7,12 +7,7 @@ from rich.console import Console
 
 from harness.catalog.catalog import Catalog, FamilyInfo, ImplementationInfo
 from harness.core.workload import Field
-from harness.report.tables.listing import (
-    families_table,
-    findings_table,
-    rehearsal_table,
-    schedule_table,
-)
+from harness.report.tables.listing import families_table, findings_table, rehearsal_table, schedule_table
 from harness.run.dry_run import PlannedSuite
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.core.static_figures import Static
-from harness.report.run_report import print_run
 from harness.report.tables.render import print_tables
 from harness.report.tables.target_lines import turning_lines
 from harness.report.tables.targets import targets_table
+from tests.report.conftest import page
 from tests.report.tables.columns import notes, texts
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -29,12 +29,6 @@ def print_text(*tables, width=140):
     out = io.StringIO()
     print_tables(Console(file=out, width=width), *tables)
     return out.getvalue()
-
-
-def page(info, records, width=140):
-    out = io.StringIO()
-    print_run(Console(file=out, width=width), info, records)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def static_info(describe, records, targets, **more):
@@ -158,7 +152,7 @@ def test_turns_share_a_line_where_the_same_is_to_be_said(suite, mask, record):
 
 
 def test_the_page_of_a_run_that_compiled_for_targets(describe, mask):
-    text = page(static_info(describe, mask, ["host", "tpu:v5e"]), mask)
+    text = page(static_info(describe, mask, ["host", "tpu:v5e"]), mask, 140)
     assert text == (GOLDEN / "static_140.txt").read_text(encoding="utf-8")
 
 
