@@ -7,6 +7,7 @@ import pytest
 
 from impls.attention.family import FAMILY
 from tests.impls.jax_case import jit
+from tests.impls.judgements import assert_passed
 from tests.impls.test_attention_checks import CHECKS, PACKED, SMALL
 from tests.impls.test_attention_checks_model import trial
 from tests.impls.torch_case import named
@@ -71,5 +72,4 @@ def test_jax_holds(implementation, names):
     made = trial(F32, implementation, run=run)
     for name in names:
         assert CHECKS[name].concerns(implementation.semantics, "fwd", tuple(made.inputs), F32)
-        verdict = CHECKS[name].judge(made)
-        assert verdict.passed, verdict.reason
+        assert_passed(CHECKS[name].judge(made))

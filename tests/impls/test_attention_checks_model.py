@@ -170,8 +170,7 @@ class Sparse(Dense):
             scores = torch.einsum("bhd,bjhd->bhj", mean, self.heads(means)) / q.shape[-1] ** 0.5
             low = -1e4 if "selected sentinel" in made else -torch.inf
             scores = scores.masked_fill(starts > rows[-1], low)
-            count = min(w.selected, len(starts)) - ("one fewer" in made)
-            values, index = scores.topk(count, -1)
+            values, index = scores.topk(min(w.selected, len(starts)) - ("one fewer" in made), -1)
             real = torch.isfinite(values) | ("block 0" in made)
             index = torch.where(torch.isfinite(values), index, 0)
             times = torch.zeros_like(scores).scatter_add(-1, index, real.to(scores.dtype))

@@ -70,8 +70,7 @@ def test_bytes_are_inputs_and_result(name):
 
 def published(w, block):
     """As MSLK's figures count: full widths from the first query on, of blocks of `block`; no scores."""
-    pairs = w.seq * (w.seq / 2 / w.block + w.selected * block + w.window)
-    return w.seq * w.seq / 2 / pairs
+    return w.seq * w.seq / 2 / (w.seq * (w.seq / 2 / w.block + w.selected * block + w.window))
 
 
 RATIOS = {MSLK: {32: 9.1, 64: 16.0}, UPSTREAM: {32: 5.8, 64: 10.7, 256: 28.4, 1024: 48.6}}

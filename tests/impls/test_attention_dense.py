@@ -10,6 +10,7 @@ from impls.attention.dense_chunked import dense_chunked
 from impls.attention.dense_flex import dense_flex
 from impls.attention.dense_sdpa import dense_sdpa
 from impls.attention.family import FAMILY, AttentionWorkload
+from tests.impls.judgements import assert_passed
 from tests.impls.torch_case import Option, judged, operators, run, tensor
 
 pytestmark = pytest.mark.torch
@@ -60,8 +61,7 @@ COMPILES = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's o
 @COMPILES
 def test_flex_matches_the_reference_where_every_query_sees_its_whole_sequence():
     """Causal ones, packed and not, are held to their contract by the conformance suite."""
-    judgement = judged(FAMILY, dense_flex, of(varlen=True, causal=False))
-    assert judgement.passed, judgement.reason
+    assert_passed(judged(FAMILY, dense_flex, of(varlen=True, causal=False)))
 
 
 @COMPILES

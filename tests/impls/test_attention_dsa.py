@@ -96,8 +96,7 @@ def broken(rule):
             past = torch.ones(w.seq, w.seq, dtype=torch.bool).tril()
             if rule != "future":
                 scores = scores.masked_fill(~past, -torch.inf)
-            count = w.topk - (rule == "one less")
-            tokens = scores.topk(count, -1).indices
+            tokens = scores.topk(w.topk - (rule == "one less"), -1).indices
             if rule == "previous query's":
                 tokens = tokens.roll(1, 1)
             visible = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, tokens, value=True) & past
@@ -128,8 +127,7 @@ def test_few_rows_are_ambiguous_and_equal_tokens_always():
     inputs = drawn(w)
     assert run_marks(MEANING.ambiguous(w, rows), inputs).mean() < 0.1
     inputs["index_k"][:] = inputs["index_k"][:, :1]
-    marks = run_marks(MEANING.ambiguous(w, rows), inputs)
-    assert np.array_equal(marks[0], rows >= w.topk)
+    assert np.array_equal(run_marks(MEANING.ambiguous(w, rows), inputs)[0], rows >= w.topk)
 
 
 def test_a_score_moves_by_less_than_its_ambiguity():
@@ -181,6 +179,5 @@ def test_an_indexer_changes_no_other_input():
 def test_cost_counts_picks_and_scores():
     cost = FAMILY.cost_of("dsa", SMALL)
     picks = sum(min(t + 1, 20) for t in range(150))
-    scored = sum(t + 1 for t in range(150))
-    assert cost.flops == 4 * 4 * 8 * picks + 2 * 8 * (16 + 1) * scored
+    assert cost.flops == 4 * 4 * 8 * picks + 2 * 8 * (16 + 1) * sum(t + 1 for t in range(150))
     assert cost.bytes == sum(x.nbytes for x in FAMILY.shapes(SMALL).values()) + drawn(SMALL)["q"].nbytes

@@ -11,6 +11,7 @@ from impls.attention.family import FAMILY, AttentionWorkload
 from impls.attention.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
 from tests.impls.jax_case import call, gradients, judged
+from tests.impls.judgements import assert_passed
 
 pytestmark = [pytest.mark.jax, pytest.mark.torch]
 
@@ -33,15 +34,13 @@ WORKLOADS = {
 @pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
 @pytest.mark.parametrize("w", WORKLOADS.values(), ids=WORKLOADS)
 def test_variant_matches_the_reference(variant, w):
-    judgement = judged(FAMILY, variant, w)
-    assert judgement.passed, judgement.reason
+    assert_passed(judged(FAMILY, variant, w))
 
 
 @pytest.mark.parametrize("variant", [dense_jax, nsa_mslk_jax], ids=lambda v: v.name)
 @pytest.mark.parametrize("name", ["bf16", "batch-and-part-of-a-tile"])
 def test_gradients_match_the_reference(variant, name):
-    judgement = judged(FAMILY, variant, WORKLOADS[name], backward=True)
-    assert judgement.passed, judgement.reason
+    assert_passed(judged(FAMILY, variant, WORKLOADS[name], backward=True))
 
 
 @pytest.mark.parametrize(

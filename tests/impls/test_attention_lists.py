@@ -8,6 +8,7 @@ import pytest
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls import jax_case
 from tests.impls.attention_case import drawn, verdict
+from tests.impls.judgements import assert_passed
 from tests.impls.variants import ATTENTION as V
 
 pytestmark = [pytest.mark.torch, pytest.mark.jax]
@@ -57,8 +58,7 @@ def test_known_lists(variant, block, picked, want):
 @pytest.mark.parametrize("variant", VARIANTS, ids=NAMES)
 def test_lists_match_the_reference(variant, w):
     picks = drawn(w)["picks"]
-    judgement = verdict("block_lists", w, {"picks": picks}, call(variant, w, picks))
-    assert judgement.passed, judgement.reason
+    assert_passed(verdict("block_lists", w, {"picks": picks}, call(variant, w, picks)))
 
 
 def test_a_compact_list_is_as_wide_as_the_longest():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from impls.attention.family import FAMILY, AttentionWorkload
+from tests.impls.judgements import assert_passed
 from tests.impls.torch_case import Option, judged
 from tests.impls.variants import ATTENTION as V
 
@@ -81,6 +82,5 @@ CASES = [
 @pytest.mark.parametrize(("variant", "w"), CASES)
 def test_variant_and_its_gradients_match_the_reference(variant, w):
     for backward in (False,) if w.stage == "decode" else (False, True):
-        judgement = judged(FAMILY, variant, w, backward=backward)
-        assert judgement.passed, judgement.reason
+        judgement = assert_passed(judged(FAMILY, variant, w, backward=backward))
         assert judgement.figures["largest_error_of_allowed"] < 0.6

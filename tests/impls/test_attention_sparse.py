@@ -180,8 +180,7 @@ def test_offsets_beyond_int32_are_read():
     read = attend_selected(
         w, query, w.seq - 256, [torch.zeros_like(numbers[:, :1]).expand_as(numbers), numbers], picks, stride=1
     )
-    last = torch.arange(1, 9) * count - 8.0
-    assert torch.equal(read[0, :, :, 0], last.expand(256, 8).double())
+    assert torch.equal(read[0, :, :, 0], (torch.arange(1, 9) * count - 8.0).expand(256, 8).double())
 
 
 def traced(variant, w):

@@ -8,6 +8,7 @@ import pytest
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls import jax_case
 from tests.impls.attention_case import drawn, verdict
+from tests.impls.judgements import assert_passed
 from tests.impls.torch_case import run, tensors
 from tests.impls.variants import ATTENTION as V
 
@@ -44,8 +45,7 @@ def test_a_stage_matches_its_reference(variant, w):
     inputs = drawn(w)
     floating = variant.framework == "torch" and FAMILY.semantics[variant.semantics].gradient
     made = run(variant(w), inputs) if floating else jax_case.call(variant, w, inputs)
-    judgement = verdict(w.stage, w, inputs, made)
-    assert judgement.passed, judgement.reason
+    assert_passed(verdict(w.stage, w, inputs, made))
 
 
 def products(function, inputs):
@@ -76,8 +76,7 @@ def test_known_picks():
     inputs = {name: values.reshape(1, 4, 1, 1) for name, values in inputs.items()}
     for variant in (V.select_mean_query, V.select_every_query, V.select_jax):
         assert jax_case.call(variant, w, inputs).tolist() == [[[[0, 1], [1, 3]]]]
-    wrong = np.array([[[[0, 1], [2, 3]]]])
-    assert "elements differ" in verdict(w.stage, w, inputs, wrong).reason
+    assert "elements differ" in verdict(w.stage, w, inputs, np.array([[[[0, 1], [2, 3]]]])).reason
 
 
 @pytest.mark.parametrize("variant", [V.lists_transposed_dense, V.lists_transposed_compact])
@@ -86,8 +85,7 @@ def test_known_lists_turned_round(variant):
         stage="transposed_lists", seq=512, heads=1, kv_heads=1, block=128, tile=128, selected=3
     )
     blocks = np.array([[0, 9, 9], [0, 1, 9], [2, 9, 9], [0, 2, 3]], np.int32)[None, None]
-    counts = np.array([1, 2, 1, 3], np.int32)[None, None]
-    inputs = {"blocks": blocks, "counts": counts}
+    inputs = {"blocks": blocks, "counts": np.array([1, 2, 1, 3], np.int32)[None, None]}
     made = jax_case.call(variant, w, inputs)
     assert made["counts"].tolist() == [[[3, 1, 2, 1]]]
     readers = [made["tiles"][0, 0, i, :n].tolist() for i, n in enumerate([3, 1, 2, 1])]
@@ -118,7 +116,6 @@ def test_bytes_are_what_arrives_and_what_leaves():
         if stage == "transposed_lists":
             assert left == inputs["blocks"].nbytes + 4 * w.heads * w.seq // 128
         else:
-            meaning = FAMILY.semantics[stage].reference(w, None)
-            made = run(meaning, inputs, wide=True)
+            made = run(FAMILY.semantics[stage].reference(w, None), inputs, wide=True)
             made = made.values() if isinstance(made, dict) else [made]
             assert left == sum(part.size * 4 for part in made)

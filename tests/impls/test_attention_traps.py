@@ -111,8 +111,7 @@ def repeated(monkeypatch):  # T4: block 0 in the place of a pick that does not e
 def tail(monkeypatch):  # T7: floor(seq / tile) tiles are scored, so the last one has no selection
     def broken(w, query, scoring, first, *rest, **others):
         picks, groups = _select(w, query, scoring, first, *rest, **others)
-        whole = w.seq // w.tile - first // w.tile
-        picks[:, max(0, whole) :] = -1
+        picks[:, max(0, w.seq // w.tile - first // w.tile) :] = -1
         return picks, groups
 
     _select = _nsa_torch.select_blocks

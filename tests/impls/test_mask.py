@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from harness import Unsupported, cast
-from harness.catalog.arrays import short_name
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.reference import closed_value
-from tests.impls.jax_case import call, planned
-from tests.impls.mask_case import drawn, judged, of, reference
+from tests.impls.jax_case import planned
+from tests.impls.mask_case import assert_contract, drawn, of, reference
 from tests.impls.variants import MASK as V
 
 PLAIN = (V.broadcast, V.scatter, V.scatter_flat, V.threshold_exactk, V.threshold_raw)
@@ -47,12 +46,7 @@ def test_inputs_are_the_selection_of_lax_top_k(dtype):
     ("variant", "options", "shape", "dtype"), CASES, ids=lambda part: getattr(part, "name", None)
 )
 def test_variant_meets_its_contract(variant, options, shape, dtype):
-    w = of(shape, dtype=dtype)
-    inputs = drawn(w)
-    result = call(variant, w, inputs, **options)
-    assert short_name(result.dtype) == dtype
-    judgement = judged(variant.semantics, w, inputs, result)
-    assert judgement.passed, judgement.reason
+    assert_contract(variant, of(shape, dtype=dtype), **options)
 
 
 @pytest.mark.parametrize("semantics", FAMILY.semantics)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from harness.catalog.arrays import numpy_dtype
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.masked_again import INDEXED, SCORED, masked_again
 from impls.mask.reference import closed_value, last_visible, visible
+from tests.impls import mask_case
 from tests.impls.jax_case import call
-from tests.impls.mask_case import drawn, judged, reference
+from tests.impls.judgements import assert_failed, assert_passed
+from tests.impls.mask_case import assert_contract, drawn, judged, reference
 
 ALL = {**INDEXED, **SCORED}
 
@@ -27,21 +28,13 @@ def crafted(w, scores):
     ("shape", "dtype"), [((1, 8, 1024, 300), "f32"), ((2, 7, 257, 40), "bf16"), ((1, 1, 33, 32), "f64")]
 )
 def test_variant_meets_its_contract(of, shape, dtype):
-    batch, rows, seq, topk = shape
-    w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, dtype=dtype, causal=True)
-    inputs = drawn(w)
-    result = call(masked_again, w, inputs, of=of)
-    assert result.dtype == numpy_dtype(dtype)
-    judgement = judged("masked_again", w, inputs, result)
-    assert judgement.passed, judgement.reason
+    assert_contract(masked_again, mask_case.of(shape, dtype=dtype, causal=True), of=of)
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("of", ALL)
 def test_causal_workloads_meet_the_contracts_before_it_too(of):
-    w = MaskWorkload(batch=2, rows=6, seq=200, topk=60, dtype="bf16", causal=True)
-    inputs = drawn(w)
-    assert judged(ALL[of].semantics, w, inputs, call(ALL[of], w, inputs)).passed
+    assert_contract(ALL[of], mask_case.of((2, 6, 200, 60), dtype="bf16", causal=True))
 
 
 @pytest.mark.jax
@@ -64,9 +57,7 @@ def test_variants_agree_after_and_not_before():
 def test_without_the_second_time_the_contract_fails(of):
     w = MaskWorkload(rows=6, seq=6, topk=3, causal=True)
     inputs = crafted(w, np.random.default_rng(5).standard_normal((6, 6)))
-    judgement = judged("masked_again", w, inputs, call(ALL[of], w, inputs))
-    assert not judgement.passed
-    assert "to be closed" in judgement.reason
+    assert_failed(judged("masked_again", w, inputs, call(ALL[of], w, inputs)), "to be closed")
 
 
 @pytest.mark.jax
@@ -83,8 +74,7 @@ def test_raw_opens_all_visible_columns_that_tie(of, kept, over):
     assert again == [[1, 2, 2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 1, 0]]
     result = call(masked_again, w, inputs, of=of)
     assert np.flatnonzero(result[0, 0] == 0).tolist() == kept
-    judgement = judged("masked_again", w, inputs, result)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged("masked_again", w, inputs, result))
     assert judgement.figures == {"mismatches": 0, "tied_rows": 1, "rows_over_topk": over}
 
 
@@ -108,9 +98,7 @@ def test_the_contract_catches(change, says):
     assert judged("masked_again", w, inputs, mask).passed
     for (row, column), value in change.items():
         mask[0, row, column] = value
-    judgement = judged("masked_again", w, inputs, mask)
-    assert not judgement.passed
-    assert says in judgement.reason
+    assert_failed(judged("masked_again", w, inputs, mask), says)
     assert not judged("masked_again", w, inputs, mask[..., :7]).passed
 
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.catalog.arrays import short_name
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.gather_kv import gather_kv
 from impls.mask.masked_dense import masked_dense
 from tests.impls.jax_case import call, planned
-from tests.impls.mask_case import drawn, judged, reference
+from tests.impls.mask_case import assert_contract, drawn, judged, of, reference
 
 BOTH = [gather_kv, masked_dense]
 IDS = [variant.name for variant in BOTH]
@@ -21,13 +20,7 @@ IDS = [variant.name for variant in BOTH]
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64"])
 @pytest.mark.parametrize("shape", [(2, 5, 700, 300, 32), (1, 3, 40, 1, 7)], ids=["many", "one"])
 def test_variant_meets_its_contract(variant, dtype, shape):
-    batch, rows, seq, topk, head_dim = shape
-    w = MaskWorkload(batch=batch, rows=rows, seq=seq, topk=topk, head_dim=head_dim, dtype=dtype)
-    inputs = drawn(w)
-    result = call(variant, w, inputs)
-    assert short_name(result.dtype) == dtype
-    judgement = judged("attended", w, inputs, result)
-    assert judgement.passed, judgement.reason
+    assert_contract(variant, of(shape[:4], head_dim=shape[4], dtype=dtype))
 
 
 @pytest.mark.jax

@@ -8,6 +8,7 @@ import pytest
 
 from impls.mask.family import FAMILY, MaskWorkload
 from impls.mask.reference import closed_value, selected, visible
+from tests.impls.judgements import assert_failed
 from tests.impls.trials import trial_of
 
 CHECKS = {check.name: check for check in FAMILY.checks}
@@ -65,8 +66,7 @@ def next_column(topk_indices):
 def latest(scores, topk_values):
     """The last of the columns that reach the cutoff: in a short row those are hidden ones."""
     reach = scores >= topk_values[..., -1:]
-    after = np.cumsum(reach[..., ::-1], axis=-1)[..., ::-1]
-    return mask(reach & (after <= PLAIN.topk))
+    return mask(reach & (np.cumsum(reach[..., ::-1], axis=-1)[..., ::-1] <= PLAIN.topk))
 
 
 def at_most(topk_indices):
@@ -76,8 +76,7 @@ def at_most(topk_indices):
 
 def rescored(topk_indices, scores):
     """Opens what reaches the least selected score, though indices were given."""
-    least = np.take_along_axis(scores, topk_indices, axis=-1).min(axis=-1, keepdims=True)
-    return mask(scores >= least)
+    return mask(scores >= np.take_along_axis(scores, topk_indices, axis=-1).min(axis=-1, keepdims=True))
 
 
 def no_last_column(topk_indices):
@@ -93,8 +92,7 @@ def by_last_index(topk_indices, scores):
 
 def exactly_once(topk_indices):
     """A sum of one-hot rows that asks for 1 where it must ask for more than 0."""
-    counts = (topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2)
-    return mask(counts == 1)
+    return mask((topk_indices[..., None] == np.arange(PLAIN.seq)).sum(axis=-2) == 1)
 
 
 def added_bits(topk_indices):
@@ -127,9 +125,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "broken", "says"), BROKEN, ids=[f"{n}-{b.__name__}" for n, b, _ in BROKEN])
 def test_a_broken_one_is_caught(name, broken, says):
-    judgement = verdict(name, HEADED if broken is unshifted else PLAIN, broken)
-    assert not judgement.passed
-    assert says in judgement.reason
+    assert_failed(verdict(name, HEADED if broken is unshifted else PLAIN, broken), says)
 
 
 @pytest.mark.parametrize("broken", [by_last_index, exactly_once, added_bits, latest, arithmetic])
@@ -147,8 +143,7 @@ def test_no_contract_would_have_caught_these(broken):
 def test_a_closed_visible_index_counts_under_causal_and_a_hidden_one_does_not():
     w = MaskWorkload(rows=6, seq=60, topk=40, causal=True)
     seen = visible(w, np.arange(w.rows))
-    right = verdict("matches_indices", w, lambda topk_indices: _masked(w, topk_indices, seen))
-    assert right.passed
+    assert verdict("matches_indices", w, lambda topk_indices: _masked(w, topk_indices, seen)).passed
     too_little = seen & (np.arange(w.seq) > 0)
     wrong = verdict("matches_indices", w, lambda topk_indices: _masked(w, topk_indices, too_little))
     assert wrong.figures["missing"] > 0
@@ -178,8 +173,7 @@ def test_a_block_that_is_not_held_is_closed():
 
 def test_ties_are_a_property_with_their_size():
     w = MaskWorkload(rows=8, seq=4096, topk=256, dtype="bf16")
-    meaning = FAMILY.semantics["threshold"].reference(w, None)
-    figures = verdict("kept_ties", w, meaning).figures
+    figures = verdict("kept_ties", w, FAMILY.semantics["threshold"].reference(w, None)).figures
     assert figures["least"] >= w.topk
     assert figures["most"] > figures["mean"] > w.topk
     assert figures["rows_over_topk"] > 0

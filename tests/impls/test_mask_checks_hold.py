@@ -48,8 +48,7 @@ def failed_of(w, implementation, **options):
     ids=["bf16", "causal", "f32", "f64", "least"],
 )
 def test_variants_hold_what_concerns_them(name, w):
-    options = {"chunk": 1} if name == "broadcast_chunked" else {}
-    failed, count = failed_of(w, VARIANTS[name], **options)
+    failed, count = failed_of(w, VARIANTS[name], **({"chunk": 1} if name == "broadcast_chunked" else {}))
     assert not failed
     assert count >= 1
 

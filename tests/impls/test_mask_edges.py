@@ -10,6 +10,7 @@ import pytest
 from impls.mask.family import MaskWorkload
 from tests.impls import mask_case
 from tests.impls.jax_case import call
+from tests.impls.judgements import assert_passed
 from tests.impls.mask_case import drawn, judged
 from tests.impls.torch_case import tensor
 from tests.impls.variants import MASK as V
@@ -87,8 +88,7 @@ def test_torch_scatter_meets_its_contract(dtype):
     inputs = drawn(w)
     made = V.torch_scatter(w)(tensor(inputs["topk_indices"]))
     assert made.dtype == {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}[dtype]
-    judgement = judged("exact", w, inputs, made.double().numpy())  # widening is exact
-    assert judgement.passed, judgement.reason
+    assert_passed(judged("exact", w, inputs, made.double().numpy()))  # widening is exact
 
 
 @pytest.mark.torch

@@ -5,6 +5,7 @@ import pytest
 
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, Config, MlaWorkload, cost
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import drawn
 from tests.impls.torch_case import Option, array, flat, judged, operators, run, tensor
 from tests.impls.variants import MLA as V
@@ -53,8 +54,7 @@ def reference(w, rows=None):
 def test_variant_matches_the_reference(variant, config, dtype, fields):
     if fields.get("phase") == "decode" and variant not in DECODING:
         fields = {"seq": 101, "batch": 2}  # chunks refuse a decode
-    judgement = judged(FAMILY, variant, MlaWorkload(config=config, dtype=dtype, **fields))
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, variant, MlaWorkload(config=config, dtype=dtype, **fields)))
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
 
 
@@ -73,8 +73,7 @@ def test_variant_matches_the_reference_at_full_width(variant, monkeypatch):
 )
 def test_gradients_match_the_reference(variant, config, dtype, causal):
     w = MlaWorkload(seq=70, batch=2, config=config, dtype=dtype, causal=causal)
-    judgement = judged(FAMILY, variant, w, backward=True)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, variant, w, backward=True))
     assert judgement.figures["largest_error_of_allowed"] < 0.7
 
 

@@ -87,7 +87,6 @@ def test_the_described_path_holds_it(fields):
 
 
 def test_it_concerns_those_named_alone():
-    w = MlaWorkload(seq=40)
-    assert not CHECKS["dtypes"].concerns("dense", "fwd", (), w, name="naive")
+    assert not CHECKS["dtypes"].concerns("dense", "fwd", (), MlaWorkload(seq=40), name="naive")
     for other in (MlaWorkload(seq=40, phase="decode"), MlaWorkload(seq=40, weights="fp8_block")):
         assert not CHECKS["dtypes"].concerns("dense", "fwd", (), other, name="fast_path")

@@ -5,6 +5,7 @@ import pytest
 from harness import Unsupported
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import CHECKS, UNEVEN, trial
 from tests.impls.trials import failures, verdicts
 from tests.impls.variants import MLA as V
@@ -16,8 +17,7 @@ GOOD = (V.naive, V.absorb, V.fast_path, V.naive_chunked, V.naive_sdpa, V.absorb_
 
 def examined(w, variant, mode="fwd"):
     """What every check that concerns the variant says, by name."""
-    made = trial(w, variant, mode)
-    return verdicts(FAMILY, "dense", made, name=variant.name, refusal=[Unsupported])
+    return verdicts(FAMILY, "dense", trial(w, variant, mode), name=variant.name, refusal=[Unsupported])
 
 
 @pytest.mark.parametrize("variant", GOOD, ids=lambda variant: variant.name)
@@ -78,8 +78,7 @@ def test_a_backward_is_asked_for_numbers(variant, dtype):
 def test_quantised_weights_of_uneven_shapes_hold(variant, config, dtype, monkeypatch):
     monkeypatch.setitem(mla.CONFIGS, config, UNEVEN[config])
     w = MlaWorkload(seq=20, config=config, dtype=dtype, weights="fp8_block")
-    verdict = CHECKS["fp8_dequant"].judge(trial(w, variant))
-    assert verdict.passed
+    verdict = assert_passed(CHECKS["fp8_dequant"].judge(trial(w, variant)))
     assert verdict.figures["differing"] == 0  # the same numbers go through the same program
 
 
@@ -107,8 +106,7 @@ def test_the_claimed_fast_path_fails_what_it_declares(w):
 )
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_which_program_ran_above_256_tokens_shows_in_its_bits(variant, same, dtype):
-    w = MlaWorkload(seq=257, dtype=dtype)
-    said = CHECKS["fallback_is_naive"].judge(trial(w, variant))
+    said = CHECKS["fallback_is_naive"].judge(trial(MlaWorkload(seq=257, dtype=dtype), variant))
     assert said.passed is same
     assert (said.figures["unlike_naive"] == 0) is same
 

@@ -9,6 +9,7 @@ from harness import Unsupported
 from harness.catalog.arrays import walk
 from impls.mla import family as mla
 from impls.mla.family import FAMILY, MlaWorkload, cost
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import NARROW, drawn
 from tests.impls.torch_case import Option, flat, gradients, judged, run
 from tests.impls.variants import MLA as V
@@ -38,8 +39,7 @@ def test_variant_honours_the_field(variant, fields, monkeypatch):
     if "q_lora" in fields:
         monkeypatch.setitem(mla.CONFIGS, "v3", NARROW["v3"])
     w = MlaWorkload(seq=40, **{"dtype": "f32", **fields})
-    judgement = judged(FAMILY, variant, w)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, variant, w))
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
     assert judged(FAMILY, variant, w, backward=True).passed
 

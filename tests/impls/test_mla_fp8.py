@@ -13,6 +13,7 @@ from impls.mla.family import CONFIGS, FAMILY, MlaWorkload
 from impls.mla.fast_path import fast_path
 from impls.mla.naive import naive
 from tests.impls.jax_case import jit
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import UNEVEN, drawn
 from tests.impls.torch_case import array, judged, tensor, tensors
 
@@ -104,8 +105,7 @@ def test_decoding_needs_no_more_than_the_dtype():
 )
 def test_variant_matches_the_reference(variant, config, dtype, phase):
     w = MlaWorkload(seq=30, batch=2, phase=phase, config=config, dtype=dtype, weights="fp8_block")
-    judgement = judged(FAMILY, variant, w)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, variant, w))
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from harness import Unsupported
 from impls.mla.family import FAMILY, MlaWorkload
+from tests.impls.judgements import assert_failed
 from tests.impls.mla_trial import drawn
 from tests.impls.test_mla import DECODING, reference
 from tests.impls.torch_case import Option, gradients, judged, operators, run
@@ -52,8 +53,7 @@ def test_the_claimed_fast_path_is_wrong_where_it_is_taken(config, fields):
     w = MlaWorkload(config=config, dtype="bf16", **fields)
     assert V.claimed_fast_path.expect.when(w)
     for seed in range(3):
-        judgement = judged(FAMILY, V.claimed_fast_path, w, seed=seed)
-        assert not judgement.passed
+        judgement = assert_failed(judged(FAMILY, V.claimed_fast_path, w, seed=seed))
         assert judgement.figures["relative_rms"] > 0.5  # unrelated, not imprecise
     assert not judged(FAMILY, V.claimed_fast_path, w, backward=True).passed
     assert judged(FAMILY, V.fast_path, w).passed

@@ -8,6 +8,7 @@ from impls.mla.absorb_jax import absorb_jax
 from impls.mla.family import FAMILY, MlaWorkload
 from impls.mla.naive_jax import naive_jax
 from tests.impls.jax_case import gradients, judged
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import by_jax, drawn, trial
 from tests.impls.trials import failures, verdicts
 
@@ -29,8 +30,7 @@ pytestmark = [
     ],
 )
 def test_twin_matches_the_reference(twin, config, dtype, fields):
-    judgement = judged(FAMILY, twin, MlaWorkload(config=config, dtype=dtype, **fields))
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, twin, MlaWorkload(config=config, dtype=dtype, **fields)))
     assert judgement.figures["relative_rms"] < 0.7 * judgement.figures["relative_rms_bound"]
 
 
@@ -38,8 +38,7 @@ def test_twin_matches_the_reference(twin, config, dtype, fields):
 @pytest.mark.parametrize(("config", "dtype"), [("small", "f64"), ("v3", "bf16")])
 def test_gradients_match_the_reference(twin, config, dtype):
     w = MlaWorkload(seq=40, batch=2, config=config, dtype=dtype)
-    judgement = judged(FAMILY, twin, w, backward=True)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(FAMILY, twin, w, backward=True))
     assert judgement.figures["largest_error_of_allowed"] < 0.7
 
 

@@ -8,6 +8,7 @@ import pytest
 from harness import Unsupported
 from impls.mla._inputs import frequencies
 from impls.mla.family import FAMILY, MlaWorkload, cost
+from tests.impls.judgements import assert_passed
 from tests.impls.mla_trial import drawn
 from tests.impls.torch_case import Option, judged, run
 from tests.impls.trials import failures, trial_of, verdicts
@@ -25,8 +26,7 @@ small = pytest.mark.usefixtures("narrow")
     "fields", [{}, {"dtype": "bf16", "rope_scaling": "yarn"}, {"weights": "fp8_block"}], ids=str
 )
 def test_every_step_attends_the_tokens_before_it(way, fields):
-    judgement = judged(FAMILY, way, replace(W, **fields))
-    assert judgement.passed, judgement.reason
+    assert_passed(judged(FAMILY, way, replace(W, **fields)))
     rows = np.array([0, 3])
     assert judged(FAMILY, way, replace(W, **fields), rows=rows).passed
 

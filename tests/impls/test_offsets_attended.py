@@ -13,6 +13,7 @@ from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.thd_counted import moved, thd_counted
 from impls.offsets.thd_masked import OF, thd_masked
 from tests.impls import jax_case
+from tests.impls.judgements import assert_passed
 from tests.impls.offsets_case import KINDS, met
 from tests.impls.torch_case import run
 from tests.impls.variants import OFFSETS as V
@@ -95,8 +96,7 @@ def test_starts_and_lengths_are_enough_for_the_result(variant, layout, kind):
         with pytest.raises(Unsupported, match="window"):
             FAMILY.shapes_of("attended", w)
         return
-    judgement = attended(variant, w)
-    assert judgement.passed, judgement.reason
+    assert_passed(attended(variant, w))
 
 
 @pytest.mark.jax
@@ -118,14 +118,12 @@ def test_other_dtypes_keep_their_bounds(dtype, ring):
 @pytest.mark.parametrize("kind", ["causal", "padding"])
 def test_a_ring_gives_the_attention_of_the_row(kind, devices, ring):
     """Of eight stripes many hold no token of a segment at all."""
-    judgement = ring(replace(W, kind=kind), devices=devices)
-    assert judgement.passed, judgement.reason
+    assert_passed(ring(replace(W, kind=kind), devices=devices))
 
 
 @pytest.mark.jax
 def test_a_ring_is_one_program():
-    judgement = attended(V.thd_ring, W, devices=2)
-    assert judgement.passed, judgement.reason
+    assert_passed(attended(V.thd_ring, W, devices=2))
 
 
 @pytest.mark.jax

@@ -9,6 +9,7 @@ from harness import Unsupported
 from impls.offsets import _checks_golden
 from impls.offsets.family import FAMILY, OffsetsWorkload
 from impls.offsets.reference import pairwise, run_lengths
+from tests.impls.judgements import assert_failed
 from tests.impls.offsets_case import KINDS
 from tests.impls.trials import failures, trial_of, verdicts
 
@@ -47,8 +48,7 @@ def changed(change):
     def build(w):
         def offsets(segment_ids_q, segment_ids_kv, positions_q, positions_kv):
             inputs = (segment_ids_q, segment_ids_kv, positions_q, positions_kv)
-            answer = [np.array(part) for part in right(w)(*inputs)]
-            return change(answer, inputs, w)
+            return change([np.array(part) for part in right(w)(*inputs)], inputs, w)
 
         return offsets
 
@@ -102,8 +102,7 @@ def ends_at_seq(answer, inputs, w):
     """The place behind the last segment holds where the row ends, as in cu_seqlens."""
     for part in answer[2:]:
         for starts in part:
-            free = np.flatnonzero(starts < 0)
-            starts[free[:1]] = w.seq
+            starts[np.flatnonzero(starts < 0)[:1]] = w.seq
     return answer
 
 
@@ -168,16 +167,13 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "w", "build", "says"), BROKEN)
 def test_a_broken_one_is_caught(name, w, build, says):
-    judgement = verdict(name, w, build)
-    assert not judgement.passed
-    assert says in judgement.reason
+    assert_failed(verdict(name, w, build), says)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", [1, 4096])
 def test_the_definition_holds_every_check(kind, window):
-    w = replace(PLAIN, kind=kind, window=window)
-    said = verdicts(FAMILY, "exact", trial(w, right))
+    said = verdicts(FAMILY, "exact", trial(replace(PLAIN, kind=kind, window=window), right))
     assert len(said) == len(CHECKS) - (kind != "bottom_right")
     assert failures(said) == {}
 

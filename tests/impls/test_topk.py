@@ -9,36 +9,29 @@ import pytest
 from harness import Unsupported
 from impls.topk._expected_recall import expected_recall
 from impls.topk.family import FAMILY, TopkWorkload
+from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import DTYPES, draw, judged, on_jax, on_torch
 from tests.impls.variants import TOPK as V
 
 
-def test_clustered_scores_stand_side_by_side():
-    w = TopkWorkload(rows=4, seq=4096, topk=64, distribution="clustered")
-    best = np.sort(np.argpartition(draw(w), -64, axis=-1)[..., -64:], axis=-1)
-    assert (best[..., -1] - best[..., 0] == 63).all()
+def scores_of(distribution, rows, seq, topk):
+    return draw(TopkWorkload(rows=rows, seq=seq, topk=topk, distribution=distribution))
+
+
+def test_distributions_are_what_they_say():
+    clustered = scores_of("clustered", 4, 4096, 64)
+    best = np.sort(np.argpartition(clustered, -64, axis=-1)[..., -64:], axis=-1)
+    assert (best[..., -1] - best[..., 0] == 63).all(), "the largest stand side by side"
     assert len(np.unique(best[..., 0])) > 1
-
-
-def test_periodic_scores_repeat_every_2048_columns():
-    w = TopkWorkload(rows=2, seq=8192, topk=64, distribution="periodic")
-    folded = draw(w).reshape(2, 4, 2048)
-    assert np.abs(folded - folded.mean(axis=1, keepdims=True)).max() < 0.6
+    folded = scores_of("periodic", 2, 8192, 64).reshape(2, 4, 2048)
+    assert np.abs(folded - folded.mean(axis=1, keepdims=True)).max() < 0.6, "every 2048 columns again"
     assert np.ptp(folded.mean(axis=1), axis=-1).min() > 1.8
-
-
-def test_tied_scores_lie_on_a_coarse_grid():
-    w = TopkWorkload(rows=2, seq=4096, topk=64, distribution="tied")
-    scores = draw(w)
-    assert np.array_equal(scores * 8, np.round(scores * 8))
-
-
-def test_causal_rows_see_a_growing_prefix():
-    w = TopkWorkload(rows=8, seq=64, topk=16, distribution="causal")
-    visible = np.isfinite(draw(w))[0]
-    assert visible.sum(axis=-1).tolist() == [8 * (row + 1) for row in range(8)]
+    tied = scores_of("tied", 2, 4096, 64)
+    assert np.array_equal(tied * 8, np.round(tied * 8)), "on a coarse grid"
+    visible = np.isfinite(scores_of("causal", 8, 64, 16))[0]
+    assert visible.sum(axis=-1).tolist() == [8 * (row + 1) for row in range(8)], "a growing prefix"
     assert not np.diff(visible.astype(int), axis=-1).max() > 0
-    assert np.isfinite(draw(TopkWorkload(rows=64, seq=8, topk=2, distribution="causal"))[0, 0, 0])
+    assert np.isfinite(scores_of("causal", 64, 8, 2)[0, 0, 0])
 
 
 @pytest.mark.jax
@@ -67,8 +60,7 @@ def test_two_stage_reaches_its_recall(dtype, distribution):
 def test_two_stage_loses_most_of_a_period_that_divides_its_buckets():
     w = TopkWorkload(rows=4, seq=65536, topk=2048, distribution="periodic")
     scores = draw(w)
-    judgement = judged("recall", w, scores, on_jax(V.two_stage, w, scores))
-    assert not judgement.passed
+    judgement = assert_failed(judged("recall", w, scores, on_jax(V.two_stage, w, scores)))
     assert judgement.figures["recall"] < 0.7
     assert "below the target 0.95" in judgement.reason
 
@@ -79,8 +71,7 @@ def test_two_stage_is_exact_where_nothing_can_be_lost(buckets, keep):
     """Every score kept, or no more than `keep` of the largest in any bucket."""
     w = TopkWorkload(rows=3, seq=4096, topk=16, recall=0.5, distribution="clustered")
     scores = draw(w)
-    judgement = judged("exact", w, scores, on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep))
-    assert judgement.passed, judgement.reason
+    assert_passed(judged("exact", w, scores, on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep)))
 
 
 @pytest.mark.jax
@@ -101,8 +92,7 @@ def test_two_stage_recall_is_what_theory_says(seq, topk, buckets, keep):
     w = TopkWorkload(rows=256, seq=seq, topk=topk, recall=0.5)
     scores = draw(w)
     values, _ = on_jax(V.two_stage, w, scores, buckets=buckets, keep=keep)
-    cutoff = np.partition(scores, -topk, axis=-1)[..., -topk, None]
-    recall = (values >= cutoff).mean(axis=-1)
+    recall = (values >= np.partition(scores, -topk, axis=-1)[..., -topk, None]).mean(axis=-1)
     error = recall.std(ddof=1) / math.sqrt(recall.size)
     assert recall.min() < 1
     assert abs(recall.mean() - expected_recall(seq, topk, buckets, keep)) < 4 * error

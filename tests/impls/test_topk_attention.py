@@ -9,6 +9,7 @@ from harness import Unsupported
 from harness.catalog.arrays import short_name
 from impls.topk.family import FAMILY, TopkWorkload, cost, shapes
 from tests.impls.jax_case import call
+from tests.impls.judgements import assert_passed
 from tests.impls.topk_case import DTYPES, drawn, verdict, wide
 from tests.impls.torch_case import named, tensors
 from tests.impls.variants import TOPK as V
@@ -64,8 +65,7 @@ def test_jax_variants_keep_their_contracts(mask, dtype):
     for variant in (V.attention_exact, V.attention_approx):
         result = call(variant, w, arrays, mask=mask)
         assert short_name(result[0].dtype) == dtype
-        judgement = judged(w, arrays, result, variant.semantics)
-        assert judgement.passed, judgement.reason
+        judgement = assert_passed(judged(w, arrays, result, variant.semantics))
         assert judgement.figures["largest_error_of_allowed"] < 0.7
 
 
@@ -75,8 +75,7 @@ def test_jax_variants_keep_their_contracts(mask, dtype):
 def test_the_torch_variant_keeps_its_contract(mask, dtype):
     w = replace(SMALL, dtype=dtype)
     arrays = drawn(w)
-    judgement = judged(w, arrays, on_torch(w, arrays, mask=mask))
-    assert judgement.passed, judgement.reason
+    assert_passed(judged(w, arrays, on_torch(w, arrays, mask=mask)))
 
 
 @pytest.mark.jax
@@ -92,8 +91,7 @@ def test_an_approximate_selection_is_judged_by_its_recall_and_keeps_as_much_atte
     w = replace(SMALL, batch=1, rows=8, seq=8192, topk=1024, recall=0.95)
     arrays = drawn(w)
     result = call(V.attention_approx, w, arrays, select="two_stage")
-    judgement = judged(w, arrays, result, "attention_recall")
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(w, arrays, result, "attention_recall"))
     figures = judgement.figures
     assert figures["recall"] == 1.0  # 4096 buckets of two hold all 8192 scores
     assert figures["attention_mass"] == pytest.approx(1.0)
@@ -113,8 +111,7 @@ def broken(rule, w, arrays):
     out, values, indices = FAMILY.semantics["attention"].reference(w, None)(**wide(arrays))
     attended = FAMILY.semantics["attention"].reference
     if rule == "all columns attended":
-        every = replace(w, topk=w.seq - 1)
-        out = attended(every, None)(**wide(arrays))[0]
+        out = attended(replace(w, topk=w.seq - 1), None)(**wide(arrays))[0]
     if rule == "no scale":
         out = attended(w, None)(**{**wide(arrays), "q": wide(arrays)["q"] * w.key_dim**0.5})[0]
     if rule == "next row's result":
@@ -126,8 +123,7 @@ def broken(rule, w, arrays):
         values, indices = less[1][..., 1:], less[2][..., 1:]
     if rule == "one column closed":
         out = out.copy()
-        rest = attended(replace(w, topk=w.topk - 1), None)(**wide(arrays))[0]
-        out[0, 0] = rest[0, 0]
+        out[0, 0] = attended(replace(w, topk=w.topk - 1), None)(**wide(arrays))[0][0, 0]
     if rule == "no selection":
         return out
     return out, values, indices

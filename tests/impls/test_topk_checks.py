@@ -8,6 +8,7 @@ import pytest
 from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.partition import partition
 from impls.topk.reference import largest
+from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import values_at
 from tests.impls.trials import NOTHING, trial_of
 
@@ -132,9 +133,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "builder", "options", "reason"), BROKEN)
 def test_a_broken_selection_fails(name, builder, options, reason):
-    judged = verdict(name, PLAIN, builder, **options)
-    assert not judged.passed
-    assert reason in judged.reason
+    assert_failed(verdict(name, PLAIN, builder, **options), reason)
 
 
 def test_what_fails_strictly_passed_its_contract():
@@ -161,8 +160,7 @@ def test_a_target_of_one_is_not_missed_by_rounding(name):
 
 
 def test_one_row_is_drawn_more_than_once():
-    judged = verdict("recall_target_strict", TopkWorkload(rows=1, seq=256, topk=8), exact)
-    assert judged.passed
+    judged = assert_passed(verdict("recall_target_strict", TopkWorkload(rows=1, seq=256, topk=8), exact))
     assert judged.figures["rows"] == 256
 
 
@@ -192,8 +190,7 @@ def test_shares_by_hand():
 
 
 def test_closed_rows_lose_no_mass():
-    w = TopkWorkload(rows=8, seq=64, topk=16, distribution="causal")
-    made = trial(w, exact)
+    made = trial(TopkWorkload(rows=8, seq=64, topk=16, distribution="causal"), exact)
     made.inputs["scores"][:, :2] = -np.inf
     for name in ("attention_mass_recall", "value_recall"):
         assert CHECKS[name].judge(made).figures["low"] == 1.0
@@ -208,8 +205,7 @@ def test_the_worst_row_and_the_mean_are_told_apart():
 
         return select
 
-    judged = verdict("worst_row", PLAIN, one_row_bad)
-    assert judged.passed
+    judged = assert_passed(verdict("worst_row", PLAIN, one_row_bad))
     assert judged.figures["worst_row"] == judged.figures["worst_as_drawn"] == 0.5
     assert judged.figures["mean"] == pytest.approx(1 - 0.5 / 16)
 

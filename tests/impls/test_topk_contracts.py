@@ -5,6 +5,7 @@ import pytest
 
 from harness.catalog.arrays import numpy_dtype
 from impls.topk.family import FAMILY, TopkWorkload
+from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import judged, values_at
 
 
@@ -12,8 +13,7 @@ def small(dtype="f32"):
     """A workload of two rows, its scores and a right answer."""
     w = TopkWorkload(rows=2, seq=6, topk=3, recall=0.6, dtype=dtype)
     scores = np.array([[[5, 4, 3, 2, 1, 0], [0, 1, 1, 1, 2, 3]]]).astype(numpy_dtype(dtype))
-    indices = np.array([[[0, 1, 2], [5, 4, 1]]])
-    return w, scores, indices
+    return w, scores, np.array([[[0, 1, 2], [5, 4, 1]]])
 
 
 @pytest.mark.parametrize("indices", [[[0, 1, 2], [5, 4, 1]], [[2, 0, 1], [3, 5, 4]]])
@@ -40,25 +40,21 @@ def test_exact_contract_asks_for_neither_order_nor_which_tie(indices):
 )
 def test_no_selection_fails_both_contracts(semantics, spoil, reason):
     w, scores, indices = small()
-    judgement = judged(semantics, w, scores, spoil(*values_at(scores, indices)))
-    assert not judgement.passed
-    assert reason in judgement.reason
+    assert_failed(judged(semantics, w, scores, spoil(*values_at(scores, indices))), reason)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_exact_contract_counts_what_is_not_among_the_largest(dtype):
     w, scores, indices = small(dtype)
     indices = np.array([[[0, 1, 5], [5, 4, 1]]])
-    judgement = judged("exact", w, scores, values_at(scores, indices))
-    assert not judgement.passed
+    judgement = assert_failed(judged("exact", w, scores, values_at(scores, indices)))
     assert judgement.figures["mismatches"] == 1
 
 
 def test_recall_contract_counts_shares_per_row_and_ties_once():
     w, scores, _ = small()
     # Row 0 misses 3; row 1 misses 3 and 2 and holds three ones, of which one is among the largest.
-    indices = np.array([[[0, 1, 5], [1, 2, 3]]])
-    judgement = judged("recall", w, scores, values_at(scores, indices))
+    judgement = judged("recall", w, scores, values_at(scores, np.array([[[0, 1, 5], [1, 2, 3]]])))
     figures = judgement.figures
     assert figures["recall"] == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert figures["worst_row"] == pytest.approx(1 / 3)
@@ -90,9 +86,7 @@ def test_value_recall_needs_a_positive_sum():
     w = TopkWorkload(rows=2, seq=4, topk=2, recall=0.5)
     scores = np.full((1, 2, 4), -np.inf, np.float32)
     scores[..., 0] = -1
-    indices = np.array([[[0, 1], [0, 3]]])
-    judgement = judged("recall", w, scores, values_at(scores, indices))
-    assert judgement.passed
+    judgement = assert_passed(judged("recall", w, scores, values_at(scores, np.array([[[0, 1], [0, 3]]]))))
     assert judgement.figures["value_recall"] is None
 
 

@@ -8,6 +8,7 @@ import pytest
 from harness import Unsupported
 from harness.catalog.arrays import short_name
 from impls.topk.family import DISTRIBUTIONS, FAMILY, TopkWorkload
+from tests.impls.judgements import assert_passed
 from tests.impls.test_topk_checks import CHECKS, trial
 from tests.impls.topk_case import DTYPES, draw, edges, judged, on_jax, on_torch
 from tests.impls.variants import TOPK as V
@@ -85,8 +86,7 @@ def test_exact_in_jax(name, dtype):
     parts = [draw(TopkWorkload(rows=3, seq=512, topk=90, dtype=dtype, distribution=d)) for d in DISTRIBUTIONS]
     scores = np.concatenate(parts)
     values, indices = on_jax(JAX[name], w, scores)
-    judgement = judged("exact", w, scores, (values, indices))
-    assert judgement.passed, judgement.reason
+    assert_passed(judged("exact", w, scores, (values, indices)))
     assert short_name(values.dtype) == dtype
 
 
@@ -97,8 +97,7 @@ def test_exact_in_jax_at_the_edges(name, topk):
     scores = np.array([edges(64)], np.float32)
     w = TopkWorkload(rows=scores.shape[1], seq=64, topk=topk)
     result = on_jax(JAX[name], w, scores)
-    judgement = judged("exact", w, scores, result)
-    assert judgement.passed, judgement.reason
+    assert_passed(judged("exact", w, scores, result))
     if name in TIES_BY_INDEX:
         want = FAMILY.semantics["exact"].reference(w, None)(scores=scores.astype(np.float64))[1]
         first = 1 if name in TOP_K else 0  # lax.top_k has −0 below +0
@@ -119,8 +118,7 @@ def test_exact_where_the_largest_share_their_groups(build):
 @pytest.mark.parametrize("name", ["edge_rows", "order"])
 @pytest.mark.parametrize("build", GROUPED)
 def test_checks_hold(build, name):
-    judgement = CHECKS[name].judge(trial(TopkWorkload(rows=4, seq=1024, topk=8), build))
-    assert judgement.passed, judgement.reason
+    assert_passed(CHECKS[name].judge(trial(TopkWorkload(rows=4, seq=1024, topk=8), build)))
 
 
 def test_edges_leave_no_nan_behind():

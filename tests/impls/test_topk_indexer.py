@@ -11,6 +11,7 @@ from impls.topk.family import FAMILY, TopkWorkload
 from impls.topk.indexer_approx import indexer_approx
 from impls.topk.indexer_exact import indexer_exact
 from tests.impls.jax_case import call
+from tests.impls.judgements import assert_passed
 from tests.impls.topk_case import DTYPES, drawn, values_at, verdict, wide
 
 SMALL = TopkWorkload(stage="indexer", batch=2, rows=5, seq=300, topk=20, heads=8, head_dim=16)
@@ -66,8 +67,7 @@ def test_variants_keep_their_contracts(variant, dtype):
     inputs = drawn(w)
     result = call(variant, w, inputs)
     assert short_name(result[0].dtype) == ("f64" if dtype == "f64" else "f32")
-    judgement = judged(w, inputs, result, variant.semantics)
-    assert judgement.passed, judgement.reason
+    judgement = assert_passed(judged(w, inputs, result, variant.semantics))
     assert judgement.figures["largest_error_of_allowed"] < 0.5
 
 
@@ -163,16 +163,14 @@ def test_a_score_moves_by_less_than_is_allowed():
     inputs = drawn(w)
     q, k, weights = (inputs[name] for name in ("queries", "keys", "weights"))
     scale = np.float32((w.heads * w.head_dim) ** -0.5)
-    likes = np.maximum(np.einsum("brhd,bsd->brhs", q, k), 0)
-    one = np.einsum("brh,brhs->brs", weights, likes) * scale
+    one = np.einsum("brh,brhs->brs", weights, np.maximum(np.einsum("brhd,bsd->brhs", q, k), 0)) * scale
     running = np.maximum(np.cumsum(q[:, :, :, None] * k[:, None, None], -1)[..., -1], 0)
     running = np.cumsum(weights[..., None] * scale * running, 2)[:, :, -1]
     for scores in (one, running):
         assert scores.dtype == np.float32
         figures = judged(w, inputs, values_at(scores, ranked(scores)[..., : w.topk])).figures
         assert 0 < figures["largest_error_of_allowed"] < 2 / 6
-    inner = call(indexer_exact, w, inputs)
-    assert 0 < judged(w, inputs, inner).figures["largest_error_of_allowed"] < 2 / 6
+    assert 0 < judged(w, inputs, call(indexer_exact, w, inputs)).figures["largest_error_of_allowed"] < 2 / 6
 
 
 def test_scores_are_steps_of_heads_over_keys():

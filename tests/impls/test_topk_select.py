@@ -11,6 +11,7 @@ import pytest
 from harness import Unsupported
 from impls.topk import _sample_threshold, radix_f16
 from impls.topk.family import TopkWorkload
+from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import draw, judged
 from tests.impls.variants import TOPK as V
 
@@ -69,8 +70,7 @@ def test_f16_keys_lose_what_theory_says(seq, topk, recall):
     w = TopkWorkload(rows=24, seq=seq, topk=topk, distribution="narrow")
     assert radix_f16.expected_recall(w) == pytest.approx(recall, abs=5e-5)
     scores = draw(w)
-    judgement = judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores))
-    assert not judgement.passed
+    judgement = assert_failed(judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores)))
     assert radix_f16.radix_f16.expect.when(w)
     # Its eight deviations are an upper bound; half of them is strict enough.
     assert abs(judgement.figures["recall"] - recall) < 4 * math.sqrt(2 / (24 * topk))
@@ -80,8 +80,7 @@ def test_f16_keys_lose_what_theory_says(seq, topk, recall):
 def test_f16_keys_lose_little_of_normal_scores(distribution):
     w = TopkWorkload(rows=4, seq=4096, topk=512, distribution=distribution)
     scores = draw(w)
-    judgement = judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores))
-    assert judgement.passed
+    judgement = assert_passed(judged("recall", w, scores, radix_f16.radix_f16(w)(scores=scores)))
     assert not radix_f16.radix_f16.expect.when(w)
     assert judgement.figures["recall"] > radix_f16.PROMISED
 

@@ -48,11 +48,7 @@ class Sweep:
         return subprocess.Popen(
             [sys.executable, str(ROOT / "cli.py"), *words],
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "TMPDIR": str(self.folder),
-            },
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.folder)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

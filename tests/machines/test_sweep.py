@@ -73,8 +73,7 @@ class Node(NodeHere):
         self.asked.append(unit)
         schedule = self._part(unit)
         command = (*self.order.command, "--shard", f"{unit}/{self.order.units}")
-        request = node_module.Request(schedule, self.catalog, self.results, command, "run", "1")
-        folder = new_folder(request)
+        folder = new_folder(node_module.Request(schedule, self.catalog, self.results, command, "run", "1"))
         keys = {
             "fingerprint": folder.write_fingerprint({"cpu": self.cpu, "threads": 1}),
             "environment": folder.write_environment({"host": self.name}),
@@ -174,8 +173,18 @@ def all_cases(schedule):
     return sorted(case.id for group in schedule.groups for case in group.cases)
 
 
+def two_nodes(home):
+    return [Node(name, home / name) for name in "ab"]
+
+
+def moves_once(monkeypatch):
+    """The noise after the first unit is another than before it."""
+    probes = iter([QUIET, LOUD])
+    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+
+
 def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
-    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    nodes = two_nodes(tmp_path)
     outcome = bench(Here(*nodes))
     (joined,) = outcome.joined
     assert (outcome.open, joined.absent) == ({}, ())
@@ -189,7 +198,7 @@ def test_one_kind_of_machine_makes_one_run(bench, tmp_path):
 
 
 def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
-    nodes = [Node(name, tmp_path / name) for name in "ab"]
+    nodes = two_nodes(tmp_path)
     nodes[1].cpu = "Other Processor"
     outcome = bench(Here(*nodes))
     assert outcome.open == {}
@@ -198,13 +207,10 @@ def test_two_kinds_make_two_runs_that_share_no_group(bench, tmp_path):
 
 
 def test_a_stopped_driver_resumes_where_it_was(bench, tmp_path):
-    def nodes():
-        return [Node(name, tmp_path / name) for name in "ab"]
-
-    outcome = bench(Here(*nodes(), stops_after=2))
+    outcome = bench(Here(*two_nodes(tmp_path), stops_after=2))
     assert outcome.interrupted
     assert len(outcome.open) == 2
-    again = nodes()
+    again = two_nodes(tmp_path)
     outcome = bench(Here(*again), resume=True)
     assert (outcome.interrupted, outcome.open) == (False, {})
     assert len(again[0].asked + again[1].asked) == 2
@@ -213,14 +219,12 @@ def test_a_stopped_driver_resumes_where_it_was(bench, tmp_path):
 
 
 def test_what_a_node_had_finished_is_sent_and_not_measured_again(bench, tmp_path):
-    first = Node("a", tmp_path / "a")
-    bench(Here(first, stops_after=1))
+    bench(Here(Node("a", tmp_path / "a"), stops_after=1))
     (session,) = (bench.results / "machines").iterdir()
     for path in (session / "runs").iterdir():  # it was on its way when the driver died
         path.rename(tmp_path / "lost")
     second = Node("a", tmp_path / "a")
-    outcome = bench(Here(second), resume=True)
-    assert (outcome.open, sorted(second.asked)) == ({}, [2, 3, 4])
+    assert (bench(Here(second), resume=True).open, sorted(second.asked)) == ({}, [2, 3, 4])
     assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
@@ -242,8 +246,7 @@ def test_a_unit_that_was_half_written_when_the_driver_died_comes_again(bench, tm
         patch.setattr(inbox_module, "write_run", write_half)
         assert bench(Here(node)).interrupted
     assert not all_runs(bench.results)
-    outcome = bench(Here(node), resume=True)
-    assert (outcome.open, sorted(node.asked)) == ({}, [1, 2, 3, 4])
+    assert (bench(Here(node), resume=True).open, sorted(node.asked)) == ({}, [1, 2, 3, 4])
     assert cases_in(bench.results) == all_cases(bench.schedule)
 
 
@@ -255,9 +258,8 @@ def test_resuming_another_sweep_is_refused(bench, tmp_path):
 
 
 def test_a_moved_probe_lets_another_node_measure_and_its_own_run_lies_apart(bench, tmp_path, monkeypatch):
-    nodes = [Node(name, tmp_path / name) for name in "ab"]
-    probes = iter([QUIET, LOUD])
-    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    nodes = two_nodes(tmp_path)
+    moves_once(monkeypatch)
     outcome = bench(Here(*nodes), noise=0.10)
     assert outcome.open == {}
     assert any(
@@ -273,17 +275,15 @@ def test_a_moved_probe_lets_another_node_measure_and_its_own_run_lies_apart(benc
 
 
 def test_without_another_machine_the_doubtful_group_is_open_with_the_reason(bench, tmp_path, monkeypatch):
-    probes = iter([QUIET, LOUD])
-    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    moves_once(monkeypatch)
     outcome = bench(Here(Node("a", tmp_path / "a")), noise=0.10)
     assert list(outcome.open) == [group_keys(bench.schedule)[0]]
     assert "20%" in next(iter(outcome.open.values()))
 
 
 def test_nodes_keep_nothing_of_what_arrived(bench, tmp_path, monkeypatch):
-    nodes = [Node(name, tmp_path / name) for name in "ab"]
-    probes = iter([QUIET, LOUD])
-    monkeypatch.setattr(node_module, "probe_noise", lambda: next(probes, QUIET))
+    nodes = two_nodes(tmp_path)
+    moves_once(monkeypatch)
     bench(Here(*nodes), noise=0.10)
     assert [run for node in nodes for run in all_runs(node.home)] == []
     assert not any("stay" in line for line in bench.said)

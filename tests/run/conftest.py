@@ -10,7 +10,7 @@ from harness.run.group.run_context import RunContext
 from harness.run.machine import lock
 from harness.run.resume import Request
 from tests.run import plans
-from tests.run.fakes import Heard
+from tests.run.fakes import Heard, Killed
 
 FACTS = {"device": "cpu", "cpu": "EPYC", "threads": 1, "versions": {"jax": "0.10.2"}}
 
@@ -27,15 +27,7 @@ class Conductor:
         self.heard = Heard()
 
     def __call__(
-        self,
-        executor,
-        schedule=None,
-        *,
-        resume=False,
-        depth="run",
-        facts=FACTS,
-        catalog=None,
-        max_seq=False,
+        self, executor, schedule=None, *, resume=False, depth="run", facts=FACTS, catalog=None, max_seq=False
     ):
         executor.folder = self.scratch
 
@@ -57,6 +49,10 @@ class Conductor:
         command = ["seqsweep", "run"]
         request = Request(*asked, self.results, command, depth, "0.1.0", resume, max_seq=max_seq)
         return session.conduct(request, self.heard)
+
+    def until_killed(self, executor, schedule=None):
+        with pytest.raises(Killed):
+            self(executor, schedule)
 
     def lines(self):
         """The lines of the only run's records."""

@@ -211,11 +211,7 @@ class FakeWorker:
     def judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         wrong = self.executor.results[result] in self.executor.wrong
         correctness = {"contract": "exact", "passed": not wrong, "coverage": "whole", "figures": {}}
-        return {
-            "correctness": correctness,
-            "reason": "3 elements differ" if wrong else "",
-            "changed": None,
-        }
+        return {"correctness": correctness, "reason": "3 elements differ" if wrong else "", "changed": None}
 
 
 class FakeExecutor:

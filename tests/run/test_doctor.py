@@ -63,8 +63,7 @@ def test_results_are_written_where_their_nearest_folder_may_be(examine_machine, 
 
 
 def test_a_lock_that_is_no_file_is_a_problem_among_others(examine_machine, monkeypatch):
-    examined = examine_machine()
-    assert examined["lock"].state == "ok"
+    assert examine_machine()["lock"].state == "ok"
 
     def held_by(_):
         raise MachineError("/tmp/x.lock cannot be held (it is no regular file)")

@@ -46,6 +46,13 @@ def check_whole(conduct, done, first, second):
     assert done.folder.info["finished"]
 
 
+def check_resumed(conduct, first, acts=None):
+    """The executor of the run that was resumed, and is whole now."""
+    second = FakeExecutor(acts)
+    check_whole(conduct, conduct(second, resume=True), first, second)
+    return second
+
+
 def test_an_uninterrupted_run(conduct):
     executor = FakeExecutor()
     done = conduct(executor)
@@ -68,35 +75,29 @@ def test_ctrl_c_at_any_ask_then_resume(conduct, moment):
     else:
         assert len(stopped.outcome.records) == 2 * before
     assert len(conduct.lines()) == len(stopped.outcome.records)
-    second = FakeExecutor()
-    check_whole(conduct, conduct(second, resume=True), first, second)
+    check_resumed(conduct, first)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_sigkill_at_any_ask_then_resume(conduct, moment):
     first = FakeExecutor(stop=(moment, Killed()))
-    with pytest.raises(Killed):
-        conduct(first)
+    conduct.until_killed(first)
     assert len(conduct.lines()) == 2 * ((moment - 1) // IN_A_GROUP)
-    second = FakeExecutor()
-    check_whole(conduct, conduct(second, resume=True), first, second)
+    check_resumed(conduct, first)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_sigkill_while_a_group_is_written_then_resume(conduct, seed):
     """The last append is cut at a random byte, as a kill in the middle of it leaves it."""
     dice = random.Random(seed)
-    group = dice.randrange(1, 3)
-    first = FakeExecutor(stop=(group * IN_A_GROUP + 1, Killed()))
-    with pytest.raises(Killed):
-        conduct(first)
+    first = FakeExecutor(stop=(dice.randrange(1, 3) * IN_A_GROUP + 1, Killed()))
+    conduct.until_killed(first)
     (path,) = conduct.results.glob("runs/*/records.jsonl")
     written = path.read_bytes()
     begins = len(b"".join(written.splitlines(keepends=True)[:-2]))
     path.write_bytes(written[: dice.randrange(begins, len(written))])
-    second = FakeExecutor()
-    check_whole(conduct, conduct(second, resume=True), first, second)
-    assert len(sampled_lengths(first) & sampled_lengths(second)) == 1
+    again = check_resumed(conduct, first)
+    assert len(sampled_lengths(first) & sampled_lengths(again)) == 1
 
 
 def test_the_records_of_an_interrupted_group_say_so(conduct):
@@ -125,8 +126,7 @@ def test_interrupted_twice_then_resumed_twice(conduct):
     conduct(first)
     again = conduct(FakeExecutor(stop=(FIRST_SAMPLE + 2, KeyboardInterrupt())), resume=True)
     assert again.outcome.interrupted
-    last = FakeExecutor()
-    check_whole(conduct, conduct(last, resume=True), first, last)
+    check_resumed(conduct, first)
 
 
 def test_cases_that_were_decided_before_the_interruption_keep_their_status(conduct):
@@ -149,8 +149,7 @@ def test_a_second_ctrl_c_while_cleaning_up_still_cleans_up(conduct, monkeypatch)
     assert conduct(executor).outcome.interrupted
     assert executor.living == []
     assert held_by("cpu", conduct.home / "cpu.lock") is None
-    last = FakeExecutor()
-    check_whole(conduct, conduct(last, resume=True), executor, last)
+    check_resumed(conduct, executor)
 
 
 def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
@@ -160,8 +159,7 @@ def test_ctrl_c_while_writing_leaves_no_half_group(conduct, monkeypatch):
     assert done.outcome.interrupted
     assert len(conduct.lines()) == len(done.outcome.records) == 2
     monkeypatch.setattr(atomic.os, "fsync", FSYNC)
-    last = FakeExecutor()
-    check_whole(conduct, conduct(last, resume=True), executor, last)
+    check_resumed(conduct, executor)
 
 
 def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(conduct, monkeypatch):
@@ -174,8 +172,7 @@ def test_a_full_disk_keeps_the_earlier_groups_and_ends_every_process(conduct, mo
     assert held_by("cpu", conduct.home / "cpu.lock") is None
     assert len(conduct.lines()) == 2
     monkeypatch.setattr(atomic.os, "fsync", FSYNC)
-    last = FakeExecutor()
-    check_whole(conduct, conduct(last, resume=True), executor, last)
+    check_resumed(conduct, executor)
 
 
 FSYNC = os.fsync
@@ -202,8 +199,7 @@ def test_a_polite_kill_is_a_ctrl_c(conduct):
         return {}
 
     before = signal.getsignal(signal.SIGTERM)
-    executor = FakeExecutor({"scatter": Act(verbs={"finish": terminate})})
-    done = conduct(executor, schedule(seqs=(1024,)))
+    done = conduct(FakeExecutor({"scatter": Act(verbs={"finish": terminate})}), schedule(seqs=(1024,)))
     assert done.outcome.interrupted
     assert len(done.outcome.records) == 2
     assert signal.getsignal(signal.SIGTERM) == before
@@ -214,5 +210,4 @@ def test_a_resumed_group_measured_alone_is_whole_again(conduct, moment):
     acts = {name: Act(planned=600 * 2**20) for name in ("broadcast", "scatter")}
     first = FakeExecutor(acts, stop=(FIRST_SAMPLE + moment, KeyboardInterrupt()))
     conduct(first)
-    second = FakeExecutor(acts)
-    check_whole(conduct, conduct(second, resume=True), first, second)
+    check_resumed(conduct, first, acts)

@@ -20,8 +20,7 @@ def only_run(conduct):
 
 
 def test_a_second_resume_with_another_tmpdir_is_refused(conduct, monkeypatch):
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(40, Killed())))
+    conduct.until_killed(FakeExecutor(stop=(40, Killed())))
     refusals = []
 
     def second(_):

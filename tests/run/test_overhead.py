@@ -12,36 +12,24 @@ GROUPS = schedule().groups
 ONE, OTHER = case("broadcast").id, case("scatter").id
 
 
-def test_nothing_known_is_no_estimate():
-    assert RemainingTime(GROUPS, {}).remaining() is None
-
-
-def test_what_earlier_runs_took():
-    known = {one.id: 2.0 for group in GROUPS for one in group.cases}
+@pytest.mark.parametrize(
+    ("known", "taken", "remaining"),
+    [
+        ({}, [], None),
+        ({one.id: 2.0 for group in GROUPS for one in group.cases}, [], 12.0),
+        ({one.id: 2.0 for group in GROUPS for one in group.cases}, [100.0], 8.0),
+        ({ONE: 3.0}, [], 18.0),  # an unknown case takes as long as its neighbours
+        ({ONE: 3.0, OTHER: 3.0}, [], 18.0),  # and an unknown group as the others
+        ({ONE: 3.0, OTHER: 3.0}, [12.0], 2 * (12.0 + 6.0) / 2),
+        ({}, [5.0], 10.0),  # the groups of this run are an estimate, too
+        ({}, [5.0, 7.0, 6.0], 0.0),
+    ],
+)
+def test_what_remains_follows_from_what_is_known_and_what_groups_took(known, taken, remaining):
     estimate = RemainingTime(GROUPS, known)
-    assert estimate.remaining() == pytest.approx(12.0)
-    estimate.took(100.0)
-    assert estimate.remaining() == pytest.approx(8.0)
-
-
-def test_an_unknown_case_takes_as_long_as_its_neighbours():
-    assert RemainingTime(GROUPS[:1], {ONE: 3.0}).remaining() == pytest.approx(6.0)
-
-
-def test_an_unknown_group_takes_as_long_as_the_others():
-    estimate = RemainingTime(GROUPS, {ONE: 3.0, OTHER: 3.0})
-    assert estimate.remaining() == pytest.approx(18.0)
-    estimate.took(12.0)
-    assert estimate.remaining() == pytest.approx(2 * (12.0 + 6.0) / 2)
-
-
-def test_the_groups_of_this_run_are_an_estimate_too():
-    estimate = RemainingTime(GROUPS, {})
-    estimate.took(5.0)
-    assert estimate.remaining() == pytest.approx(10.0)
-    estimate.took(7.0)
-    estimate.took(6.0)
-    assert estimate.remaining() == 0
+    for seconds in taken:
+        estimate.took(seconds)
+    assert estimate.remaining() == (None if remaining is None else pytest.approx(remaining))
 
 
 def test_the_parts_of_the_overhead_are_the_whole(tmp_path):

@@ -54,8 +54,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("difference", REFUSALS)
 def test_a_run_that_differs_is_refused_by_what_differs(conduct, difference):
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(48, Killed())))
+    conduct.until_killed(FakeExecutor(stop=(48, Killed())))
     (folder,) = conduct.results.glob("runs/*")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(UsageError) as refused:
@@ -72,8 +71,7 @@ def test_without_a_run_of_these_suites_there_is_nothing_to_resume(conduct):
 
 
 def test_a_newer_run_that_cannot_be_read_is_passed_over(conduct):
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(38, Killed())))
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
     (begun,) = conduct.results.glob("runs/*")
     newer = begun.with_name("99990101T000000Z-0000000")
     newer.mkdir()
@@ -128,8 +126,7 @@ def test_resuming_says_how_much_is_left(conduct):
 
 
 def test_a_torn_line_is_told(conduct):
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(38, Killed())))
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())))
     (path,) = conduct.results.glob("runs/*/records.jsonl")
     path.write_bytes(path.read_bytes()[:-10])
     conduct(FakeExecutor(), resume=True)
@@ -156,10 +153,10 @@ def test_a_resumed_run_predicts_and_infers_from_what_is_stored(conduct):
     starved = Act(seq={2048: Act(verbs={"check": Ended("oom", "it took too much; raise --memory")})})
     doomed = Act(seq={4096: Act(verbs={"prepare": Killed()})})
     names = ("broadcast", "scatter", "threshold")
-    with pytest.raises(Killed):
-        conduct(FakeExecutor({"broadcast": slow, "scatter": starved, "threshold": doomed}), schedule(names))
+    acts = {"broadcast": slow, "scatter": starved}
+    conduct.until_killed(FakeExecutor({**acts, "threshold": doomed}), schedule(names))
     assert len(conduct.lines()) == 6
-    done = conduct(FakeExecutor({"broadcast": slow, "scatter": starved}), schedule(names), resume=True)
+    done = conduct(FakeExecutor(acts), schedule(names), resume=True)
     reasons = {record.case: record.reason or "" for record in done.outcome.records}
     assert "predicted 9.6 s a call" in reasons[case("broadcast", 4096).id]
     assert "inferred from the oom at seq 2Ki" in reasons[case("scatter", 4096).id]
@@ -171,8 +168,7 @@ def test_a_resumed_run_knows_whether_compiling_failed_or_running(conduct, compil
     verb = "prepare" if compiling else "check"
     hung = Act(seq={1024: Act(verbs={verb: Ended("timeout", "no answer; raise --timeout")})})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
-    with pytest.raises(Killed):
-        conduct(FakeExecutor({"broadcast": doomed, "scatter": hung}))
+    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": hung}))
     executor = FakeExecutor({"scatter": hung})
     done = conduct(executor, resume=True)
     reasons = {record.case: record.reason or "" for record in done.outcome.records}
@@ -184,8 +180,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
     """A larger length may be tiled; its own plan is asked for, resumed or not."""
     huge = Act(seq={1024: Act(planned=2000 * 2**20)})
     doomed = Act(seq={2048: Act(verbs={"prepare": Killed()})})
-    with pytest.raises(Killed):
-        conduct(FakeExecutor({"broadcast": doomed, "scatter": huge}))
+    conduct.until_killed(FakeExecutor({"broadcast": doomed, "scatter": huge}))
     done = conduct(FakeExecutor({"scatter": huge}), resume=True)
     statuses = {record.case: record.status for record in done.outcome.records}
     assert [statuses[case("scatter", seq).id] for seq in (1024, 2048, 4096)] == ["oom", "ok", "ok"]
@@ -193,8 +188,7 @@ def test_a_plan_too_large_says_nothing_about_larger_lengths(conduct):
 
 def test_replicates_are_resumed_one_by_one(conduct):
     whole = schedule(seqs=(1024,), replicates=3)
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(38, Killed())), whole)
+    conduct.until_killed(FakeExecutor(stop=(38, Killed())), whole)
     executor = FakeExecutor()
     done = conduct(executor, whole, resume=True)
     assert sorted(record.replicate for record in done.outcome.records) == [0, 0, 1, 1, 2, 2]
@@ -203,8 +197,7 @@ def test_replicates_are_resumed_one_by_one(conduct):
 
 def test_cases_the_schedule_knows_to_be_impossible_are_stored_once(conduct):
     whole = schedule(seqs=(1024,), skips=(("threshold", 1024),))
-    with pytest.raises(Killed):
-        conduct(FakeExecutor(stop=(5, Killed())), whole)
+    conduct.until_killed(FakeExecutor(stop=(5, Killed())), whole)
     assert len(conduct.lines()) == 1
     done = conduct(FakeExecutor(), whole, resume=True)
     assert len(conduct.lines()) == 3

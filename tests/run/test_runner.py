@@ -18,8 +18,7 @@ class Kept:
 
 def test_groups_in_order_each_written_before_the_next_begins(tmp_path):
     heard, kept, executor = Heard(), Kept(), FakeExecutor()
-    whole = schedule(replicates=2)
-    outcome = run(whole, context(executor, tmp_path, listener=heard), kept)
+    outcome = run(schedule(replicates=2), context(executor, tmp_path, listener=heard), kept)
     assert [(w[0].seq, w[0].replicate) for w in kept.writes] == [
         (seq, replicate) for seq in (1024, 2048, 4096) for replicate in (0, 1)
     ]
@@ -68,8 +67,7 @@ def test_an_incomplete_group_is_left_and_its_records_are_to_be_taken_out(tmp_pat
 
 def test_an_interrupted_group_is_left_with_all_its_records(tmp_path):
     whole = schedule()
-    executor = FakeExecutor(stop=(15, KeyboardInterrupt()))
-    outcome = run(whole, context(executor, tmp_path), Kept())
+    outcome = run(whole, context(FakeExecutor(stop=(15, KeyboardInterrupt())), tmp_path), Kept())
     assert outcome.interrupted
     assert any(was_cut_short(record) for record in outcome.records)
     assert len(remaining_groups(whole, outcome.records)) == 3

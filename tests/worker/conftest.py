@@ -79,6 +79,14 @@ class Group:
     def spawn(self, framework, implementation, module, **more):
         return self.lab.spawn("case", framework, implementation, module, self.folder, **self.changes, **more)
 
+    def first_call(self, framework, implementation, module, seconds, trace_s):
+        worker = self.spawn(framework, implementation, module)
+        try:
+            worker.ask("prepare", 60, trace_s=trace_s)
+            return worker.ask("check", seconds, cotangent=None, result="result")
+        finally:
+            worker.close()
+
     def judge(self, result="result", inputs="set0"):
         return self.reference.ask("judge", 60, semantics=self.semantics, inputs=inputs, result=result)
 

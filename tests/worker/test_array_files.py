@@ -18,20 +18,13 @@ def round_trip(folder, tree, **how):
 
 
 @pytest.mark.parametrize("name", [*BYTES, "complex128", "uint8"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (4, 0, 2)])
-def test_every_dtype_and_shape_survives(tmp_path, name, shape):
+@pytest.mark.parametrize("shape", [(), (3,), (300, 1000), (0,), (4, 0, 2)])
+def test_every_dtype_and_shape_survives_with_its_checksum(tmp_path, name, shape):
     dtype = numpy_dtype(name) if name in BYTES else np.dtype(name)
     array = (np.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
     again = round_trip(tmp_path, array)
     assert (again.dtype, again.shape) == (array.dtype, shape)
     assert again.tobytes() == array.tobytes()
-
-
-@pytest.mark.parametrize("name", [*BYTES, "complex128", "uint8"])
-@pytest.mark.parametrize("shape", [(), (3,), (300, 1000), (4, 0, 2)])
-def test_a_checksum_is_that_of_what_is_read_again(tmp_path, name, shape):
-    dtype = numpy_dtype(name) if name in BYTES else np.dtype(name)
-    array = (np.random.default_rng(1).standard_normal(shape) * 9).astype(dtype)
     for tree in (array, {"a": array.T, "b": (array, np.flip(array))}):
         assert array_files.checksums(tree) == array_files.checksums(round_trip(tmp_path, tree))
 
@@ -110,9 +103,6 @@ def test_pruning_leaves_no_empty_branch():
 def test_a_leaf_that_is_no_array_is_named_with_its_place(tree, says):
     with pytest.raises(TypeError, match=says):
         array_files.expect_arrays(tree, (np.ndarray,), "arrays")
-
-
-def test_arrays_are_accepted():
     array_files.expect_arrays({"a": (np.ones(1), [np.ones(2)])}, (np.ndarray,), "arrays")
 
 

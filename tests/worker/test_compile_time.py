@@ -12,12 +12,7 @@ CALL_SECONDS = 1.0
 
 
 def first_call(topk, name):
-    worker = topk.spawn("torch", f"topk/{name}", PLUGIN)
-    try:
-        worker.ask("prepare", 60, trace_s=0.0)
-        return worker.ask("check", CALL_SECONDS, cotangent=None, result="result")
-    finally:
-        worker.close()
+    return topk.first_call("torch", f"topk/{name}", PLUGIN, CALL_SECONDS, trace_s=0.0)
 
 
 def test_compiling_may_take_longer_than_a_call(topk):

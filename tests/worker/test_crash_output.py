@@ -10,14 +10,9 @@ PLUGIN = Path(__file__).parent / "crashing_plugin.py"
 
 
 def output_of(topk, name):
-    worker = topk.spawn("numpy", f"topk/{name}", PLUGIN)
-    try:
-        worker.ask("prepare", 60, trace_s=1.0)
-        with pytest.raises(Ended) as end:
-            worker.ask("check", 60, cotangent=None, result="result")
-        return end.value.status, end.value.output
-    finally:
-        worker.close()
+    with pytest.raises(Ended) as end:
+        topk.first_call("numpy", f"topk/{name}", PLUGIN, 60, trace_s=1.0)
+    return end.value.status, end.value.output
 
 
 def test_an_exception_leaves_its_traceback_and_the_output_before_it(topk):

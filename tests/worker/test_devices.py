@@ -37,6 +37,15 @@ class TestCuda:
         monkeypatch.setattr(torch, "empty", empty)
         return done
 
+    @pytest.fixture
+    def framework(self):
+        torch = pytest.importorskip("torch")
+        from harness.worker.frameworks.torch_ import Torch
+
+        made = Torch()
+        made.device = torch.device("cuda")
+        return made
+
     def test_every_call_is_timed_between_its_own_events_after_a_flush(self, cuda):
         from harness.worker.frameworks.torch_ import cuda_events
 
@@ -44,43 +53,32 @@ class TestCuda:
         assert read(lambda: cuda.append("call"), 2) == pytest.approx(2 * 2e-3), "milliseconds, added up"
         assert cuda == [*["flush", "event", "call", "event"] * 2, "synchronize"]
 
-    def test_its_timer_says_how_it_reads(self, cuda):
-        torch = pytest.importorskip("torch")
-        from harness.worker.frameworks.torch_ import Torch
-
-        framework = Torch()
-        framework.device = torch.device("cuda")
+    def test_its_timer_says_how_it_reads(self, framework, cuda):
         assert framework.timer()[:2] == ("cuda_events", "flushed")
         framework.sync(None)
         assert cuda == ["synchronize"]
 
-    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, monkeypatch):
-        torch = pytest.importorskip("torch")
-        from harness.worker.frameworks.torch_ import Torch
+    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework, monkeypatch):
+        import torch
 
         stats = {"peak": 900, "now": 300}
         monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=stats["now"]))
         monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: stats["now"])
         monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
-        framework = Torch()
-        framework.device = torch.device("cuda")
         rise = framework.rise()
         assert rise() == 0
         stats.update(peak=1000)
         assert rise() == 700
 
-    def test_a_length_takes_the_allocators_peak_and_what_lies_beside_it(self, monkeypatch):
+    def test_a_length_takes_the_allocators_peak_and_what_lies_beside_it(self, framework, monkeypatch):
         """Of 1000 bytes 350 are free and 400 the allocator's, in use or not: 250 are somebody else's."""
-        torch = pytest.importorskip("torch")
-        from harness.worker.frameworks.torch_ import Torch
+        import torch
 
         stats = {"peak": 900}
         monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: stats.update(peak=0))
         monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: stats["peak"])
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 400)
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (350, 1000))
-        framework = Torch()
-        framework.device = torch.device("cuda")
         read = framework.watch_memory()
         stats.update(peak=390)
         assert read() == (390, 250, "allocator")
@@ -95,19 +93,22 @@ class TestJaxDevices:
         made.device = SimpleNamespace(platform="gpu", memory_stats=lambda: self.stats)
         return made
 
-    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework):
-        self.stats = {"bytes_in_use": 300, "peak_bytes_in_use": 400}
-        rise = framework.rise()
-        self.stats = {"bytes_in_use": 350, "peak_bytes_in_use": 1000}
-        assert rise() == 700
+    @pytest.mark.parametrize(
+        ("before", "after", "rise"),
+        [
+            ((300, 400), (350, 1000), 700),
+            ((300, 5000), (300, 5000), None),  # an earlier peak that was higher hides it
+            (None, None, None),
+        ],
+    )
+    def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework, before, after, rise):
+        def told(stats):
+            return stats and dict(zip(("bytes_in_use", "peak_bytes_in_use"), stats, strict=True))
 
-    def test_an_earlier_peak_that_was_higher_hides_it(self, framework):
-        self.stats = {"bytes_in_use": 300, "peak_bytes_in_use": 5000}
-        assert framework.rise()() is None
-
-    def test_a_device_without_figures_has_none(self, framework):
-        self.stats = None
-        assert framework.rise()() is None
+        self.stats = told(before)
+        read = framework.rise()
+        self.stats = told(after)
+        assert read() == rise
 
     def test_a_length_takes_the_allocators_peak_and_nobody_tells_the_rest(self, framework):
         self.stats = {"bytes_in_use": 0, "peak_bytes_in_use": 700}

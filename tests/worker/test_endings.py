@@ -164,18 +164,16 @@ class TestServer:
         process.wait(5)
         assert not scratch.exists()
 
-    def test_a_missing_framework_is_said_and_the_server_stays(self, server, tmp_path):
-        (tmp_path / "jax.py").write_text("raise ImportError('no jax here')\n")
+    @pytest.mark.parametrize(
+        "error", [ImportError("no jax here"), OSError("libjax.so: wrong ELF class")], ids=repr
+    )
+    def test_a_missing_framework_is_said_and_the_server_stays(self, server, tmp_path, error):
+        (tmp_path / "jax.py").write_text(f"raise {error!r}\n")
         mine, process, _ = server("jax", PYTHONPATH=f"{tmp_path}:{HERE.parents[1]}")
-        assert protocol.receive(mine)[0] == {"missing": "jax cannot be imported (no jax here)"}
+        assert str(error) in protocol.receive(mine)[0]["missing"]
         assert process.poll() is None
         mine.close()
         process.wait(5)
-
-    def test_an_import_may_fail_in_any_way(self, server, tmp_path):
-        (tmp_path / "jax.py").write_text("raise OSError('libjax.so: wrong ELF class')\n")
-        mine, _, _ = server("jax", PYTHONPATH=f"{tmp_path}:{HERE.parents[1]}")
-        assert "wrong ELF class" in protocol.receive(mine)[0]["missing"]
 
     @pytest.mark.parametrize("moment", ["at its start", "while it imports"])
     def test_one_that_is_not_ready_dies_with_the_run(self, living, tmp_path, moment):

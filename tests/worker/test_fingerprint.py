@@ -47,8 +47,7 @@ def test_an_environment_holds_what_was_only_so(facts):
 
 
 def test_the_same_machine_has_the_same_fingerprint(facts):
-    again = json.loads(json.dumps(fingerprint_module.fingerprint("cpu", 2)))
-    assert again == facts["fingerprint"]
+    assert json.loads(json.dumps(fingerprint_module.fingerprint("cpu", 2))) == facts["fingerprint"]
 
 
 def test_flags_that_change_programs_are_part_of_it(monkeypatch):

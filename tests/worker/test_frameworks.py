@@ -151,8 +151,7 @@ class TestNumpy:
         prepared = numpy.prepare(lambda x: x + 1, ("x",), shapes, "fwd", PATIENCE)
         assert prepared.static.argument_bytes == 128
         assert set(prepared.static.unavailable) >= {"temp_bytes", "flops", "program"}
-        call = prepared.bind({"x": np.zeros(2), "unused": None}, None)
-        assert call().tolist() == [1, 1]
+        assert prepared.bind({"x": np.zeros(2), "unused": None}, None)().tolist() == [1, 1]
 
     @pytest.mark.parametrize("mode", ["bwd", "fwd_bwd"])
     def test_it_has_no_backward(self, numpy, mode):

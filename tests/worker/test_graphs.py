@@ -147,18 +147,16 @@ def test_what_synchronises_is_a_sentence_with_cudas_words_and_the_remedy(device)
     )
 
 
-@pytest.mark.parametrize(("name", "why"), [("numpy", "leave out --graphs"), ("torch", "leave out --graphs")])
-def test_off_cuda_there_are_none(name, why):
-    framework = type(frameworks.get(name))()
+JAX = pytest.param("jax", r"command buffers itself .* is not measured twice", marks=pytest.mark.jax)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("numpy", "leave out --graphs"), ("torch", "leave out --graphs"), JAX]
+)
+def test_off_cuda_there_are_none_and_xla_has_its_own(name, why):
+    pytest.importorskip(name)
     with pytest.raises(Unsupported, match=why):
-        framework.capture(lambda: None)
-
-
-@pytest.mark.jax
-def test_xla_has_its_own():
-    pytest.importorskip("jax")
-    with pytest.raises(Unsupported, match=r"command buffers itself .* is not measured twice"):
-        frameworks.get("jax").capture(lambda: None)
+        type(frameworks.get(name))().capture(lambda: None)
 
 
 class FakeCuda(frameworks.get("torch").__class__):
@@ -180,8 +178,7 @@ def worker(device, tmp_path):
 
     def make(mode="fwd"):
         case = Case.of("topk/exact", {}, {**WORKLOAD, "dtype": "f32"}, mode)
-        job = Job("case", "torch", "", case, "a group", str(tmp_path), 0, 1, 1 << 30)
-        made = GraphWorker(job)
+        made = GraphWorker(Job("case", "torch", "", case, "a group", str(tmp_path), 0, 1, 1 << 30))
         made.framework, made.names = FakeCuda(device), ("x",)
 
         def bind(inputs, cotangent):

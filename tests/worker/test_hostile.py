@@ -21,32 +21,24 @@ def no_shared_memory(topk):
 
 
 def outcomes(path):
-    """(name, framework, status, part of the sentence) of each implementation that a plugin declares."""
+    """(plugin, name, framework, status, part of the sentence) of each that a plugin declares."""
     module = load(str(path))
     found = []
     for name, (status, says) in module.OUTCOMES.items():
         framework = vars(module)[name].framework if name in vars(module) else "numpy"
         marks = [getattr(pytest.mark, framework)] if framework != "numpy" else []
-        found.append(pytest.param(name, framework, status, says, marks=marks, id=name))
+        found.append(pytest.param(path, name, framework, status, says, marks=marks, id=f"{path.stem}-{name}"))
     return found
 
 
-@pytest.mark.parametrize(("name", "framework", "status", "says"), outcomes(HOSTILE))
-def test_misbehaviour_ends_as_documented(topk, name, framework, status, says):
-    ended, sentence = topk.outcome(topk.spawn(framework, f"topk/{name}", HOSTILE), SHORT.get(name, 30.0))
-    assert (ended, says in sentence) == (status, True), sentence
-    assert "\n" not in sentence
-
-
-@pytest.mark.parametrize(("name", "framework", "status", "says"), outcomes(MEDDLING))
-def test_meddling_is_named_and_leaves_the_answer_right(topk, name, framework, status, says):
-    ended, sentence = topk.outcome(topk.spawn(framework, f"topk/{name}", MEDDLING))
-    assert (ended, says in sentence) == (status, True), sentence
-
-
-@pytest.mark.parametrize(("what", "framework", "status", "says"), outcomes(ODD))
-def test_an_odd_result_ends_as_documented(topk, what, framework, status, says):
-    ended, sentence = topk.outcome(topk.spawn(framework, "topk/returns", ODD, options={"what": what}))
+@pytest.mark.parametrize(
+    ("plugin", "name", "framework", "status", "says"),
+    [*outcomes(HOSTILE), *outcomes(MEDDLING), *outcomes(ODD)],
+)
+def test_misbehaviour_ends_as_its_plugin_says(topk, plugin, name, framework, status, says):
+    own, options = ("returns", {"options": {"what": name}}) if plugin is ODD else (name, {})
+    worker = topk.spawn(framework, f"topk/{own}", plugin, **options)
+    ended, sentence = topk.outcome(worker, SHORT.get(name, 30.0))
     assert (ended, says in sentence) == (status, True), sentence
     assert "\n" not in sentence
 

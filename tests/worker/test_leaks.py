@@ -11,8 +11,7 @@ def test_a_busy_thread_is_named_and_an_idle_worker_of_a_pool_is_not():
     before, release = leaks.threads(), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="compiler") as pool:
         busy = pool.submit(release.wait)
-        new = {name for ident, name in leaks.threads().items() if ident not in before}
-        assert new == {"compiler_0"}
+        assert {name for ident, name in leaks.threads().items() if ident not in before} == {"compiler_0"}
         release.set()
         busy.result()
         deadline = time.monotonic() + 10

@@ -47,19 +47,27 @@ def decide(count, fixed, per_row, passes=1):
     return rows_to_judge(count, 64, cost, passes, WHOLE_SECONDS, seed), asked
 
 
-def test_what_takes_two_seconds_is_judged_whole():
-    assert decide(1000, 0.0, 1.9e-3)[0] is None
-    assert len(decide(1000, 0.0, 2.1e-3)[0]) == 256
-    assert decide(1000, 1.0, 0.9e-3)[0] is None
+@pytest.mark.parametrize(
+    ("count", "fixed", "per_row", "passes", "judged"),
+    [
+        (1000, 0.0, 1.9e-3, 1, None),  # what takes two seconds is judged whole
+        (1000, 0.0, 2.1e-3, 1, 256),
+        (1000, 1.0, 0.9e-3, 1, None),
+        (1000, 0.0, 1e-3, 1, None),
+        (1000, 0.0, 1e-3, 4, 128),  # a backward counts its passes
+        (100_000, 0.0, 0.9e-3, 1, 1024),  # a power of two
+        (100_000, 0.0, 0.5e-3, 1, 1024),
+        (100_000, 100.0, 1e-3, 1, 64),  # and never small
+        (100_000, 0.0, 10.0, 1, 64),
+    ],
+)
+def test_so_many_rows_are_judged_as_two_seconds_allow(count, fixed, per_row, passes, judged):
+    rows, _ = decide(count, fixed, per_row, passes)
+    assert (None if rows is None else len(rows)) == judged
 
 
 def test_few_rows_are_judged_whole_without_asking():
     assert decide(64, 100.0, 100.0) == (None, [])
-
-
-def test_a_backward_counts_its_passes():
-    assert decide(1000, 0.0, 1e-3)[0] is None
-    assert len(decide(1000, 0.0, 1e-3, passes=4)[0]) == 128
 
 
 def test_the_first_evaluation_does_not_count():
@@ -72,10 +80,3 @@ def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
     cost = RowCost(0.0, 1e-3)
     assert rows_to_judge(1000, 64, cost, 1, WHOLE_SECONDS, seed) is None
     assert len(rows_to_judge(1000, 64, cost, 1, FRESH_SECONDS, seed)) == 128
-
-
-def test_the_number_of_rows_is_a_power_of_two_and_never_small():
-    assert len(decide(100_000, 0.0, 0.9e-3)[0]) == 1024
-    assert len(decide(100_000, 0.0, 0.5e-3)[0]) == 1024
-    assert len(decide(100_000, 100.0, 1e-3)[0]) == 64
-    assert len(decide(100_000, 0.0, 10.0)[0]) == 64

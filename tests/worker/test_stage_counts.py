@@ -1,15 +1,13 @@
 import pytest
+import torch
 
 from harness.core.stage import stage
+from harness.worker.frameworks.torch_stage_counts import count_stages
 
 pytestmark = pytest.mark.torch
 
 
 def test_operators_flops_and_bytes_of_every_stage():
-    import torch
-
-    from harness.worker.frameworks.torch_stage_counts import count_stages
-
     a, b = torch.ones(4, 8), torch.ones(8, 16)
 
     def call():
@@ -26,10 +24,7 @@ def test_operators_flops_and_bytes_of_every_stage():
 
 
 def test_attention_counts_the_pairs_that_a_causal_mask_leaves():
-    import torch
     from torch.nn.functional import scaled_dot_product_attention
-
-    from harness.worker.frameworks.torch_stage_counts import count_stages
 
     q = torch.ones(1, 2, 64, 16)
 
@@ -43,10 +38,6 @@ def test_attention_counts_the_pairs_that_a_causal_mask_leaves():
 
 
 def test_bytes_are_those_that_must_move():
-    import torch
-
-    from harness.worker.frameworks.torch_stage_counts import count_stages
-
     table, rows = torch.ones(1000, 8), torch.tensor([3, 5])
     wide = torch.ones(4, 1).expand(4, 1000)
     target = torch.empty(2, 8)
@@ -68,11 +59,9 @@ def test_bytes_are_those_that_must_move():
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     import numpy as np
-    import torch
 
     from harness.worker.frameworks import torch_, torch_arrays, torch_binding, torch_trace
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch_stage_counts import count_stages
     from impls.attention.family import FAMILY, AttentionWorkload
     from impls.attention.nsa_mslk import nsa_mslk
 

@@ -50,8 +50,7 @@ def test_a_stage_inside_another_has_its_own_time():
 
 
 def test_an_error_closes_its_stages():
-    clock = Clock()
-    recorder = StageRecorder(clock)
+    recorder = StageRecorder(Clock())
 
     def fails():
         with stage("a"), stage("b"):

@@ -82,8 +82,7 @@ def test_streams_touch_their_working_set_and_count_what_they_read_and_write():
     assert {kernel.size for kernel in found} == set(ceilings.SETS[:2]), "an eighth of the memory"
     total = found[2]
     assert total.work == ceilings.SWEEP_BYTES
-    result = total.call()
-    assert result.shape == (2, ceilings.SWEEP_BYTES // (1 << 15))
+    assert total.call().shape == (2, ceilings.SWEEP_BYTES // (1 << 15))
 
 
 def test_products_stop_growing_where_a_call_would_take_too_long():

@@ -1,11 +1,18 @@
 """Stages in compiled programs, whose operators are few enough to be counted by hand."""
 
+import re
 from contextlib import nullcontext
 
 import pytest
 
+from harness.catalog.arrays import Array
 from harness.core.errors import Unsupported
 from harness.core.stage import stage
+from harness.worker.frameworks import base as frameworks
+from harness.worker.frameworks.base import Patience
+from harness.xla.hlo import Graph
+from harness.xla.products import Products
+from harness.xla.stage_operators import StagedProgram
 
 pytestmark = pytest.mark.jax
 
@@ -14,8 +21,6 @@ TURNS, ROWS, WIDE, SUM = 4, 32, 16, 64
 
 @pytest.fixture(scope="module")
 def framework():
-    from harness.worker.frameworks import base as frameworks
-
     jax = frameworks.get("jax")
     jax.start("cpu", 1, wide=False)
     return jax
@@ -25,9 +30,6 @@ def prepared(framework, mark, mode="fwd"):
     """A loop of products over batches, for which XLA drops their names, and a sort."""
     import jax
     import jax.numpy as jnp
-
-    from harness.catalog.arrays import Array
-    from harness.worker.frameworks.base import Patience
 
     def function(x, y):
         def turn(rows):
@@ -83,9 +85,6 @@ def test_products_of_one_size_are_told_apart_by_what_they_depend_on(framework):
     import jax
     import jax.numpy as jnp
 
-    from harness.catalog.arrays import Array
-    from harness.worker.frameworks.base import Patience
-
     def function(x, y):
         with stage("scores"):
             scores = jnp.einsum("abij,abjk->abik", x, y, precision="highest")
@@ -114,10 +113,6 @@ ENTRY %e (x: f32[8,8], y: f32[8,8]) -> (f32[8,8], f32[8,8]) {
 
 def test_what_no_dependence_tells_apart_is_several_stages():
     """a depends on no product and none on it, b comes before c; where c depends on none all are alike."""
-    import re
-
-    from harness.xla.stage_operators import StagedProgram
-
     nameless = re.sub(r", metadata=\{[^}]*\}", "", LOWERED)
     found = StagedProgram(nameless, LOWERED).stages
     assert [found[name] for name in "abc"] == ["score", "gate", "attend"]
@@ -143,9 +138,6 @@ ENTRY %e (x: f32[8,8], y: f32[8,8]) -> f32[8,8] {
 
 def test_a_barrier_makes_nothing_depend_on_what_passes_it_beside():
     """What a backward computes again stands behind a barrier, which XLA takes away."""
-    from harness.xla.hlo import Graph
-    from harness.xla.products import Products
-
     assert [sorted(each.before) for each in Products(Graph(BARRED), lambda _: ()).found] == [[], [], [1]]
 
 
@@ -159,8 +151,6 @@ def test_a_barrier_makes_nothing_depend_on_what_passes_it_beside():
     ],
 )
 def test_unmarked_code_in_a_fusion_counts_for_the_stage_that_is_fused_with_it(names, stage):
-    from harness.xla.stage_operators import StagedProgram
-
     one, other = names
     text = f"""HloModule m
 

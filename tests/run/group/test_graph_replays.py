@@ -31,8 +31,7 @@ def graphs_of(record: Record) -> GraphReplays:
 
 @pytest.mark.parametrize("depth", ["run", "profile"])
 def test_both_ways_are_read_in_the_same_rounds(tmp_path: Path, depth: str) -> None:
-    executor = FakeExecutor({"scatter": Act(seconds=3e-3, noise=(1.0, 1.1))})
-    record = replayed(tmp_path, executor, depth=depth)
+    record = replayed(tmp_path, FakeExecutor({"scatter": Act(seconds=3e-3, noise=(1.0, 1.1))}), depth=depth)
     graphs = graphs_of(record)
     assert samples_needed() <= len(graphs.replay_s) <= MOST_ROUNDS
     assert [3 * replay for replay in graphs.replay_s] == pytest.approx(list(graphs.eager_s))

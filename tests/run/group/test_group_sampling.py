@@ -33,8 +33,7 @@ def test_the_order_is_shuffled_by_seed_group_and_replicate(tmp_path):
     first = turns(tmp_path, one=group(THREE))
     assert turns(tmp_path, one=group(THREE)) == first
     assert len({tuple(one) for one in rounds(first)}) > 1
-    other_seed = dataclasses.replace(SETTINGS, seed=1)
-    assert turns(tmp_path, one=group(THREE, settings=other_seed)) != first
+    assert turns(tmp_path, one=group(THREE, settings=dataclasses.replace(SETTINGS, seed=1))) != first
     assert turns(tmp_path, one=group(THREE, seq=2048)) != first
     assert turns(tmp_path, one=group(THREE), replicate=1) != first
 
@@ -54,8 +53,7 @@ def test_restless_cases_stop_on_their_budget(tmp_path):
 
 
 def test_a_call_longer_than_the_budget_is_sampled_once_and_once_judged(tmp_path):
-    executor = FakeExecutor({"scatter": Act(seconds=10.0)})
-    found = timing(measure(executor, tmp_path)["scatter"])
+    found = timing(measure(FakeExecutor({"scatter": Act(seconds=10.0)}), tmp_path)["scatter"])
     assert found.samples_s == (10.0, 10.0)
     assert (found.stopped, found.low_s) == ("budget", None)
 
@@ -99,9 +97,8 @@ def test_the_clock_is_read_in_silence(tmp_path):
     assert heard.events.count(("pause",)) == heard.events.count(("resume",)) > 0
 
 
-def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_path):
-    acts = {name: Act(planned=600 * MIB) for name in THREE}
-    executor = FakeExecutor(acts)
+def test_a_group_that_does_not_fit_together_is_measured_one_by_one_and_says_so(tmp_path):
+    executor = FakeExecutor({name: Act(planned=600 * MIB) for name in THREE})
     found = measure(executor, tmp_path, group(THREE))
     samples = executor.turns()
     assert samples == sorted(samples, key=list(dict.fromkeys(samples)).index), "not one after the other"
@@ -110,15 +107,10 @@ def test_a_group_that_does_not_fit_together_is_measured_alone_and_says_so(tmp_pa
         assert timing(record).stopped == "interval"
         (warning,) = timing(record).warnings
         assert warning.startswith("measured alone: the group together plans 1.76 GiB, the limit is 1000 MiB")
-
-
-def test_who_waits_to_be_measured_alone_holds_no_inputs_yet(tmp_path):
-    acts = {name: Act(planned=600 * MIB) for name in THREE}
-    executor = FakeExecutor(acts)
-    measure(executor, tmp_path, group(THREE))
     calls = [(who, verb) for who, _, verb, _ in executor.asked if who != "reference" and verb != "prepare"]
     for first, second in itertools.pairwise(THREE):
-        assert calls.index((second, "check")) > calls.index((first, "finish"))
+        waited = calls.index((second, "check")) > calls.index((first, "finish"))
+        assert waited, "who waits to be measured alone holds no inputs yet"
 
 
 @pytest.mark.parametrize("depth", ["run", "check"])
@@ -150,8 +142,7 @@ def test_a_case_near_the_memory_limit_has_the_memory_to_itself(tmp_path, depth):
 
 def test_one_case_is_never_alone(tmp_path):
     executor = FakeExecutor({"scatter": Act(planned=900 * MIB, input_bytes=200 * MIB)})
-    found = timing(measure(executor, tmp_path, group(["scatter"]))["scatter"])
-    assert found.warnings == ()
+    assert timing(measure(executor, tmp_path, group(["scatter"]))["scatter"]).warnings == ()
 
 
 def test_where_a_second_set_of_inputs_does_not_fit_they_stay_warm(tmp_path):
@@ -246,9 +237,7 @@ def test_who_is_killed_while_it_is_stopped_is_measured_again_when_all_others_hav
         beside.append({worker.name for worker in executor.living} - {"broadcast", "reference"})
         return {}
 
-    kill = at(1, KILLED)
-    verbs = {"prepare": look, verb: kill}
-    executor = FakeExecutor({"broadcast": Act(verbs=verbs)})
+    executor = FakeExecutor({"broadcast": Act(verbs={"prepare": look, verb: at(1, KILLED)})})
     found = measure(executor, tmp_path, group(THREE))
     assert {record.status for record in found.values()} == {"ok"}
     (warning,) = timing(found["broadcast"]).warnings
@@ -307,8 +296,7 @@ def test_a_group_in_which_nothing_is_sampled_is_not_asked_about(tmp_path, monkey
 
 def test_a_short_call_has_a_turn_in_the_round_of_a_long_ones_last(tmp_path):
     """All rounds of a long baseline are its rival's, too: a ratio is over the rounds that both have."""
-    executor = FakeExecutor({"broadcast": Act(seconds=0.3)})
-    found = measure(executor, tmp_path)
+    found = measure(FakeExecutor({"broadcast": Act(seconds=0.3)}), tmp_path)
     long, short = timing(found["broadcast"]), timing(found["scatter"])
     assert len(set(long.round)) > samples_needed()
     assert set(long.round) <= set(short.round)

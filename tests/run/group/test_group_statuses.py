@@ -19,28 +19,19 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged", "finish"])
-@pytest.mark.parametrize("status", ENDS)
-def test_a_process_that_ends_decides_its_case_alone(tmp_path, status, verb):
-    executor = FakeExecutor({"scatter": acting(verb, ENDS[status])})
-    found = measure(executor, tmp_path)
-    assert found["scatter"].status == status
-    assert found["scatter"].reason == str(ENDS[status])
-    assert found["scatter"].timing is None
-    assert found["broadcast"].status == "ok"
-    assert timing(found["broadcast"]).stopped == "interval"
+VERBS = ("prepare", "check", "ready", "sample", "judged")
+ENDED = [*(("broadcast", verb) for verb in VERBS), *(("scatter", verb) for verb in (*VERBS, "finish"))]
 
 
-@pytest.mark.parametrize("verb", ["prepare", "check", "ready", "sample", "judged"])
+@pytest.mark.parametrize(("name", "verb"), ENDED)
 @pytest.mark.parametrize("status", ENDS)
-def test_a_lost_baseline_erases_nothing(tmp_path, status, verb):
-    executor = FakeExecutor({"broadcast": acting(verb, ENDS[status])})
-    found = measure(executor, tmp_path)
-    assert found["broadcast"].status == status
-    assert found["broadcast"].baseline
-    assert found["scatter"].status == "ok"
-    assert timing(found["scatter"]).stopped == "interval"
-    assert timing(found["scatter"]).low_s is not None
+def test_a_process_that_ends_decides_its_case_alone_baseline_or_not(tmp_path, status, name, verb):
+    found = measure(FakeExecutor({name: acting(verb, ENDS[status])}), tmp_path)
+    ended, other = found.pop(name), found.popitem()[1]
+    assert (ended.status, ended.reason, ended.timing) == (status, str(ENDS[status]), None)
+    assert ended.baseline or name == "scatter"
+    assert (other.status, timing(other).stopped) == ("ok", "interval")
+    assert timing(other).low_s is not None
 
 
 def test_an_ok_case_has_all_its_evidence(tmp_path):
@@ -101,8 +92,7 @@ ABORTED = Ended("crashed", "killed by SIGABRT; run it alone under a debugger", d
 
 @pytest.mark.parametrize("verb", ["check", "ready", "sample", "judged"])
 def test_a_death_near_the_memory_limit_is_oom_and_names_the_plan(tmp_path, verb):
-    act = replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)
-    executor = FakeExecutor({"scatter": act})
+    executor = FakeExecutor({"scatter": replace(acting(verb, ABORTED), planned=900 * MIB, input_bytes=0)})
     found = measure(executor, tmp_path)
     assert found["scatter"].status == "oom"
     assert reason(found["scatter"]) == (
@@ -123,8 +113,7 @@ def test_further_inputs_near_the_memory_limit_are_named(tmp_path):
 
 def test_both_sides_of_a_check_near_the_memory_limit_are_oom(tmp_path):
     act = Act(planned=900 * MIB, verbs={"check": ABORTED})
-    executor = FakeExecutor({"broadcast": act, "scatter": act})
-    found = measure(executor, tmp_path, depth="check")
+    found = measure(FakeExecutor({"broadcast": act, "scatter": act}), tmp_path, depth="check")
     assert {record.status for record in found.values()} == {"oom"}
 
 
@@ -142,13 +131,17 @@ def test_a_crash_that_memory_does_not_explain_stays_one(tmp_path, planned, end):
     assert (found.status, found.reason) == ("crashed", end.reason)
 
 
+def one_by_one(executor, folder, *seqs, depth="run"):
+    """The records of these lengths, of one run; and what it shares."""
+    shared = context(executor, folder, depth=depth)
+    return [measure(executor, folder, group(seq=seq), shared=shared) for seq in seqs], shared
+
+
 def test_a_larger_length_is_inferred_after_a_death_near_the_memory_limit(tmp_path):
     near = Act(planned=900 * MIB, verbs={"check": ABORTED})
     executor = FakeExecutor({"scatter": Act(planned=950 * MIB, seq={1024: near})})
-    shared = context(executor, tmp_path)
-    measure(executor, tmp_path, group(seq=1024), shared=shared)
-    later = measure(executor, tmp_path, group(seq=4096), shared=shared)["scatter"]
-    assert reason(later).startswith("inferred from the oom at seq 1Ki")
+    (_, later), _ = one_by_one(executor, tmp_path, 1024, 4096)
+    assert reason(later["scatter"]).startswith("inferred from the oom at seq 1Ki")
 
 
 def test_what_plans_nothing_may_still_run(tmp_path):
@@ -159,10 +152,8 @@ def test_what_plans_nothing_may_still_run(tmp_path):
 
 def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"check": ENDS["oom"]})})})
-    shared = context(executor, tmp_path)
-    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "oom"
-    later = measure(executor, tmp_path, group(seq=4096), shared=shared)
-    assert later["scatter"].status == "skipped"
+    (first, later), _ = one_by_one(executor, tmp_path, 1024, 4096)
+    assert (first["scatter"].status, later["scatter"].status) == ("oom", "skipped")
     assert later["scatter"].reason == "inferred from the oom at seq 1Ki; --seq 4096 alone tries it"
     assert later["scatter"].static["host"].temp_bytes == MIB
     assert later["broadcast"].status == "ok"
@@ -170,29 +161,23 @@ def test_a_larger_length_is_inferred_after_an_oom(tmp_path):
 
 def test_a_larger_length_is_not_even_compiled_after_a_compile_that_timed_out(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={1024: Act(verbs={"prepare": ENDS["timeout"]})})})
-    shared = context(executor, tmp_path)
-    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "timeout"
-    before = len(executor.asked)
-    later = measure(executor, tmp_path, group(seq=4096), shared=shared)["scatter"]
-    assert later.status == "skipped"
-    assert "timeout of compiling at seq 1Ki" in reason(later)
-    assert "scatter" not in [who for who, *_ in executor.asked[before:]]
+    (first, later), _ = one_by_one(executor, tmp_path, 1024, 4096)
+    assert (first["scatter"].status, later["scatter"].status) == ("timeout", "skipped")
+    assert "timeout of compiling at seq 1Ki" in reason(later["scatter"])
+    assert {seq for who, seq, *_ in executor.asked if who == "scatter"} == {1024}
 
 
 def test_a_shorter_length_still_runs_after_an_oom(tmp_path):
     executor = FakeExecutor({"scatter": Act(seq={4096: Act(verbs={"check": ENDS["oom"]})})})
-    shared = context(executor, tmp_path)
-    measure(executor, tmp_path, group(seq=4096), shared=shared)
-    assert measure(executor, tmp_path, group(seq=1024), shared=shared)["scatter"].status == "ok"
+    (_, shorter), _ = one_by_one(executor, tmp_path, 4096, 1024)
+    assert shorter["scatter"].status == "ok"
 
 
 def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=lambda seq: 0.1 * (seq / 1024) ** 2)})
-    shared = context(executor, tmp_path)
-    for seq in (1024, 2048):
-        assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
-    found = measure(executor, tmp_path, group(seq=16384), shared=shared)
-    assert found["broadcast"].status == "skipped"
+    measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 16384)
+    assert [each["broadcast"].status for each in measured] == ["ok", "ok", "skipped"]
+    found = measured[-1]
     assert found["broadcast"].reason == (
         "predicted 26 s a call (exponent 2.00, from shorter lengths); the limit here is 8.0 s: raise --budget"
     )
@@ -200,11 +185,9 @@ def test_a_case_predicted_to_blow_its_budget_is_skipped_with_the_prediction(tmp_
 
 
 def test_what_was_sampled_predicts_and_not_the_first_call(tmp_path):
-    slow_start = Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})
-    executor = FakeExecutor({"broadcast": slow_start})
-    shared = context(executor, tmp_path)
-    for seq in (1024, 2048, 8192):
-        assert measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status == "ok"
+    executor = FakeExecutor({"broadcast": Act(seconds=1e-3, verbs={"check": {"seconds": 2.0}})})
+    measured, shared = one_by_one(executor, tmp_path, 1024, 2048, 8192)
+    assert {each["broadcast"].status for each in measured} == {"ok"}
     predicted = shared.prediction.call(group(seq=16384).cases[0], KnownWork())
     assert predicted
     assert predicted.seconds == pytest.approx(1e-3)
@@ -216,9 +199,7 @@ def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
         "scatter": Act(seconds=1.0),
     }
     executor = FakeExecutor(acts)
-    shared = context(executor, tmp_path)
-    measure(executor, tmp_path, group(seq=1024), shared=shared)
-    found = measure(executor, tmp_path, group(seq=8192), shared=shared)
+    (_, found), _ = one_by_one(executor, tmp_path, 1024, 8192)
     assert found["broadcast"].status == "skipped"
     assert "predicted 64 s a call (exponent 2.00, from compiled FLOPs and seq 1Ki)" in reason(
         found["broadcast"]
@@ -228,12 +209,8 @@ def test_a_prediction_after_one_length_needs_the_work_of_both(tmp_path):
 
 def test_check_predicts_nothing_for_it_has_no_budget(tmp_path):
     executor = FakeExecutor({"broadcast": Act(seconds=float)})
-    shared = context(executor, tmp_path, depth="check")
-    statuses = [
-        measure(executor, tmp_path, group(seq=seq), shared=shared)["broadcast"].status
-        for seq in (1024, 2048, 4096)
-    ]
-    assert statuses == ["ok"] * 3
+    measured, _ = one_by_one(executor, tmp_path, 1024, 2048, 4096, depth="check")
+    assert [each["broadcast"].status for each in measured] == ["ok"] * 3
 
 
 def test_a_group_without_survivors_draws_no_inputs(tmp_path):

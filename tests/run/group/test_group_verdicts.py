@@ -19,16 +19,7 @@ def judging(result, outcome):
         return outcome if executor.results[arguments["result"]] == result else {}
 
     executor = FakeExecutor(reference=Act(verbs={"judge": judge}))
-    return executor
-
-
-def changing(result):
-    """Of whose cases one changes an input in the call with this result."""
-    return judging(result, {"changed": "scores"})
-
-
-def executor_folder(shared, of):
-    return GroupContext(of, shared).folder
+    return executor  # which `judge` reads
 
 
 def test_contract_before_clock(tmp_path):
@@ -72,19 +63,18 @@ def test_an_expected_failure_says_so_and_is_not_unexpected(tmp_path):
 
 
 def test_an_expected_failure_that_passes_is_unexpected_and_not_timed(tmp_path):
-    executor = FakeExecutor({"scatter": Act(expected="a claim")})
-    found = measure(executor, tmp_path)["scatter"]
+    found = measure(FakeExecutor({"scatter": Act(expected="a claim")}), tmp_path)["scatter"]
     assert found.status == "ok"
     assert found.unexpected
     assert found.reason == "expected to be incorrect (a claim), but its contract passed"
     assert found.timing is None
 
 
-def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path):
-    executor = changing("scatter/1")
-    found = measure(executor, tmp_path)["scatter"]
-    assert found.status == "incorrect"
-    assert found.reason == 'it changes its input "scores", which the next call gets'
+@pytest.mark.parametrize("result", ["scatter/1", "scatter/2"], ids=["first call", "later call"])
+def test_a_changed_input_is_incorrect_although_the_answer_is_right(tmp_path, result):
+    found = measure(judging(result, {"changed": "scores"}), tmp_path)["scatter"]
+    assert (found.status, found.timing) == ("incorrect", None)
+    assert 'it changes its input "scores", which the next call gets' in reason(found)
     assert not verdict(found).passed
 
 
@@ -99,16 +89,8 @@ def test_an_answer_that_changes_after_sampling_is_incorrect(tmp_path):
     assert found["broadcast"].status == "ok"
 
 
-def test_an_input_changed_by_a_later_call_is_incorrect(tmp_path):
-    executor = changing("scatter/2")
-    found = measure(executor, tmp_path)["scatter"]
-    assert (found.status, found.timing) == ("incorrect", None)
-    assert 'it changes its input "scores"' in reason(found)
-
-
 def test_a_result_that_cannot_be_judged_is_that_cases_crash(tmp_path):
-    ragged = Ended("crashed", "ValueError: ragged", alive=True)
-    found = measure(judging("scatter/1", ragged), tmp_path)
+    found = measure(judging("scatter/1", Ended("crashed", "ValueError: ragged", alive=True)), tmp_path)
     assert found["scatter"].status == "crashed"
     assert found["scatter"].reason == "the verdict on its result cannot be computed: ValueError: ragged"
     assert found["broadcast"].status == "ok"
@@ -134,16 +116,14 @@ def test_a_family_that_raises_is_a_crash_with_its_name(tmp_path, verb):
     assert "of family mask cannot be computed: ValueError: bad" in reason(found["scatter"])
 
 
-def test_a_workload_that_the_family_refuses_is_unsupported(tmp_path):
-    executor = FakeExecutor(reference=Act(verbs={"inputs": Unsupported("topk ≥ seq")}))
-    found = measure(executor, tmp_path)
+@pytest.mark.parametrize(
+    "act",
+    [Act(verbs={"inputs": Unsupported("topk ≥ seq")}), Act(spawn=Unsupported("topk ≥ seq"))],
+    ids=["by its family", "without its framework"],
+)
+def test_a_group_whose_reference_is_refused_is_unsupported(tmp_path, act):
+    found = measure(FakeExecutor(reference=act), tmp_path)
     assert {(record.status, record.reason) for record in found.values()} == {("unsupported", "topk ≥ seq")}
-
-
-def test_a_reference_worker_that_cannot_be_started(tmp_path):
-    executor = FakeExecutor(reference=Act(spawn=Unsupported("torch cannot be imported; pip install torch")))
-    found = measure(executor, tmp_path)
-    assert {record.status for record in found.values()} == {"unsupported"}
 
 
 DIED = Ended("crashed", "killed by SIGKILL")
@@ -229,15 +209,16 @@ def test_an_answer_that_is_remembered_by_its_values_is_found_by_its_time(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "act", [recalling(2.9e-3, 1e-3), recalling(1e-4, 1e-5), recalling(5e-3, 1e-3, calls=CONFIRMATIONS)]
+    ("act", "status"),
+    [
+        (recalling(2.9e-3, 1e-3), "ok"),
+        (recalling(3.1e-3, 1e-3), "incorrect"),  # a little more than threefold
+        (recalling(1e-4, 1e-5), "ok"),
+        (recalling(5e-3, 1e-3, calls=CONFIRMATIONS), "ok"),
+    ],
 )
-def test_a_call_that_was_disturbed_is_no_memory(tmp_path, act):
-    assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == "ok"
-
-
-def test_a_little_more_than_threefold_in_every_call_is_a_memory(tmp_path):
-    found = measure(FakeExecutor({"scatter": recalling(3.1e-3, 1e-3)}), tmp_path)["scatter"]
-    assert found.status == "incorrect"
+def test_a_call_that_was_disturbed_is_no_memory(tmp_path, act, status):
+    assert measure(FakeExecutor({"scatter": act}), tmp_path)["scatter"].status == status
 
 
 def hesitating(seconds, *, busier=False):
@@ -281,7 +262,7 @@ def test_a_long_call_that_remembers_is_found_beside_its_samples(tmp_path):
 def test_who_writes_into_the_inputs_of_others_is_named_and_they_are_written_again(tmp_path):
     executor = FakeExecutor()
     shared = context(executor, tmp_path)
-    scores = executor_folder(shared, group()) / "set0" / "scores.raw"
+    scores = GroupContext(group(), shared).folder / "set0" / "scores.raw"
 
     def overwrite(arguments):
         scores.parent.mkdir(parents=True, exist_ok=True)

@@ -58,8 +58,7 @@ def test_nothing_to_go_on_is_no_prediction():
     ],
 )
 def test_growth_from_the_work_after_one_length(before, now, seconds, basis):
-    works = {1024: KnownWork(*before)}
-    predicted = predict_from({1024: 1.0}, works).call(case(seq=4096), KnownWork(*now))
+    predicted = predict_from({1024: 1.0}, {1024: KnownWork(*before)}).call(case(seq=4096), KnownWork(*now))
     assert predicted
     assert predicted.seconds == pytest.approx(seconds)
     assert predicted.basis == f"{basis} FLOPs and seq 1Ki"

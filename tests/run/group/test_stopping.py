@@ -14,6 +14,14 @@ def feed_rounds(stopping, case, levels, seconds=0.01):
     return stopping
 
 
+def both_fed(**levels):
+    """After rounds of 10 ms of `slow`, and of `fast`, whose baseline it is."""
+    stopping = Stopping(BOTH, 0.05, 4.0)
+    for case, own in levels.items():
+        feed_rounds(stopping, case, own)
+    return stopping
+
+
 def test_a_steady_case_is_narrow_after_six_rounds():
     stopping = Stopping({}, 0.05, 4.0)
     feed_rounds(stopping, "one", [1.0] * (samples_needed() - 1))
@@ -40,17 +48,13 @@ def test_narrow_means_within_the_precision_on_either_side(precision, narrow):
 
 def test_a_drift_that_both_share_does_not_widen_their_ratio():
     drift = [1.0, 1.5, 2.0, 1.2, 0.7, 1.9]
-    stopping = Stopping(BOTH, 0.05, 4.0)
-    feed_rounds(stopping, "slow", [2 * d for d in drift])
-    feed_rounds(stopping, "fast", drift)
+    stopping = both_fed(slow=[2 * d for d in drift], fast=drift)
     assert stopping.narrow("fast")
     assert not stopping.narrow("slow")
 
 
 def test_a_case_whose_ratio_is_wide_keeps_its_baseline_going():
-    stopping = Stopping(BOTH, 0.05, 4.0)
-    feed_rounds(stopping, "slow", [1.0] * 6)
-    feed_rounds(stopping, "fast", [1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
+    stopping = both_fed(slow=[1.0] * 6, fast=[1.0, 2.0, 0.5, 1.0, 3.0, 0.2])
     assert stopping.narrow("slow")
     assert stopping.active(["slow", "fast"]) == ["slow", "fast"]
 
@@ -64,14 +68,11 @@ def test_rounds_that_only_one_has_make_no_ratio():
 
 
 def test_an_absent_baseline_leaves_a_case_its_own_interval():
-    stopping = feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6)
-    assert stopping.narrow("fast")
+    assert feed_rounds(Stopping(BOTH, 0.05, 4.0), "fast", [1.0] * 6).narrow("fast")
 
 
 def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide():
-    stopping = Stopping(BOTH, 0.05, 4.0)
-    feed_rounds(stopping, "slow", [9.0], seconds=9.0)
-    feed_rounds(stopping, "fast", [1.0] * 6)
+    stopping = feed_rounds(both_fed(fast=[1.0] * 6), "slow", [9.0], seconds=9.0)
     assert stopping.narrow("fast")
     assert stopping.active(["slow", "fast"]) == []
     assert (stopping.stopped("slow"), stopping.stopped("fast")) == ("budget", "interval")
@@ -79,9 +80,7 @@ def test_a_baseline_out_of_budget_before_six_rounds_does_not_decide():
 
 @pytest.mark.parametrize("rounds", [3, 9])
 def test_a_dropped_baseline_does_not_decide(rounds):
-    stopping = Stopping(BOTH, 0.05, 4.0)
-    feed_rounds(stopping, "slow", [1.0, 9.0, 0.1] * (rounds // 3))
-    feed_rounds(stopping, "fast", [1.0] * 9)
+    stopping = both_fed(slow=[1.0, 9.0, 0.1] * (rounds // 3), fast=[1.0] * 9)
     assert not stopping.narrow("fast")
     stopping.drop("slow")
     assert stopping.narrow("fast")
@@ -123,8 +122,7 @@ def test_the_first_turn_is_always_affordable():
 
 
 def test_rounds_are_a_budget_too():
-    restless = [1.0, 3.0] * (MAX_ROUNDS // 2)
-    stopping = feed_rounds(Stopping({}, 0.01, 1e9), "one", restless, seconds=0.0)
+    stopping = feed_rounds(Stopping({}, 0.01, 1e9), "one", [1.0, 3.0] * (MAX_ROUNDS // 2), seconds=0.0)
     assert not stopping.affordable("one")
     assert stopping.active(["one"]) == []
     assert stopping.stopped("one") == "budget"
@@ -141,8 +139,7 @@ def test_two_baselines_must_both_be_narrow():
 
 
 def test_another_case_keeps_to_its_budget():
-    stopping = feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5)
-    assert not stopping.affordable("fast")
+    assert not feed_rounds(Stopping(BOTH, 1e-9, 2.0), "fast", [1.5], seconds=1.5).affordable("fast")
 
 
 @pytest.mark.parametrize(("budget", "longest"), [(0.25, 2.0), (1.0, 8.0), (4.0, 8.0), (30.0, 30.0)])

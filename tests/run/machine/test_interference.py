@@ -131,15 +131,11 @@ def test_throttling_counts_what_was_added_on_usable_cores(bench):
     )
 
 
-def test_throttling_of_long_ago_is_no_warning(bench):
-    bench.throttles(5, 1)
-    assert bench.watch().warnings() == []
-
-
-def test_a_counter_that_appears_or_starts_again_counts_nothing(bench):
-    bench.throttles(5)
+@pytest.mark.parametrize(("before", "after"), [((5, 1), (5, 1)), ((5,), (0, 9))])
+def test_throttling_of_long_ago_and_counters_that_start_again_are_no_warning(bench, before, after):
+    bench.throttles(*before)
     watch = bench.watch()
-    bench.throttles(0, 9)
+    bench.throttles(*after)
     assert watch.warnings() == []
 
 

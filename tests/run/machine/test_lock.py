@@ -132,10 +132,7 @@ def test_nobody_else_can_hold_it(where):
 def test_a_file_of_somebody_else_is_refused(where, monkeypatch):
     where.touch()
     monkeypatch.setattr(os, "geteuid", lambda: where.stat().st_uid + 1)
-    with (
-        pytest.raises(MachineError, match="belongs to another user"),
-        device_lock("cpu", "run", where),
-    ):
+    with pytest.raises(MachineError, match="belongs to another user"), device_lock("cpu", "run", where):
         pass
     with pytest.raises(MachineError, match="belongs to another user"):
         held_by("cpu", where)

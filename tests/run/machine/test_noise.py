@@ -101,8 +101,7 @@ def judged(kind, shift_from=None, seed=0):
     """Per unit whether each session doubted it; from a unit on every reading is SHIFT times as long."""
     marks = [[] for _ in range(UNITS)]
     for session in range(SESSIONS):
-        rng = random.Random(seed * SESSIONS + session)
-        draw, history = kind(rng), NoiseHistory()
+        draw, history = kind(random.Random(seed * SESSIONS + session)), NoiseHistory()
         for unit in range(UNITS):
             slow = SHIFT if shift_from is not None and unit >= shift_from else 1.0
             pair = [NoiseProbe(tuple(slow * reading for reading in draw()), 0.0) for _ in range(2)]
@@ -122,8 +121,7 @@ def test_a_noisy_but_steady_machine_is_not_marked(kind):
 
 @pytest.mark.parametrize("kind", STATIONARY.values(), ids=STATIONARY)
 def test_a_machine_that_becomes_slower_by_a_quarter_is_marked_as_long_as_it_is(kind):
-    marks = judged(kind, shift_from=10)
-    assert share(marks[10:]) >= 0.9
+    assert share(judged(kind, shift_from=10)[10:]) >= 0.9
 
 
 @pytest.mark.parametrize("kind", [steady(0.03), interrupted(0.15, 3.0)])
