@@ -54,6 +54,15 @@ def queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]
     return content, _rotate(position, freqs)
 
 
+def joined_queries(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> Any:
+    """Both parts beside each other, [b, s, heads, nope + rope]."""
+    import torch
+
+    parts = queries(w, x, weights, freqs)
+    with stage("rotate"):
+        return torch.cat(parts, -1)
+
+
 def latents(w: MlaWorkload, x: Any, weights: Any, freqs: Any) -> tuple[Any, Any]:
     """What a cache keeps of new tokens: normalised latents [b, s, kv_lora], rotated keys [b, s, rope]."""
     from torch.nn.functional import linear

@@ -30,8 +30,9 @@ def absorb_sdpa(w: MlaWorkload):
         content, position = queries(w, x, weights, freqs)
         with stage("absorb"):
             q = torch.cat([torch.einsum("bshd,hdc->bshc", content, of_keys), position], -1)
-        k = torch.cat(latents(w, x, weights, freqs), -1)
-        k = torch.cat([*cached, k], 1)[:, None]
+        new = latents(w, x, weights, freqs)
+        with stage("cache"):
+            k = torch.cat([*cached, torch.cat(new, -1)], 1)[:, None]
         with stage("attend"):
             if hidden:
                 k = k.expand(-1, c.heads, -1, -1)
@@ -49,6 +50,8 @@ def absorb_sdpa(w: MlaWorkload):
 
     def decode(x, weights, freqs, cache_ckv, cache_kpe):
         forward_only(x)
-        return attend(x, weights, freqs, [torch.cat([cache_ckv, cache_kpe], -1)])
+        with stage("cache"):
+            joined = torch.cat([cache_ckv, cache_kpe], -1)
+        return attend(x, weights, freqs, [joined])
 
     return decode if w.phase == "decode" else prefill

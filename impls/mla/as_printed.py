@@ -10,10 +10,10 @@ Source: DeepSeek-V3 #684, description.
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, keys_values, queries
+from ._torch import dequantise, joined_queries, keys_values
 from .workload import MlaWorkload
 
 
@@ -50,8 +50,11 @@ def as_printed(w: MlaWorkload, *, lines: Literal["after", "before"] = "after"):
 
     def prefill(x, weights, freqs):
         weights = dequantise(w, weights)
-        q = torch.cat(queries(w, x, weights, freqs), -1)
-        heads = attend(*(part.transpose(1, 2) for part in (q, *keys_values(w, x, weights, freqs))))
-        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+        q = joined_queries(w, x, weights, freqs)
+        k, v = keys_values(w, x, weights, freqs)
+        with stage("attend"):
+            heads = attend(*(part.transpose(1, 2) for part in (q, k, v)))
+        with stage("output"):
+            return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
     return prefill

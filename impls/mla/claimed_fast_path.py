@@ -10,7 +10,7 @@ nothing: `fast_path` is the description made correct. Source: DeepSeek-V3 #684.
 
 from typing import Any
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from . import naive as standard
 from ._cost import BYTES, keeps_heads
@@ -80,7 +80,12 @@ def claimed_fast_path(w: MlaWorkload):
         _, q = queries(w, x, weights, freqs)
         k, v = keys_values(w, x, weights, freqs)
         q, k, v = (part.transpose(1, 2) for part in (q, k[..., c.nope :], v))
-        (shares,) = probabilities(w, [q @ k.transpose(-1, -2)])
-        return linear((shares @ v).transpose(1, 2).flatten(2), weights["wo"])
+        with stage("scores"):
+            scores = q @ k.transpose(-1, -2)
+        (shares,) = probabilities(w, [scores])
+        with stage("values"):
+            heads = shares @ v
+        with stage("output"):
+            return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
     return prefill

@@ -13,7 +13,7 @@ from harness import implementation, stage
 
 from . import naive as standard
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
 LONGEST = 256
@@ -25,7 +25,6 @@ def facts(w: MlaWorkload, *_: Any) -> dict[str, Any]:
 
 @implementation(framework="torch", semantics="dense", facts=facts)
 def fast_path(w: MlaWorkload):
-    import torch
     from torch.nn.functional import linear
 
     if w.new > LONGEST:
@@ -39,7 +38,7 @@ def fast_path(w: MlaWorkload):
 
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        q = torch.cat(queries(w, x, weights, freqs), -1).transpose(1, 2)
+        q = joined_queries(w, x, weights, freqs).transpose(1, 2)
         parts = [
             (k.transpose(1, 2), v.transpose(1, 2)) for k, v in [*cached, keys_values(w, x, weights, freqs)]
         ]

@@ -9,10 +9,10 @@ torch.nn.attention.flex_attention; the same answer as `naive`.
 
 from typing import Any
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, keys_values, queries
+from ._torch import dequantise, forward_only, joined_queries, keys_values
 from .workload import MlaWorkload
 
 BLOCK = 128
@@ -59,13 +59,16 @@ def flex(w: MlaWorkload):
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
         supported(x)
-        q = torch.cat(queries(w, x, weights, freqs), -1)
+        q = joined_queries(w, x, weights, freqs)
         new = keys_values(w, x, weights, freqs)
-        k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+        with stage("cache"):
+            k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         mask = blocks(w.seq, x.device) if w.causal and w.phase == "prefill" else None
-        heads = kernel(q, k, v, block_mask=mask, scale=w.scale)
-        return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
+        with stage("attend"):
+            heads = kernel(q, k, v, block_mask=mask, scale=w.scale)
+        with stage("output"):
+            return linear(heads.transpose(1, 2).flatten(2), weights["wo"])
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, ())

@@ -9,7 +9,7 @@ from operator import add
 from harness import implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, future, keys_values, probabilities, queries
+from ._torch import dequantise, forward_only, future, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
 
@@ -20,7 +20,7 @@ def naive(w: MlaWorkload):
 
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        q = torch.cat(queries(w, x, weights, freqs), -1)
+        q = joined_queries(w, x, weights, freqs)
         parts = [*cached, keys_values(w, x, weights, freqs)]
         mask = future(w, x)
         with stage("scores"):

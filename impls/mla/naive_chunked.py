@@ -7,10 +7,10 @@ The last chunk is shorter where `chunk` does not divide the length. Source: chun
 Rabe and Staats (arXiv 2112.05682), over queries only: a row's softmax is never split.
 """
 
-from harness import Unsupported, implementation
+from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, keys_values, probabilities, queries
+from ._torch import dequantise, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
 
@@ -26,17 +26,20 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
         raise Unsupported("chunk=0 holds no query; use 1 or more")
 
     def block(q, k, v, start):
-        scores = torch.einsum("bshd,bthd->bsht", q, k)
+        with stage("scores"):
+            scores = torch.einsum("bshd,bthd->bsht", q, k)
         mask = None
         if w.causal:
-            mask = torch.full(scores.shape[1::2], -torch.inf, dtype=q.dtype, device=q.device)
-            mask = mask.triu(start + 1)[:, None]
+            with stage("mask"):
+                mask = torch.full(scores.shape[1::2], -torch.inf, dtype=q.dtype, device=q.device)
+                mask = mask.triu(start + 1)[:, None]
         (shares,) = probabilities(w, [scores], mask)
-        return torch.einsum("bsht,bthd->bshd", shares, v)
+        with stage("values"):
+            return torch.einsum("bsht,bthd->bshd", shares, v)
 
     def prefill(x, weights, freqs):
         weights = dequantise(w, weights)
-        q = torch.cat(queries(w, x, weights, freqs), -1)
+        q = joined_queries(w, x, weights, freqs)
         k, v = keys_values(w, x, weights, freqs)
         heads, start = [], 0
         for rows in q.split(chunk, 1):
@@ -47,6 +50,7 @@ def naive_chunked(w: MlaWorkload, *, chunk: int = 256):
             else:
                 heads.append(block(*parts))
             start += rows.shape[1]
-        return linear(torch.cat(heads, 1).flatten(2), weights["wo"])
+        with stage("output"):
+            return linear(torch.cat(heads, 1).flatten(2), weights["wo"])
 
     return prefill

@@ -13,7 +13,7 @@ from typing import Literal
 from harness import Unsupported, implementation, stage
 
 from ._cost import keeps_heads
-from ._torch import dequantise, forward_only, keys_values, queries
+from ._torch import dequantise, forward_only, joined_queries, keys_values
 from .workload import MlaWorkload
 
 
@@ -52,9 +52,10 @@ def naive_sdpa(w: MlaWorkload, *, backend: Literal["auto", "math", "flash", "eff
 
     def attend(x, weights, freqs, cached):
         weights = dequantise(w, weights)
-        q = torch.cat(queries(w, x, weights, freqs), -1)
+        q = joined_queries(w, x, weights, freqs)
         new = keys_values(w, x, weights, freqs)
-        k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
+        with stage("cache"):
+            k, v = (torch.cat(parts, 1) for parts in zip(cached, new, strict=True)) if cached else new
         with stage("attend"):
             heads = mix(*(part.transpose(1, 2) for part in (q, k, v)))
         with stage("output"):

@@ -12,7 +12,7 @@ from harness import implementation, stage
 
 from ._cost import keeps_heads
 from ._steps import Cache, grow
-from ._torch import dequantise, forward_only, keys_values, probabilities, queries
+from ._torch import dequantise, forward_only, joined_queries, keys_values, probabilities
 from .workload import MlaWorkload
 
 
@@ -39,7 +39,7 @@ def naive_steps(w: MlaWorkload, *, cache: Cache = "beside"):
         for step in range(w.steps):
             token, turn = x[:, step : step + 1], freqs[step : step + 1]
             parts = grow(parts, keys_values(w, token, weights, turn), cache)
-            results.append(attend(torch.cat(queries(w, token, weights, turn), -1), parts, weights))
+            results.append(attend(joined_queries(w, token, weights, turn), parts, weights))
         return torch.cat(results, 1)
 
     return decode

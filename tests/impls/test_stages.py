@@ -4,6 +4,7 @@ import ast
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness import Unsupported
@@ -11,9 +12,12 @@ from harness.catalog import loading
 from impls.attention.family import FAMILY as ATTENTION
 from impls.attention.family import AttentionWorkload
 from impls.attention.workload import STAGES
+from impls.mla.family import FAMILY as MLA
+from impls.mla.family import MlaWorkload
 from impls.topk.family import FAMILY as TOPK
 from impls.topk.family import TopkWorkload
 from tests.impls import variants
+from tests.impls.torch_case import named, tensors
 
 IMPLS = Path(__file__).resolve().parents[2] / "impls"
 FAMILIES = ("attention", "mask", "mla", "offsets", "topk")
@@ -29,6 +33,54 @@ def names_marked(folder):
         and node.func.id == "stage"
         and isinstance(node.args[0], ast.Constant)  # elsewhere it is one of several names that are marked
     }
+
+
+NATIVE = {"seq": 512, "head_dim": 32, "heads": 16, "kv_heads": 1, "gated": False}
+POINTS = {  # of their whole calls: an implementation is profiled at the first that it takes
+    "attention": [
+        AttentionWorkload(seq=512, head_dim=32, kv_heads=1),
+        AttentionWorkload(seq=512, head_dim=32, kv_heads=1, varlen=True),
+        AttentionWorkload(seq=512, head_dim=32, kv_heads=1, compressed_block=16, compressed_selected=4),
+        AttentionWorkload(**NATIVE),
+        AttentionWorkload(**NATIVE, indexer_heads=2),
+        AttentionWorkload(**NATIVE, stage="decode"),
+    ],
+    "mla": [
+        MlaWorkload(seq=8),
+        MlaWorkload(seq=8, causal=False),
+        MlaWorkload(seq=8, phase="decode", steps=2),
+    ],
+}
+EAGER = [
+    (family, variant)
+    for family, of in ((ATTENTION, variants.ATTENTION), (MLA, variants.MLA))
+    for variant in vars(of).values()
+    if variant.framework == "torch" and variant.name not in {"flex", "dense_flex", "nsa_fla"}  # are compiled
+    if variant.semantics.removeprefix("nsa_paper_") not in set(STAGES) - {"attention", "decode"}
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("family", "variant"), EAGER, ids=lambda of: of.name)
+def test_all_arithmetic_of_a_call_is_in_a_stage_and_nearly_all_of_its_bytes(family, variant):
+    import torch
+
+    from harness.worker.frameworks.torch_stage_counts import count_stages
+
+    for w in POINTS[family.name]:
+        try:
+            family.shapes_of(variant.semantics, w)
+            function = variant(w)
+            inputs = tensors(named(function, family.inputs(w, np.random.default_rng(0))))
+        except Unsupported:
+            continue
+        with torch.no_grad():
+            counts = count_stages(lambda call=function, of=inputs: call(**of))
+        _, flops, moved = counts.pop("", (0, 0, 0))
+        assert flops == 0
+        assert moved < 0.05 * sum(bytes_ for _, _, bytes_ in counts.values())
+        return
+    pytest.fail("no point is one that it takes")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
