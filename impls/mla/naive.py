@@ -30,9 +30,10 @@ def naive(w: MlaWorkload):
             heads = reduce(
                 add, (torch.einsum("bsht,bthd->bshd", p, v) for p, (_, v) in zip(shares, parts, strict=True))
             )
-            del scores, shares  # what returning their memory takes is time of a stage
         with stage("output"):
-            return linear(heads.flatten(2), weights["wo"])
+            result = linear(heads.flatten(2), weights["wo"])
+            del scores, shares  # kept until now, as upstream does; returning their memory is time of a stage
+            return result
 
     def prefill(x, weights, freqs):
         return attend(x, weights, freqs, [])
