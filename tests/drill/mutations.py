@@ -281,7 +281,7 @@ def failure(root: Path, arguments: list[str]) -> str | None:
     if process.returncode in {0, 5}:  # 5: nothing was collected
         return None
     lines = output.splitlines()
-    named = [line for line in lines if line.startswith(("FAILED", "ERROR"))] or lines[-1:]
+    named = [line for line in lines if line.startswith(("FAILED tests/", "ERROR tests/"))] or lines[-1:]
     return named[0] if named else f"pytest ended with {process.returncode}"
 
 
