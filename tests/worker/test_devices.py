@@ -102,12 +102,12 @@ class TestJaxDevices:
         ],
     )
     def test_memory_is_the_allocators_peak_above_what_was_in_use(self, framework, before, after, rise):
-        def told(stats):
+        def memory_stats(stats):
             return stats and dict(zip(("bytes_in_use", "peak_bytes_in_use"), stats, strict=True))
 
-        self.stats = told(before)
+        self.stats = memory_stats(before)
         read = framework.rise()
-        self.stats = told(after)
+        self.stats = memory_stats(after)
         assert read() == rise
 
     def test_a_length_takes_the_allocators_peak_and_nobody_tells_the_rest(self, framework):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from harness.catalog.catalog import ImplementationInfo
 from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
 from harness.core.record import Checked, Correctness
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import SETS, GroupContext
@@ -58,9 +59,7 @@ class Verifier:
         except (Unsupported, Ended) as end:
             self._settle_unverified(context.living(), f"the inputs of family {family.name}", end)
             return
-        judged_together: dict[tuple[Home, str], list[CaseState]] = {}
-        for state in context.living():
-            judged_together.setdefault((self._home(state), state.info.semantics), []).append(state)
+        judged_together = grouped(context.living(), lambda s: (self._home(s), s.info.semantics))
         for (home, semantics), states in judged_together.items():
             try:
                 if home not in self.references:

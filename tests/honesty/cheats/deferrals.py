@@ -155,59 +155,52 @@ def returns_a_generator(w: TopkWorkload):
     return lambda scores: (part for part in largest(scores, w.topk))
 
 
-@implementation(framework="numpy", semantics="exact")
-def works_when_a_file_is_opened(w: TopkWorkload):
-    """Returns empty buffers, and fills those that somebody still holds when the process opens a file."""
-    import sys
+def _empty_buffers(w):
+    """(returns empty buffers for an answer, fills those that somebody still holds)."""
     import weakref
 
     import numpy as np
 
     held = {}
 
-    def fill(event, _):
-        if event in {"open", "os.mkdir"}:
-            for values, indices, scores in list(held.values()):
-                if values() is not None:
-                    values()[:], indices()[:] = largest(scores, w.topk)
-
-    def select(scores):
+    def lend(scores):
         size = (*scores.shape[:-1], w.topk)
         values, indices = np.empty(size, scores.dtype), np.empty(size, np.int64)
         key = id(values)
-        forgotten = weakref.ref(values, lambda _: held.pop(key, None))
-        held[key] = (forgotten, weakref.ref(indices), scores)
+        held[key] = (weakref.ref(values, lambda _: held.pop(key, None)), weakref.ref(indices), scores)
         return values, indices
 
-    sys.addaudithook(fill)
-    return select
+    def fill():
+        for values, indices, scores in list(held.values()):
+            if values() is not None and indices() is not None:
+                values()[:], indices()[:] = largest(scores, w.topk)
+
+    return lend, fill
+
+
+@implementation(framework="numpy", semantics="exact")
+def works_when_a_file_is_opened(w: TopkWorkload):
+    """Returns empty buffers, and fills those that somebody still holds when the process opens a file."""
+    import sys
+
+    lend, fill = _empty_buffers(w)
+    sys.addaudithook(lambda event, _: fill() if event in {"open", "os.mkdir"} else None)
+    return lend
 
 
 @implementation(framework="numpy", semantics="exact")
 def fills_it_by_an_alarm(w: TopkWorkload):
     """Returns empty buffers, and a signal's handler fills those that somebody still holds."""
     import signal
-    import weakref
 
-    import numpy as np
-
-    held = {}
-
-    def fill(*_):
-        for values, indices, scores in list(held.values()):
-            if values() is not None and indices() is not None:
-                values()[:], indices()[:] = largest(scores, w.topk)
+    lend, fill = _empty_buffers(w)
 
     def select(scores):
-        size = (*scores.shape[:-1], w.topk)
-        values, indices = np.empty(size, scores.dtype), np.empty(size, np.int64)
-        key = id(values)
-        forgotten = weakref.ref(values, lambda _: held.pop(key, None))
-        held[key] = (forgotten, weakref.ref(indices), scores)
+        buffers = lend(scores)
         signal.setitimer(signal.ITIMER_REAL, 3e-5)
-        return values, indices
+        return buffers
 
-    signal.signal(signal.SIGALRM, fill)
+    signal.signal(signal.SIGALRM, lambda *_: fill())
     return select
 
 
