@@ -25,7 +25,7 @@ from harness.core.errors import SideError, Unsupported, nearest
 from harness.core.protocol import Job
 from harness.core.stage import BACKWARD, JOINED
 from harness.core.units import format_bytes
-from harness.worker import array_files, leaks, resource_limits
+from harness.worker import array_files, leaks, resource_limits, timers
 from harness.worker.case_checks import run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
@@ -33,8 +33,6 @@ from harness.worker.stage_recorder import OUTSIDE
 from harness.worker.verify import RETURNED
 
 MOST_OPERATORS = 20  # that a profile lists
-OVERWRITTEN = 64  # results of short calls that are written over, however busy the machine is
-SHORT_SECONDS = 0.25  # a first call shorter than this is repeated for a better estimate of a call's time
 
 
 class CaseWorker:
@@ -116,11 +114,7 @@ class CaseWorker:
         self.inputs.append(inputs)
         if compiled > before:  # the first call has compiled, so it does not tell how long a call takes
             seconds = self._call_untimed(call)
-        until, calls = perf_counter() + SHORT_SECONDS / 10, 0
-        while seconds < SHORT_SECONDS and (
-            perf_counter() < until or (calls < OVERWRITTEN and calls * seconds < SHORT_SECONDS / 10)
-        ):
-            seconds, calls = min(seconds, self._call_untimed(call)), calls + 1
+        seconds = timers.repeat_short_call(lambda: self._call_untimed(call), seconds, perf_counter)
         self.inputs.clear()
         self._hand_over(answer, inputs, result, returned)
         return {

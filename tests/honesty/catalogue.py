@@ -27,6 +27,7 @@ class Cheat:
     outcome: str
     by: str = ""
     takes: str = ""
+    before_the_clock: bool = False  # `check` finds it as well
     status: str = "ok"
     says: str = ""
     like: str = "sorts_whole_rows"
@@ -39,6 +40,7 @@ class Cheat:
             f"unknown outcome {self.outcome}": self.outcome not in OUTCOMES,
             "what catches it is missing": self.outcome != "missed" and not self.by,
             "what it would take is missing": (self.outcome == "missed") != bool(self.takes),
+            "before the clock, and not caught": self.before_the_clock and self.outcome != "caught",
             "caught, and ok": (self.outcome == "caught") != (self.status != "ok"),
         }
         for problem, holds in wrong.items():

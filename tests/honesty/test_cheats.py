@@ -1,4 +1,8 @@
-"""Every cheat goes through the real runner, and ends as the data say; the honest ones beside them are ok."""
+"""Cheats go through the real runner and end as the data say; the honest ones beside them are ok.
+
+What no moment decides is held by `check`, which reads no clock. Detections that go by the clock have scripted
+tests in tests/run/group, tests/gate/timed and tests/worker; the drill of all cheats by the clock is a long test.
+"""
 
 import pytest
 
@@ -10,6 +14,12 @@ LEAST = 32
 
 
 @pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """All of them checked, which nothing times."""
+    return run_all(tmp_path_factory.mktemp("cheats") / "check", "check")
+
+
+@pytest.fixture(scope="module")
 def ended(tmp_path_factory):
     """One run of all of them."""
     return run_all(tmp_path_factory.mktemp("cheats") / "run")
@@ -17,11 +27,28 @@ def ended(tmp_path_factory):
 
 @pytest.mark.torch
 @pytest.mark.jax
+@pytest.mark.parametrize(
+    "cheat", [cheat for cheat in cheats() if cheat.before_the_clock], ids=lambda cheat: cheat.name
+)
+def test_a_wrong_answer_is_found_before_the_clock(checked, cheat):
+    assert shortfall(cheat, checked) == ""
+
+
+@pytest.mark.torch
+@pytest.mark.jax
+def test_every_honest_implementation_beside_them_passes_its_contract(checked):
+    assert unwell(checked) == []
+
+
+@pytest.mark.long
+@pytest.mark.torch
+@pytest.mark.jax
 @pytest.mark.parametrize("cheat", cheats(), ids=lambda cheat: cheat.name)
 def test_a_cheat_ends_as_the_data_say(ended, cheat):
     assert shortfall(cheat, ended) == ""
 
 
+@pytest.mark.long
 @pytest.mark.torch
 @pytest.mark.jax
 def test_every_honest_implementation_beside_them_is_ok(ended):

@@ -1,3 +1,4 @@
+import itertools
 import signal
 import time
 
@@ -44,3 +45,39 @@ def test_signals_wait_for_what_keeps_a_result_and_for_nothing_after():
     with pytest.raises(TypeError, match="no array"):
         timers.wall(lambda _: None)(lambda: None, 1, keep)
     assert blocked() == before
+
+
+class Machine:
+    """A call of so many seconds on a machine that is `busy` times as slow in between."""
+
+    def __init__(self, call_s, busy=1.0):
+        self.now, self.calls, self.call_s, self.busy = 0.0, 0, call_s, busy
+
+    def __call__(self):
+        self.calls += 1
+        self.now += self.call_s * self.busy
+        return self.call_s * self.busy
+
+    def clock(self):
+        return self.now
+
+
+@pytest.mark.parametrize("busy", [1, 2, 4])
+@pytest.mark.parametrize("call_s", [1e-4, 9e-4])
+def test_a_short_call_is_repeated_often_enough_for_a_ring_of_buffers_however_busy_the_machine(call_s, busy):
+    machine = Machine(call_s, busy)
+    timers.repeat_short_call(machine, machine.call_s, machine.clock)
+    assert machine.calls >= 20
+
+
+@pytest.mark.parametrize(("call_s", "calls"), [(0.3, 0), (0.1, 3), (0.02, 13), (1e-5, 2500)])
+def test_a_call_is_repeated_for_a_fixed_time_and_a_long_one_a_few_times_or_never(call_s, calls):
+    machine = Machine(call_s)
+    assert timers.repeat_short_call(machine, call_s, machine.clock) == call_s
+    assert machine.calls == pytest.approx(calls, abs=1)
+
+
+def test_the_least_of_a_calls_times_counts():
+    seconds, clock = iter([0.1, 0.06, 0.1, 0.1, 0.1]), itertools.count()
+    assert timers.repeat_short_call(lambda: next(seconds), 0.2, lambda: float(next(clock))) == 0.06
+    assert next(seconds, None) is None
