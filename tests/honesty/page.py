@@ -21,10 +21,10 @@ put through `seqsweep run`: {counts}.
 Some are tricks of code that was generated to score, some are accidents of people who meant well; the harness
 cannot tell which, and need not.
 
-Written from `tests/honesty/cheats.yaml` and the docstrings in `tests/honesty/cheats/` by
-`python -m tests.honesty.page`; do not edit it. `make test-long` runs every cheat and fails where one ends
-otherwise than it says here, also where one is caught that is said not to be; honest implementations run beside
-them and have to be ok. `make drill-cheats` does so twenty times and counts. Those that are found before any
+Written from `tests/honesty/cheats.yaml` and the docstrings in `tests/honesty/cheats/` by `python -m
+tests.honesty.page`; do not edit it. `make test-long` runs every cheat and fails where one ends otherwise
+than it says here, also where one is caught that is said not to be; honest implementations run beside them
+and have to be ok. `make drill-cheats` does so twenty times and counts. Those that are found before any
 clock is read are a part of `make test`.
 
 What a process measures of itself it can forge, and workers run as the user who started them: a worker can do

@@ -1,7 +1,7 @@
 """Cheats go through the real runner and end as the data say; the honest ones beside them are ok.
 
 What no moment decides is held by `check`, which reads no clock. Detections that go by the clock have scripted
-tests in tests/run/group, tests/gate/timed and tests/worker; the drill of all cheats by the clock is a long test.
+tests in tests/run/group, tests/gate/timed and tests/worker; the drill of all cheats is a long test.
 """
 
 import pytest
