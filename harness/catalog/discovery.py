@@ -13,7 +13,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -193,18 +193,24 @@ def describe_module(module: ModuleType, source: str) -> Catalog:
 
 
 def builtin() -> Catalog:
-    """Every family under `impls/`: one folder each, one module per variant."""
+    """Every family under `impls/`: a folder each, one module per variant, in it or in a room of it."""
     import impls
 
     catalog = Catalog()
-    for family in pkgutil.iter_modules(impls.__path__):
-        package = load(f"impls.{family.name}")
-        for entry in pkgutil.iter_modules(package.__path__):
-            if entry.ispkg or entry.name.startswith("_"):
-                continue
-            name = f"impls.{family.name}.{entry.name}"
-            catalog = catalog.merged(describe_module(load(name), name))
+    for name in _modules_below(impls):
+        catalog = catalog.merged(describe_module(load(name), name))
     return catalog
+
+
+def _modules_below(package: ModuleType) -> Iterator[str]:
+    """Names of all modules in a package, but for those that are private or in a private room."""
+    for entry in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if entry.name.rpartition(".")[2].startswith("_"):
+            continue
+        if entry.ispkg:
+            yield from _modules_below(load(entry.name))
+        else:
+            yield entry.name
 
 
 def installed() -> list[str]:

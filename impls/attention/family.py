@@ -17,9 +17,8 @@ from typing import Any
 
 from harness import Family, Semantics, tolerance
 
-from ._ambiguous import ambiguous
 from ._bounds import BYTES, FORWARD, GRADIENT
-from ._checks import CHECKS
+from ._checks.table import CHECKS
 from ._cost import (
     dense_cost,
     dsa_cost,
@@ -33,14 +32,15 @@ from ._cost import (
     upstream_cost,
 )
 from ._inputs_paper import inputs, shapes
+from ._references.ambiguous import ambiguous
+from ._references.attention import dense, nsa
+from ._references.dsa import ambiguous_dsa, dsa
+from ._references.lists import exact_lists, lists, lists_cost
+from ._references.paper import ambiguous_paper, paper
+from ._references.paper_stages import ambiguous_newest, given_blocks, newest, newest_paper
+from ._references.stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
+from ._references.upstream import upstream
 from ._stage_cost import compress_cost, gate_cost, select_cost, transposed_cost
-from .reference import dense, nsa
-from .reference_dsa import ambiguous_dsa, dsa
-from .reference_lists import exact_lists, lists, lists_cost
-from .reference_paper import ambiguous_paper, paper
-from .reference_paper_stages import ambiguous_newest, given_blocks, newest, newest_paper
-from .reference_stages import ambiguous_picks, compress, equal_picks, gate, select, transposed_lists
-from .reference_upstream import upstream
 from .workload import AttentionWorkload
 
 __all__ = ["BYTES", "FAMILY", "FORWARD", "GRADIENT", "AttentionWorkload", "inputs", "shapes"]

@@ -96,7 +96,7 @@ def test_a_copy_of_a_tree_has_the_same_hash(tmp_path):
     shutil.copytree(IMPLS, tmp_path / "impls", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "harness").mkdir()
     (tmp_path / "harness/__init__.py").write_text("OTHER = True\n")
-    pairs = [("mask/masked_again", "mask/family"), ("attention/nsa_mslk", "attention/family")]
+    pairs = [("mask/masked_again", "mask/family"), ("attention/mslk/nsa_mslk", "attention/family")]
     for variant, family in pairs:
         paths = [(root / f"{variant}.py", root / f"{family}.py") for root in (IMPLS, tmp_path / "impls")]
         here, there = (source_hash.source_hash(*both) for both in paths)

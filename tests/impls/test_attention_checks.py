@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from impls.attention._checks_probe import relative_rms
+from impls.attention._checks.probe import relative_rms
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls.judgements import assert_failed
 from tests.impls.test_attention_checks_model import MISTAKES, dense, sparse, trial

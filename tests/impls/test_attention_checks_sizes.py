@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
-from impls.attention import _nsa_torch, _selection
+from impls.attention import _selection
 from impls.attention.family import AttentionWorkload
+from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.test_attention_checks import CHECKS, SMALL, verdict
 from tests.impls.test_attention_checks_model import sparse
 from tests.impls.variants import ATTENTION as V

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.attention.dense_chunked import dense_chunked
-from impls.attention.dense_flex import dense_flex
-from impls.attention.dense_sdpa import dense_sdpa
+from impls.attention.dense.dense_chunked import dense_chunked
+from impls.attention.dense.dense_flex import dense_flex
+from impls.attention.dense.dense_sdpa import dense_sdpa
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls.judgements import assert_passed
 from tests.impls.torch_case import Option, judged, operators, run, tensor

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from impls.attention import dsa_gather as module
-from impls.attention.dense import dense
-from impls.attention.dsa_gather import dsa_gather
-from impls.attention.dsa_masked import dsa_masked
+from impls.attention.dense.dense import dense
+from impls.attention.dsa import dsa_gather as module
+from impls.attention.dsa.dsa_gather import dsa_gather
+from impls.attention.dsa.dsa_masked import dsa_masked
 from impls.attention.family import FAMILY, AttentionWorkload
 from tests.impls.attention_case import attend, doubles, drawn, rows_moved, verdict
 from tests.impls.torch_case import gradients, operators, run, run_marks, tensor
@@ -134,8 +134,8 @@ def test_a_score_moves_by_less_than_its_ambiguity():
     """Scores in f32, summed in three orders, stay within two of the deviations of which six are allowed."""
     import torch
 
-    from impls.attention._dsa import index_scores
-    from impls.attention.reference_dsa import _deviations, _scores
+    from impls.attention._references.dsa import _deviations, _scores
+    from impls.attention.dsa._indexer import index_scores
 
     w = of(indexer_dim=64)
     index = [tensor(drawn(w)[name]) for name in ("index_q", "index_k", "index_w")]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from harness import Evidence, Unsupported
-from impls.attention import _nsa_paper
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_fla import nsa_fla
-from impls.attention.nsa_fla_torch import nsa_fla_torch
-from impls.attention.nsa_paper import nsa_paper
+from impls.attention.fla.nsa_fla import nsa_fla
+from impls.attention.fla.nsa_fla_torch import nsa_fla_torch
+from impls.attention.paper import _torch as _nsa_paper
+from impls.attention.paper.nsa_paper import nsa_paper
 from tests.impls.attention_case import attend, doubles, drawn, rows_moved, softmax, verdict
 from tests.impls.torch_case import run, tensors
 

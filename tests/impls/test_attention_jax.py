@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.attention.dense_jax import dense_jax
+from impls.attention.dense.dense_jax import dense_jax
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_mslk_jax import nsa_mslk_jax
+from impls.attention.mslk.nsa_mslk_jax import nsa_mslk_jax
 from tests.impls.attention_case import drawn
 from tests.impls.jax_case import call, gradients, judged
 from tests.impls.judgements import assert_passed

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.attention import _nsa_paper as module
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_fla_torch import nsa_fla_torch
-from impls.attention.nsa_paper import nsa_paper
+from impls.attention.fla.nsa_fla_torch import nsa_fla_torch
+from impls.attention.paper import _torch as module
+from impls.attention.paper.nsa_paper import nsa_paper
 from tests.impls.attention_case import attend, doubles, drawn, rows_moved, softmax, verdict
 from tests.impls.torch_case import operators, run, run_marks
 
@@ -130,8 +130,8 @@ def broken(w, inputs, trap):
     """The result by hand with one of the published mistakes in it: the contract must see each."""
     import torch
 
-    from impls.attention import reference_paper as paper
-    from impls.attention.reference_upstream import _attend_often
+    from impls.attention._references import paper
+    from impls.attention._references.upstream import _attend_often
 
     kept = {name: getattr(paper, name) for name in ("_ranked", "ends", "attend")}
     try:

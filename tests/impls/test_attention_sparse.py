@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from impls.attention import _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.attention_case import drawn
 from tests.impls.torch_case import gradients, operators, run, run_marks, tensor
 from tests.impls.variants import ATTENTION as V
@@ -127,8 +127,8 @@ def test_a_score_moves_by_less_than_its_ambiguity():
     """Scores in f32, summed in three orders, stay within a deviation of which six are allowed."""
     import torch
 
-    from impls.attention._ambiguous import _deviation, mean_keys
-    from impls.attention.reference import block_scores
+    from impls.attention._references.ambiguous import _deviation, mean_keys
+    from impls.attention._references.attention import block_scores
 
     w = of(heads=2, kv_heads=2)
     q, k = (tensor(drawn(w)[name]) for name in "qk")
@@ -151,7 +151,7 @@ def test_groups_are_as_ambiguous_as_the_rounding_of_their_sums(monkeypatch, apar
     """Eight scores of 1000 without an error of their own: six deviations of both means are 0.0027."""
     import torch
 
-    from impls.attention import _ambiguous
+    from impls.attention._references import ambiguous as _ambiguous
 
     scores = torch.full((1, 1, 1, 16), 1000.0, dtype=torch.float64)
     scores[..., 8:] -= apart

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.attention import _nsa_torch
 from impls.attention.family import FAMILY, AttentionWorkload
-from impls.attention.nsa_mslk import nsa_mslk
-from impls.attention.nsa_mslk_upstream import nsa_mslk_upstream
+from impls.attention.mslk import _torch as _nsa_torch
+from impls.attention.mslk.nsa_mslk import nsa_mslk
+from impls.attention.mslk.nsa_mslk_upstream import nsa_mslk_upstream
 from tests.impls.attention_case import attend, doubles, drawn, verdict
 from tests.impls.torch_case import judged, run
 
@@ -123,7 +123,7 @@ def test_an_empty_row_that_is_no_zero_fails(sentinel):
     """T3, T12: over −inf alone a softmax is NaN, over a finite sentinel a mean of the future."""
     import torch
 
-    from impls.attention.reference import products
+    from impls.attention._references.attention import products
 
     w = of(seq=256, selected=1)
     inputs = drawn(w, gates=(0, 1, 0))

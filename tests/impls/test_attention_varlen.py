@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.attention import _branches, _nsa_torch
+from impls.attention import _branches
 from impls.attention.family import FAMILY, AttentionWorkload
+from impls.attention.mslk import _torch as _nsa_torch
 from tests.impls.attention_case import drawn, mslk_by_hand, slices, verdict
 from tests.impls.test_attention_traps import tail
 from tests.impls.torch_case import gradients, judged, run

@@ -26,7 +26,7 @@ FAMILIES = ("attention", "mask", "mla", "offsets", "topk")
 def names_marked(folder):
     return {
         node.args[0].value
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -1,7 +1,7 @@
 """Every implementation of a family by its name: after `import MASK as V`, `V.scatter`."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from types import SimpleNamespace
 
 from harness.catalog.loading import implementations_in
@@ -9,7 +9,8 @@ from harness.catalog.loading import implementations_in
 
 def variants(family):
     home = f"impls.{family}"
-    modules = [import_module(f"{home}.{info.name}") for info in iter_modules(import_module(home).__path__)]
+    entries = walk_packages(import_module(home).__path__, f"{home}.")
+    modules = [import_module(entry.name) for entry in entries]
     return SimpleNamespace(**{own.name: own for module in modules for own in implementations_in(module)})
 
 

@@ -63,7 +63,7 @@ def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     from harness.worker.frameworks import torch_, torch_arrays, torch_binding, torch_trace
     from harness.worker.frameworks.base import Patience
     from impls.attention.family import FAMILY, AttentionWorkload
-    from impls.attention.nsa_mslk import nsa_mslk
+    from impls.attention.mslk.nsa_mslk import nsa_mslk
 
     w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
     function, names = nsa_mslk(w), ("q", "k", "v", "gates")

@@ -1,0 +1,1 @@
+"""What is right, plainly and in high precision, for each semantics."""

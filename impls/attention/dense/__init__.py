@@ -1,0 +1,1 @@
+"""Dense attention: every query reads every key before it."""

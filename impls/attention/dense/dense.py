@@ -1,0 +1,30 @@
+"""Dense: softmax attention over all visible keys, as torch's own kernels compute it.
+
+Packed sequences are attended one after the other; where they begin is read on the host.
+"""
+
+from harness import implementation, stage
+
+from .._packed import packed
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="torch", semantics="dense")
+def dense(w: AttentionWorkload):
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    in_stage(w, "attention")
+    group = w.heads // w.kv_heads
+
+    def attend(q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        if group > 1 and q.is_cuda and q.dtype in {torch.float32, torch.float64}:
+            # CUDA's kernels take grouped heads in half precision only; else all scores would be stored
+            k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+        with stage("attend"):
+            result = scaled_dot_product_attention(q, k, v, is_causal=w.causal, enable_gqa=group > 1)
+        return result.transpose(1, 2)
+
+    return packed(attend) if w.varlen else attend

@@ -1,0 +1,35 @@
+"""Dense in jax: `jax.nn.dot_product_attention`, grouped heads and causal mask included.
+
+XLA's implementation stores all scores and a mask of seq × seq, so its memory grows as N² where
+`dense` needs O(N): at 16Ki tokens and 8 heads the scores alone are 8 GiB in f32. Packed sequences
+are one more mask, which lets no work be skipped.
+"""
+
+from harness import Unsupported, implementation, stage
+
+from .._stage import in_stage
+from ..workload import AttentionWorkload
+
+
+@implementation(framework="jax", semantics="dense")
+def dense_jax(w: AttentionWorkload):
+    import jax
+    import jax.numpy as jnp
+
+    in_stage(w, "attention")
+    if w.dtype == "f64":
+        raise Unsupported("dtype=f64: jax computes these scores in f32; use dtype=f32 or attention/dense")
+    (device,) = jnp.zeros(()).devices()
+    if w.dtype == "f16" and device.platform == "cpu":
+        raise Unsupported("dtype=f16: XLA has no such product on the cpu; use dtype=bf16 or attention/dense")
+
+    def attend(q, k, v, cu_seqlens=None):
+        same = None
+        if cu_seqlens is not None:
+            with stage("mask"):
+                segment = jnp.searchsorted(cu_seqlens[1:], jnp.arange(w.seq), side="right")
+                same = (segment[:, None] == segment)[None, None]
+        with stage("attend"), jax.default_matmul_precision("highest" if w.dtype == "f32" else "default"):
+            return jax.nn.dot_product_attention(q, k, v, mask=same, is_causal=w.causal)
+
+    return attend

@@ -1,0 +1,1 @@
+"""Native sparse attention as flash-linear-attention means it."""

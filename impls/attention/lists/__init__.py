@@ -1,0 +1,1 @@
+"""Lists of selected blocks by themselves, and the transposed ones that a backward walks."""

@@ -1,0 +1,1 @@
+"""Native sparse attention as the paper means it: overlapping compression, and heads that share blocks."""

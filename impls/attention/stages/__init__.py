@@ -1,0 +1,1 @@
+"""Stages of native sparse attention by themselves: compression, selection, gating."""
