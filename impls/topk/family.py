@@ -16,13 +16,13 @@ from typing import Any
 
 from harness import Array, Cost, Family, Semantics, Shapes, Unsupported, cast
 
-from ._attention import attention_cost, attention_inputs, attention_shapes
-from ._checks import CHECKS
+from ._checks.table import CHECKS
 from ._contracts import EXACT, RECALL
-from ._contracts_attention import ATTENDED_EXACT, ATTENDED_RECALL
-from ._contracts_indexer import EXACT_SCORED, RECALL_SCORED
-from ._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
 from ._stage import only
+from .indexer._attention import attention_cost, attention_inputs, attention_shapes
+from .indexer._attention_contracts import ATTENDED_EXACT, ATTENDED_RECALL
+from .indexer._indexer import BYTES, indexer_cost, indexer_inputs, indexer_shapes, indexer_sharding
+from .indexer._indexer_contracts import EXACT_SCORED, RECALL_SCORED
 from .reference import attended, indexed, largest
 from .workload import DISTRIBUTIONS, TopkWorkload
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._attention import attended_at
-from ._indexer import scores_of
+from .indexer._attention import attended_at
+from .indexer._indexer import scores_of
 from .workload import TopkWorkload
 
 STEP_ROWS = 64  # of scores that exist at a time where they are computed

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from impls.topk.exact.partition import partition
 from impls.topk.family import FAMILY, TopkWorkload
-from impls.topk.partition import partition
 from impls.topk.reference import largest
 from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import values_at

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from harness.catalog.arrays import short_name
-from impls.topk._indexer import scores_at, scores_of
 from impls.topk.family import FAMILY, TopkWorkload
-from impls.topk.indexer_approx import indexer_approx
-from impls.topk.indexer_exact import indexer_exact
+from impls.topk.indexer._indexer import scores_at, scores_of
+from impls.topk.indexer.indexer_approx import indexer_approx
+from impls.topk.indexer.indexer_exact import indexer_exact
 from tests.impls.jax_case import call
 from tests.impls.judgements import assert_passed
 from tests.impls.topk_case import DTYPES, drawn, values_at, verdict, wide

@@ -9,9 +9,9 @@ from harness import Unsupported
 from harness.core.static_figures import ALL_FIGURES, Static
 from impls.topk._approx_plan import EXACT_BY_FALLBACK, Plan, expected_recall_of, plan
 from impls.topk._expected_recall import expected_recall
-from impls.topk.approx import approx
-from impls.topk.approx_override import approx_override
-from impls.topk.approx_unaggregated import approx_unaggregated
+from impls.topk.approximate.approx import approx
+from impls.topk.approximate.approx_override import approx_override
+from impls.topk.approximate.approx_unaggregated import approx_unaggregated
 from impls.topk.family import TopkWorkload
 from tests.impls.test_topk_checks import CHECKS, PLAIN, bucketed, exact, trial, verdict
 

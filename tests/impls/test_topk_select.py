@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from harness import Unsupported
-from impls.topk import _sample_threshold, radix_f16
+from impls.topk.approximate import radix_f16
+from impls.topk.exact import _sample_threshold
 from impls.topk.family import TopkWorkload
 from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import draw, judged
@@ -20,7 +21,7 @@ from tests.impls.variants import TOPK as V
 def test_a_wrong_guess_costs_time_alone(monkeypatch, guessed):
     """Above every score, below every score, and right for some rows only."""
     monkeypatch.setattr(
-        "impls.topk.sampled_threshold.guess",
+        "impls.topk.exact.sampled_threshold.guess",
         lambda *_: lambda keys: np.full((len(keys), 1), guessed, keys.dtype),
     )
     w = TopkWorkload(rows=6, seq=256, topk=64)
@@ -54,7 +55,7 @@ def test_positions_are_those_of_the_true(size, share):
 @pytest.mark.jax
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
 def test_sortable_keys_order_as_the_scores(dtype):
-    from impls.topk._sort_keys import sortable
+    from impls.topk.exact._sort_keys import sortable
 
     scores = np.array([-np.inf, -2, -1, -6.2e-5, -0.0, 0, 6.2e-5, 1, 1.5, 65504, np.inf], dtype)
     steps = np.diff(np.asarray(sortable(scores)).astype(np.int64))

@@ -75,7 +75,7 @@ def test_neighbours_do_not_notice(topk):
         found = []
         for framework, name, module in (
             ("numpy", "topk/behaves", HOSTILE),
-            ("torch", "topk/torch_topk", "impls.topk.torch_topk"),
+            ("torch", "topk/torch_topk", "impls.topk.exact.torch_topk"),
         ):
             worker = topk.spawn(framework, name, module)
             prepared, verdict = topk.evidence(worker)

@@ -53,7 +53,7 @@ def test_a_search_ends_where_memory_does(trials):
 
 
 def test_a_process_has_ended_when_its_memory_is_said_to_be_free(lab, tmp_path):
-    worker = lab.spawn("trial", "numpy", "topk/partition", "impls.topk.partition", tmp_path)
+    worker = lab.spawn("trial", "numpy", "topk/partition", "impls.topk.exact.partition", tmp_path)
     assert Path(f"/proc/{worker.pid}").exists()
     worker.close_and_wait()
     with pytest.raises(ProcessLookupError):

@@ -1,0 +1,1 @@
+"""The family's checks: named properties outside of any contract."""

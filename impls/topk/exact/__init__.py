@@ -1,0 +1,1 @@
+"""Exact selection: all of the k largest, by different algorithms."""

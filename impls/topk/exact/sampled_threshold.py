@@ -1,0 +1,67 @@
+"""Sampled splitter: a threshold guessed from a sample of the row, what reaches it compacted, an exact finish.
+
+One of the sample's order statistics is taken low enough that of rows whose scores lie at random fewer
+than two in a thousand hold less than k above it; such a row is taken whole, so the answer is exact
+whatever the sample was. It costs one comparison of every score and a selection among about twice k;
+ties at the threshold, and a mask's −inf, add candidates and time. A NaN reaches no threshold and is left
+out. The idea is Floyd and Rivest's SELECT (Communications of the ACM 18(3), 1975); the places that are
+sampled are drawn once, by a fixed seed.
+"""
+
+from itertools import pairwise
+
+from harness import implementation, stage
+
+from ..workload import TopkWorkload
+from ._sample_threshold import guess, positions
+
+AT_ONCE = 1 << 19  # scores: their mask and candidates stay in the cache, and their memory is used again
+
+
+@implementation(framework="numpy", semantics="exact")
+def sampled_threshold(w: TopkWorkload, *, sample: int = 1024):
+    import numpy as np
+
+    n, k, rows = w.seq, w.topk, w.batch * w.rows
+    threshold = guess(n, k, sample)
+    block = max(1, min(rows, AT_ONCE // n))
+    masks = np.empty((block, n), np.bool_)
+    edges = np.arange(block + 1) * n
+
+    def candidates(keys):
+        """Flat positions in `keys`, and where each row's begin and end: at least k of every row."""
+        above = masks[: len(keys)]
+        with stage("sample"):
+            cutoff = threshold(keys)
+        with stage("compare"):
+            np.greater_equal(keys, cutoff, out=above)
+        with stage("compact"):
+            found = positions(above)
+            ends = np.searchsorted(found, edges[: len(keys) + 1])
+        few = np.diff(ends) < k
+        if few.any():
+            above[few] = True
+            found = positions(above)
+            ends = np.searchsorted(found, edges[: len(keys) + 1])
+        return found, ends
+
+    def select(scores):
+        flat = scores.reshape(rows, n)
+        values, indices = np.empty((rows, k), scores.dtype), np.empty((rows, k), np.int32)
+        for first in range(0, rows, block):
+            keys = flat[first : first + block]
+            if w.dtype in {"bf16", "f16"}:  # numpy compares these one by one; widening is many times faster
+                keys = keys.astype(np.float32)
+            found, ends = candidates(keys)
+            with stage("select"):
+                held = keys.reshape(-1).take(found)
+                chosen = np.empty((len(keys), k), np.int64)
+                for row, here in enumerate(pairwise(ends)):
+                    chosen[row] = held[slice(*here)].argpartition(-k)[-k:]
+                chosen += ends[:-1, None]
+            with stage("gather"):
+                values[first : first + block] = held.take(chosen)
+                indices[first : first + block] = found.take(chosen) - edges[: len(keys), None]
+        return values.reshape(w.batch, w.rows, k), indices.reshape(w.batch, w.rows, k)
+
+    return select
