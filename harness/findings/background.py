@@ -86,7 +86,9 @@ def describe_machine(facts: Mapping[str, Any]) -> str:
     name = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "unknown processor"
     counted = [f"{facts[key]} {key}" for key in ("cores", "threads") if facts.get(key)]
     memory = [format_bytes(facts["memory_gib"] * 2**30)] if facts.get("memory_gib") else []
-    versions = [f"{package} {version}" for package, version in (facts.get("versions") or {}).items()]
+    versions = [
+        f"{package} {version}" for package, version in (facts.get("versions") or {}).items() if version
+    ]
     named = [
         f"{word} {facts[key]}" for key, word in (("kernel", "kernel"), ("python", "Python")) if key in facts
     ]
