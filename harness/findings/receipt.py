@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.analysis.suite_results import CaseResult, SuiteResults
-from harness.core.errors import require_member
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain
 from harness.core.shown_text import clean_line
@@ -21,7 +20,7 @@ from harness.findings.panel_verdict import PanelVerdict
 from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
 
-SPEEDUP, FITS, CORRECT = KINDS = ("speedup", "fits", "correct")
+SPEEDUP, FITS, CORRECT = ("speedup", "fits", "correct")
 SCHEMA = 2
 LONGEST_URL = 2000
 _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]*")
@@ -112,9 +111,6 @@ class ReceiptLine:
     ratios: tuple[TimedRatio, ...] = ()
     plans: tuple[CasePlan, ...] = ()
     judged: tuple[JudgedCase, ...] = ()
-
-    def __post_init__(self) -> None:
-        require_member("kind", self.kind, KINDS)
 
 
 @dataclass(frozen=True)

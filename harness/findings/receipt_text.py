@@ -96,10 +96,11 @@ def _visible(receipt: Receipt, data: str) -> str:
     first, others = receipt.panels[:1], receipt.panels[1:]
     about = first[0].about if first and not others else f"{len(receipt.panels)} panels"
     blocks = [f"### seqsweep: {escape_markdown(about)}"]
+    shape = [f"Shape: {escape_markdown(receipt.shape)}."] if receipt.shape else []
     chart = [f"![Chart of this run]({receipt.chart})"] if receipt.chart else []
     for panel in first:
         answer = f"{panel.about}: {panel.answer}" if others else panel.answer
-        blocks += [f"**{escape_markdown(answer)}**", *_shape(receipt), *_tables(panel.rows), *chart]
+        blocks += [f"**{escape_markdown(answer)}**", *shape, *_tables(panel.rows), *chart]
         blocks += _sentences(panel)
     for panel in others[: MOST_PANELS - 1]:
         inside = "\n\n".join([*_tables(panel.rows), *_sentences(panel)])
@@ -107,10 +108,6 @@ def _visible(receipt: Receipt, data: str) -> str:
     if others[MOST_PANELS - 1 :]:
         blocks.append(f"And {len(others) - MOST_PANELS + 1} more panels in the data.")
     return "\n\n".join([*blocks, *_origin(receipt, data)]) + "\n"
-
-
-def _shape(receipt: Receipt) -> list[str]:
-    return [f"Shape: {escape_markdown(receipt.shape)}."] if receipt.shape else []
 
 
 def _origin(receipt: Receipt, data: str) -> list[str]:
