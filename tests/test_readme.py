@@ -44,6 +44,15 @@ def test_the_first_sentence_is_the_chart_title():
     assert title[0] in " ".join(re.sub(r"<[^>]+>", " ", drawn).split())
 
 
+def test_the_receipt_shown_is_of_the_kept_run():
+    run = re.search(r"--run (\S+)`", READING)
+    assert run is not None
+    printed = call("report", "attention", "--run", run[1], "--pr").replace("\\", "").splitlines()
+    quoted = re.findall(r"^> (\S.+)$", README, re.MULTILINE)
+    assert len(quoted) == 6
+    assert [line for line in quoted if line not in printed] == []
+
+
 def test_the_charts_are_drawn_from_the_kept_run(tmp_path):
     run = re.search(r"--run (\S+)`", READING)
     assert run is not None

@@ -110,14 +110,20 @@ def write_into(document: Document, file: Path, *, check: bool) -> tuple[list[str
     return [f"wrote {path}" for path in stale] or [f"{file} is what its records say"], 0
 
 
-def write_receipt(project: Project, runs: Sequence[KeptRun]) -> str:
+def write_receipt(project: Project, runs: Sequence[KeptRun], chart: str | None) -> str:
     """The receipt of one run, with the verdict of the newest stored gate of the same code."""
-    from harness.findings.receipt import receipt_of
+    from harness.findings.receipt import receipt_of, require_picture_url
     from harness.findings.receipt_text import to_text
 
     if len(runs) != 1:
         raise UsageError(f"--pr: a receipt is of one run, not of {len(runs)}; name one with --run")
-    return to_text(receipt_of(runs[0], gate_sentence(project.results, runs[0].info.get("sources") or {})))
+    if chart is not None:
+        try:
+            require_picture_url(chart)
+        except ValueError as error:
+            raise UsageError(f"--chart: {error}") from None
+    gate = gate_sentence(project.results, runs[0].info.get("sources") or {})
+    return to_text(receipt_of(runs[0], gate, chart or ""))
 
 
 def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:

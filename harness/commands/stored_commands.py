@@ -138,7 +138,7 @@ def report(
     project = place.project()
     runs = read_runs(project, split_words(run), names or ())
     if flags.pr:
-        output.write_data(write_receipt(project, runs).encode(), None)
+        output.write_data(write_receipt(project, runs, flags.chart).encode(), None)
         return
     document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
     if flags.html is not None:

@@ -101,6 +101,7 @@ class ReportFlags:
     ] = None
     check: Annotated[bool, option(OUTPUT, "--check", "With --into: write nothing; exit 1 if stale.")] = False
     pr: Annotated[bool, option(OUTPUT, "--pr", "A receipt of one run, for a pull request.")] = False
+    chart: Annotated[Text, option(OUTPUT, "--chart", "With --pr: the URL of a chart to show.")] = None
     html: Annotated[
         Path | None, option(OUTPUT, "--html", "Write one page that needs no network into this file.")
     ] = None
@@ -111,6 +112,8 @@ class ReportFlags:
             raise UsageError("--html: goes without --into and --pr; call report once for each document")
         if self.check and self.into is None:
             raise UsageError("--check: goes with --into FILE, which it compares")
+        if self.chart is not None and not self.pr:
+            raise UsageError("--chart: goes with --pr, whose receipt shows it")
         if self.pr and self.into is not None:
             raise UsageError("--pr: goes to standard output; leave --into away, and send it to a file")
 

@@ -68,7 +68,7 @@ def method_part(runs: Sequence[KeptRun]) -> Part:
     met = sum(correctness.passed for correctness in judged)
     return Part(
         sentences=(
-            f"Machine: {'; '.join(map(_machine, facts)) or 'not recorded'}.",
+            f"Machine: {'; '.join(map(describe_machine, facts)) or 'not recorded'}.",
             f"Records: {provenance(records, info)}.",
             f"Noise: {_noise(times)} {_loads(runs)}",
             METHOD,
@@ -81,12 +81,14 @@ def _fingerprints(run: KeptRun) -> Mapping[str, Mapping[str, Any]]:
     return run.info.get("fingerprints") or {}
 
 
-def _machine(facts: Mapping[str, Any]) -> str:
+def describe_machine(facts: Mapping[str, Any]) -> str:
     """`AMD EPYC, 2 cores, 2 threads, 24 GiB, kernel 6.18, Python 3.11.7, torch 2.13.0, jax 0.10.2`."""
     name = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "unknown processor"
     counted = [f"{facts[key]} {key}" for key in ("cores", "threads") if facts.get(key)]
     memory = [format_bytes(facts["memory_gib"] * 2**30)] if facts.get("memory_gib") else []
-    versions = [f"{package} {version}" for package, version in (facts.get("versions") or {}).items()]
+    versions = [
+        f"{package} {version}" for package, version in (facts.get("versions") or {}).items() if version
+    ]
     named = [
         f"{word} {facts[key]}" for key, word in (("kernel", "kernel"), ("python", "Python")) if key in facts
     ]

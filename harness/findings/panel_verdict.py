@@ -12,12 +12,14 @@ from harness.core.units import format_bytes, format_count
 from harness.findings.document import Part
 from harness.findings.kept_run import KeptRun
 from harness.report import format as fmt
-from harness.report.answer import answer
+from harness.report.answer import answer, describe
 from harness.report.finding import UNCLEAR, PanelFinding, panel_finding
 from harness.report.format import short_label
 from harness.report.memory_limit import limit_of
 from harness.report.provenance import machine_label
 from harness.report.tables.suite import heading
+
+NO_PAIR = "Nothing was timed together with a baseline."
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class PanelVerdict:
 
     def verdict_part(self) -> Part:
         """The verdict, then the crossover, the fastest, and where memory ends."""
-        lead = self._verdict(self.finding) if self.finding else "Nothing was timed together with a baseline."
+        lead = self._verdict(self.finding) if self.finding else NO_PAIR
         said = (self.crossover_sentence(), *answer(self.panel), self._memory_sentence())
         return Part(self.panel.name, self.heading, lead, tuple(filter(None, said)))
 
@@ -80,17 +82,32 @@ class PanelVerdict:
     def _verdict(self, finding: PanelFinding) -> str:
         """`sparse beats dense from 8Ki: 2.67× at 16Ki, 95 % [2.46, 2.85]; on cpu; holds from 8Ki to 16Ki.`"""
         sample, last = self.panel.records[0], finding.compared.seq
-        bounded = [compared for compared in self.series if compared.low is not None]
-        within = ""
-        if finding.compared.low is not None:
-            within = f", 95 % {ratio_text(finding.compared).partition(' ')[2]}"
-        elif bounded:
-            last_bounded = format_count(bounded[-1].seq)
-            within = f"; at {last_bounded}, the last with an interval, {ratio_text(bounded[-1])}"
         lengths = f"from {format_count(self.first)} to" if self.first < last else "at"
         holds = "no verdict" if finding.verdict == UNCLEAR else f"holds {lengths} {format_count(last)}"
         machine = f"on {sample.device}, {machine_label(sample.fingerprint, self.run.info)}"
-        return f"{finding.sentence()}{within}; {machine}; {holds}."
+        return f"{finding.sentence()}{self._interval(finding)}; {machine}; {holds}."
+
+    def claim(self) -> str:
+        """The verdict for whoever reads no more than it: no ratio stands in it without its interval."""
+        finding = self.finding
+        if finding is None:
+            return NO_PAIR
+        if finding.compared.low is not None:
+            return f"{finding.sentence()}{self._interval(finding)}."
+        other = ", not mathematically equivalent" if finding.semantics else ""
+        none = f"no interval at {format_count(finding.compared.seq)} ({finding.compared.reason})"
+        said = f"{describe(finding, None)}{other}; {none}{self._interval(finding)}"
+        return f"{finding.implementation} against {finding.baseline}: {said}."
+
+    def _interval(self, finding: PanelFinding) -> str:
+        """That of the finding's ratio, else the longest length's that has one; empty without any."""
+        if finding.compared.low is not None:
+            return f", 95 % {ratio_text(finding.compared).partition('× ')[2]}"
+        bounded = [compared for compared in self.series if compared.low is not None]
+        if not bounded:
+            return ""
+        last = format_count(bounded[-1].seq)
+        return f"; at {last}, the last with an interval, {ratio_text(bounded[-1])}"
 
     def crossover_sentence(self) -> str:
         """Where the implementation begins, or ceases, to win; empty where nothing was compared."""

@@ -1,26 +1,29 @@
-"""A receipt: what a run showed as data, line by line, so that another machine can check each of them."""
+"""A receipt: what a run showed as data, statement by statement, so that another machine can check each."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.analysis.compare import Comparison
-from harness.analysis.suite_results import CaseResult
-from harness.core.errors import require_member
+from harness.analysis.suite_results import CaseResult, SuiteResults
 from harness.core.grouped import grouped
 from harness.core.plain_data import from_plain
+from harness.core.shown_text import clean_line
 from harness.core.version import VERSION
 from harness.core.workload import Value
 from harness.findings.background import command_of, commit_of
 from harness.findings.kept_run import KeptRun
 from harness.findings.panel_verdict import PanelVerdict
+from harness.report.tables.suite import fixed_fields, suite_name
 from harness.store.run_forms import FactsForm
 
-VERDICT, CROSSOVER, FITS, CORRECT = KINDS = ("verdict", "crossover", "fits", "correct")
-SCHEMA = 1
+SPEEDUP, FITS, CORRECT = ("speedup", "fits", "correct")
+SCHEMA = 2
+LONGEST_URL = 2000
+_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@&+,;=%-]*")
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,49 @@ class JudgedCase:
 
 
 @dataclass(frozen=True)
+class TargetPlans:
+    """Per implementation the longest case that fits a target, and the shortest that does not."""
+
+    target: str
+    plans: tuple[CasePlan, ...]
+
+
+@dataclass(frozen=True)
+class ReceiptRow:
+    """A case with its time and its ratio; `why` and `why_no_ratio` say what is missing of either.
+
+    `equivalent` is False where its result means something else than the baseline's.
+    """
+
+    case: str
+    seconds: float | None
+    low: float | None
+    high: float | None
+    why: str
+    ratio: TimedRatio | None
+    why_no_ratio: str
+    equivalent: bool = True
+
+    def __post_init__(self) -> None:
+        times = [time for time in (self.low, self.seconds, self.high) if time is not None]
+        if times != sorted(times) or not all(0 < time < float("inf") for time in times):
+            raise ValueError(f"{self.case}: no time")
+
+
+@dataclass(frozen=True)
+class ReceiptPanel:
+    """What is compared with each other: `about` says what sets it apart from the receipt's other panels."""
+
+    about: str
+    answer: str
+    rows: tuple[ReceiptRow, ...]
+    fits: tuple[TargetPlans, ...]
+    judged: tuple[JudgedCase, ...]
+
+
+@dataclass(frozen=True)
 class ReceiptLine:
-    """One statement: of ratios (VERDICT, CROSSOVER), of plans for a target (FITS), of contracts (CORRECT)."""
+    """One statement to check: a ratio (SPEEDUP), plans for a target (FITS), or contracts (CORRECT)."""
 
     kind: str
     about: str
@@ -68,16 +112,14 @@ class ReceiptLine:
     plans: tuple[CasePlan, ...] = ()
     judged: tuple[JudgedCase, ...] = ()
 
-    def __post_init__(self) -> None:
-        require_member("kind", self.kind, KINDS)
-
 
 @dataclass(frozen=True)
 class Receipt:
     """`budget_s` is the longest that a suite sampled a case for, in seconds; 0 where that is not known.
 
-    `machine` is the fingerprint, `digest` is over the hashes of all records' lines, in their order.
-    `gate` is a sentence on the newest gate stored where the receipt was made; empty without one.
+    `shape` has the workload's fields that all panels share. `machine` is the fingerprint, `digest` is over
+    the hashes of all records' lines, in their order. `gate` is a sentence on the newest gate stored where the
+    receipt was made; `chart` is a picture's URL. Both are empty without one.
     """
 
     run: str
@@ -89,8 +131,10 @@ class Receipt:
     machine: Mapping[str, Any]
     records: int
     digest: str
-    lines: tuple[ReceiptLine, ...]
+    shape: str
+    panels: tuple[ReceiptPanel, ...]
     gate: str = ""
+    chart: str = ""
     version: str = VERSION
     schema: int = SCHEMA
 
@@ -100,15 +144,30 @@ class Receipt:
             raise ValueError(
                 f"seed {self.seed}, budget {self.budget_s} s: neither may be negative, or beyond"
             )
+        if self.chart:
+            require_picture_url(self.chart)
+
+    @property
+    def lines(self) -> tuple[ReceiptLine, ...]:
+        return tuple(line for panel in self.panels for line in _lines(panel))
 
 
-def receipt_of(run: KeptRun, gate: str = "") -> Receipt:
-    """The receipt of a run: per panel its verdict and crossover, what fits each target, and its contracts."""
-    panels = [PanelVerdict(run, panel) for panel in run.panels]
+def require_picture_url(url: str) -> None:
+    """ValueError for what is no URL, or has a character that Markdown or HTML could take for its own."""
+    if len(url) > LONGEST_URL or _URL.fullmatch(url) is None:
+        raise ValueError(
+            f'"{clean_line(url)[:80]}" is no http(s) URL of plain characters; write all others as %XX'
+        )
+
+
+def receipt_of(run: KeptRun, gate: str = "", chart: str = "") -> Receipt:
+    """The receipt of a run: per panel its answer, every case's time, what fits each target, its contracts."""
     commit, dirty = commit_of(run)
     fingerprints: Mapping[str, Any] = run.info.get("fingerprints") or {}
     settings = [suite.get("settings") or {} for suite in (run.info.get("suites") or {}).values()]
     hashes = "".join(run.hashes[record.key] for record in run.records)
+    shapes = [fixed_fields(panel) for panel in run.panels]
+    shared = [field for field in next(iter(shapes), []) if all(field in shape for shape in shapes)]
     return Receipt(
         run=str(run.info.get("run") or run.name),
         command=command_of(run),
@@ -119,34 +178,50 @@ def receipt_of(run: KeptRun, gate: str = "") -> Receipt:
         machine=next(iter(fingerprints.values()), {}),
         records=len(run.records),
         digest=hashlib.sha256(hashes.encode()).hexdigest(),
-        lines=tuple(line for judged in panels for line in _lines(judged)),
+        shape=" ".join(shared),
+        panels=tuple(_panel(PanelVerdict(run, panel), shared) for panel in run.panels),
         gate=gate,
+        chart=chart,
     )
 
 
-def _lines(judged: PanelVerdict) -> Iterable[ReceiptLine]:
-    finding, crossing, about = judged.finding, judged.crossover, judged.heading
-    if finding is not None:
-        bounded = [compared for compared in judged.series if compared.low is not None]
-        shown = {compared.seq: compared for compared in (*bounded[-1:], finding.compared)}
-        yield ReceiptLine(VERDICT, about, ratios=tuple(_ratio(judged, shown[seq]) for seq in sorted(shown)))
-    if crossing is not None and judged.before is not None:
-        after = next(compared for compared in judged.series if compared.seq == crossing.first_grid)
-        yield ReceiptLine(CROSSOVER, about, ratios=(_ratio(judged, judged.before), _ratio(judged, after)))
-    for target in judged.panel.compiled_targets:
-        plans = tuple(_boundary_plans(judged.panel.cases_on(target)))
-        if plans:
-            yield ReceiptLine(FITS, about, target, plans=plans)
-    contracts = [(row.case, row.record.correctness) for row in judged.panel.cases]
-    verdicts = tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c)
-    if verdicts:
-        yield ReceiptLine(CORRECT, about, judged=verdicts)
+def _panel(verdict: PanelVerdict, shared: Sequence[str]) -> ReceiptPanel:
+    panel = verdict.panel
+    own = " ".join(field for field in fixed_fields(panel) if field not in shared)
+    sample, name = panel.records[0], f"{suite_name(panel)}: {own}" if own else suite_name(panel)
+    plans = [(target, tuple(_boundary_plans(panel.cases_on(target)))) for target in panel.compiled_targets]
+    contracts = [(row.case, row.record.correctness) for row in panel.cases]
+    return ReceiptPanel(
+        about=f"{name}, {sample.mode} on {sample.device}",
+        answer=verdict.claim(),
+        rows=tuple(_row(panel, row) for row in panel.cases) if any(row.timed for row in panel.cases) else (),
+        fits=tuple(TargetPlans(target, found) for target, found in plans if found),
+        judged=tuple(JudgedCase(case, c.contract, c.passed, c.figures) for case, c in contracts if c),
+    )
 
 
-def _ratio(judged: PanelVerdict, compared: Comparison) -> TimedRatio:
-    label = judged.panel.baseline
-    base = next(r[0].case for r in judged.panel.by_label[label] if r[0].seq == compared.seq)
-    return TimedRatio(compared.case, base, compared.speedup or 0.0, compared.low, compared.high)
+def _row(panel: SuiteResults, row: CaseResult) -> ReceiptRow:
+    time, failed, compared = row.time, row.failed, row.compared
+    why = f"{failed.status}: {failed.reason}" if failed and failed.reason else row.status
+    missing = why if failed or time.value is None else time.reason
+    ratio, why_no_ratio = None, "baseline" if row.label == panel.baseline else "no baseline"
+    if compared is not None:
+        why_no_ratio = (compared.reason or "").removeprefix("n/a (").removesuffix(")")
+    if compared is not None and compared.speedup is not None:
+        base = next(r[0].case for r in panel.by_label[panel.baseline] if r[0].seq == compared.seq)
+        ratio = TimedRatio(compared.case, base, compared.speedup, compared.low, compared.high)
+    equivalent = compared is None or not compared.other_semantics
+    return ReceiptRow(
+        row.case, time.value, time.low, time.high, missing or "", ratio, why_no_ratio, equivalent
+    )
+
+
+def _lines(panel: ReceiptPanel) -> Iterable[ReceiptLine]:
+    ratios = (row.ratio for row in panel.rows if row.ratio is not None)
+    yield from (ReceiptLine(SPEEDUP, panel.about, ratios=(ratio,)) for ratio in ratios)
+    yield from (ReceiptLine(FITS, panel.about, fit.target, plans=fit.plans) for fit in panel.fits)
+    if panel.judged:
+        yield ReceiptLine(CORRECT, panel.about, judged=panel.judged)
 
 
 def _boundary_plans(rows: Iterable[CaseResult]) -> Iterable[CasePlan]:

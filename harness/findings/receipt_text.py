@@ -8,46 +8,54 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import asdict
-
-import msgspec
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from harness.core.errors import UsageError
 from harness.core.grouped import grouped
-from harness.core.plain_data import from_plain, plain_number
-from harness.core.shown_text import clean_line, escape_json, escape_markdown
+from harness.core.shown_text import clean_line, escape_html, escape_markdown
 from harness.core.units import format_bytes, format_count
+from harness.findings.background import describe_machine
 from harness.findings.receipt import (
     CORRECT,
     FITS,
-    SCHEMA,
-    VERDICT,
     CasePlan,
+    JudgedCase,
     Receipt,
     ReceiptLine,
+    ReceiptPanel,
+    ReceiptRow,
+    TargetPlans,
     TimedRatio,
 )
+from harness.findings.receipt_data import pack, unpack
 from harness.report import format as fmt
+from harness.report.answer import OTHER
 from harness.report.format import short_label
+from harness.report.markdown_table import markdown_table
 
-MOST_LINES = 22  # of one kind: the rest is in the data
+# The rest is in the data, since a comment on GitHub ends at 64 KiB: rows open and folded of a panel, panels.
+MOST_ROWS, MOST_FOLDED, MOST_PANELS = 10, 28, 12
 MOST_CHARACTERS = 1 << 22
 LONGEST_WHY = 200
 _BEGIN, _END = "<!-- seqsweep-receipt", "<!-- seqsweep-receipt end -->"
-_FORM = re.compile(rf"{_BEGIN} (\{{.*\}}) -->\n(.*?){_END}", re.DOTALL)
+_FORM = re.compile(rf"{_BEGIN} ([A-Za-z0-9+/=]+) -->\n(.*?\n){_END}", re.DOTALL)
 _CASE = re.compile(r"(?P<label>[^@]*)@.*\bseq=(?P<seq>\d+)")
 CAVEAT = (
     "an edit of this text, or of the data in its source, is found by `seqsweep verify`; a receipt written "
     "anew is not: running it again is what proves it"
 )
+_RULES = ("---:", "---", "---:", "---", "---")
+
+
+class _Name(NamedTuple):
+    label: str
+    seq: int
 
 
 def to_text(receipt: Receipt) -> str:
-    """The receipt as Markdown of 60 lines at most."""
-    # "--" would end the comment in some parsers, and JSON can write a hyphen by its number.
-    plain = msgspec.json.encode(asdict(receipt), enc_hook=plain_number).decode()
-    data = escape_json(plain).replace("--", "-\\u002d")
+    """The receipt as Markdown, for a comment on GitHub."""
+    data = pack(receipt)
     return f"{_BEGIN} {data} -->\n{_visible(receipt, data)}{_END}\n"
 
 
@@ -58,16 +66,13 @@ def read_receipt(text: str, name: str) -> tuple[Receipt, str]:
     """
     match = _FORM.search(text.replace("\r\n", "\n")) if len(text) <= MOST_CHARACTERS else None
     if match is None:
-        raise UsageError(f"{name}: holds no whole receipt; seqsweep report --pr writes one")
+        missing = "is of an older version" if f"{_BEGIN} {{" in text else "holds no whole receipt"
+        raise UsageError(f"{name}: {missing}; seqsweep report --pr writes one")
     data, visible = match[1], match[2]
     try:
-        receipt = from_plain(Receipt, msgspec.json.decode(data))
-        if receipt.schema != SCHEMA:
-            raise UsageError(
-                f"{name}: receipts of schema {receipt.schema} need the seqsweep that writes them"
-            )
+        receipt = unpack(data)
         again = _visible(receipt, data)
-    except (ValueError, OverflowError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         why = clean_line(str(error))[:LONGEST_WHY]
         raise UsageError(
             f"{name}: its data are no receipt ({why}); take the text as it was written"
@@ -87,56 +92,127 @@ def _lines(text: str) -> list[str]:
 
 
 def _visible(receipt: Receipt, data: str) -> str:
+    """The first panel open, the others folded under their answers."""
+    first, others = receipt.panels[:1], receipt.panels[1:]
+    about = first[0].about if first and not others else f"{len(receipt.panels)} panels"
+    blocks = [f"### seqsweep: {escape_markdown(about)}"]
+    shape = [f"Shape: {escape_markdown(receipt.shape)}."] if receipt.shape else []
+    chart = [f"![Chart of this run]({receipt.chart})"] if receipt.chart else []
+    for panel in first:
+        answer = f"{panel.about}: {panel.answer}" if others else panel.answer
+        blocks += [f"**{escape_markdown(answer)}**", *shape, *_tables(panel.rows), *chart]
+        blocks += _sentences(panel)
+    for panel in others[: MOST_PANELS - 1]:
+        inside = "\n\n".join([*_tables(panel.rows), *_sentences(panel)])
+        blocks.append(_fold(f"{panel.about}: {panel.answer}", inside))
+    if others[MOST_PANELS - 1 :]:
+        blocks.append(f"And {len(others) - MOST_PANELS + 1} more panels in the data.")
+    return "\n\n".join([*blocks, *_origin(receipt, data)]) + "\n"
+
+
+def _origin(receipt: Receipt, data: str) -> list[str]:
+    """How to replay it, on which machine it ran, and what holds data and text together."""
     seal = hashlib.sha256(data.encode()).hexdigest()[:16]
-    facts = receipt.machine
-    machine = (facts.get("gpu") or {}).get("name") or facts.get("cpu") or "an unnamed machine"
-    heads = [line for line in receipt.lines if line.kind not in {FITS, CORRECT}]
-    rest = [line for line in receipt.lines if line.kind in {FITS, CORRECT}]
     state = f"{receipt.commit[:12] or 'unknown'}{', with files that differed' if receipt.dirty else ''}"
-    replay = clean_line(receipt.command).replace("`", "'")
-    lines = [
-        f"### seqsweep: run {escape_markdown(receipt.run)} on {escape_markdown(str(machine))}",
-        "",
-        *_items(heads),
-        *([f"- gate: {escape_markdown(receipt.gate)}"] if receipt.gate else []),
-        "",
-        "<details><summary>What fits, what is correct, how to replay it</summary>",
-        "",
-        *_items(rest),
-        f"- replay: `{replay}` at commit {escape_markdown(state)}",
-        f"- records: {receipt.records}, sha256 {escape_markdown(receipt.digest)}",
-        f"- receipt {seal}: {CAVEAT}",
-        "",
-        "</details>",
+    replay = clean_line(f"{receipt.command}  # at commit {state}").replace("`", "'")
+    run = f"Run {receipt.run}: {receipt.records} records, sha256 {receipt.digest}"
+    return [
+        *([f"Gate: {escape_markdown(receipt.gate)}."] if receipt.gate else []),
+        f"```sh\n{replay}\n```",
+        f"Machine: {escape_markdown(describe_machine(receipt.machine))}.",
+        f"{escape_markdown(run)}. Receipt {seal}: {CAVEAT}.",
     ]
-    return "\n".join(lines) + "\n"
 
 
-def _items(lines: list[ReceiptLine]) -> Iterable[str]:
-    yield from (f"- {escape_markdown(text_of(line))}" for line in lines[:MOST_LINES])
-    if len(lines) > MOST_LINES:
-        yield f"- and {len(lines) - MOST_LINES} more in the data"
+def _fold(summary: str, inside: str) -> str:
+    return f"<details><summary>{escape_html(clean_line(summary))}</summary>\n\n{inside}\n\n</details>"
+
+
+def _tables(rows: Sequence[ReceiptRow]) -> list[str]:
+    """The longest lengths, which make up ten rows at most; the shorter ones are folded."""
+    if not rows:
+        return []
+    open_, by_seq = 0, grouped(rows, lambda row: _name(row.case).seq)
+    for group in reversed(by_seq.values()):
+        if open_ + len(group) > MOST_ROWS:
+            break
+        open_ += len(group)
+    folded, shown = rows[: -(open_ or MOST_ROWS)], rows[-(open_ or MOST_ROWS) :]
+    base = next((f" over {_name(row.ratio.base).label}" for row in rows if row.ratio), "")
+    tables = [_table(shown, base)]
+    if any(not row.equivalent for row in rows):
+        tables.append(f"{OTHER}: not mathematically equivalent to the baseline.")
+    if folded:
+        beyond = folded[:-MOST_FOLDED]
+        more = f"\n\nAnd {len(beyond)} more rows in the data." if beyond else ""
+        summary = f"{len(folded)} more row{'s' * (len(folded) > 1)}, of shorter lengths"
+        tables.append(_fold(summary, _table(folded[-MOST_FOLDED:], base) + more))
+    return tables
+
+
+def _table(rows: Sequence[ReceiptRow], base: str) -> str:
+    titles = ("length", "implementation", "time", "95 % interval", f"speedup{base}, 95 %")
+    cells = ([escape_markdown(cell) for cell in _cells(row)] for row in rows)
+    return markdown_table([escape_markdown(title) for title in titles], cells, _RULES)
+
+
+def _cells(row: ReceiptRow) -> tuple[str, ...]:
+    """A ratio without an interval is in the data alone: in its place stands why there is none."""
+    label, seq = _name(row.case)
+    time, interval = fmt.ABSENT, row.why
+    if row.seconds is not None:
+        time, bounds = fmt.seconds(row.seconds, row.low, row.high)
+        interval = f"none: {row.why}" if row.low is None else "; ".join(filter(None, (bounds, row.why)))
+    speedup = row.why_no_ratio or fmt.ABSENT
+    if row.ratio is not None and row.ratio.low is not None:
+        speedup = fmt.speedup(row.ratio.ratio, row.ratio.low, row.ratio.high)
+    elif row.ratio is not None:
+        speedup = f"no interval: {row.why_no_ratio}"
+    return format_count(seq), label + ("" if row.equivalent else f" {OTHER}"), time, interval, speedup
+
+
+def _sentences(panel: ReceiptPanel) -> list[str]:
+    """A line on memory, and one on correctness."""
+    fits = "; ".join(f"{fit.target}: {_fits(fit)}" for fit in panel.fits) or "nothing was compiled"
+    judged = _judged(panel.judged)
+    unjudged = len({row.case for row in panel.rows} - {judged.case for judged in panel.judged})
+    more = f"; {unjudged} more gave no answer to check" if unjudged else ""
+    return [
+        f"Memory, to the longest length that fits: {escape_markdown(fits)}.",
+        f"Correctness: {escape_markdown(judged + more)}.",
+    ]
+
+
+def _fits(fit: TargetPlans | ReceiptLine) -> str:
+    by_label = grouped(fit.plans, lambda plan: _name(plan.case).label)
+    return ", ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
+
+
+def _judged(judged: Sequence[JudgedCase]) -> str:
+    """`17 of 18 cases checked meet their contract, not sparse at 4Ki; recall 0.991 to 1`."""
+    if not judged:
+        return "nothing was checked"
+    failed = [_name(case.case) for case in judged if not case.passed]
+    names = "".join(f", not {label} at {format_count(seq)}" for label, seq in failed[:MOST_ROWS])
+    recalls = [r for case in judged if isinstance(r := case.figures.get("recall"), float)]
+    recall = f"; recall {min(recalls):.4g} to {max(recalls):.4g}" if recalls else ""
+    return f"{len(judged) - len(failed)} of {len(judged)} cases checked meet their contract{names}{recall}"
 
 
 def text_of(line: ReceiptLine) -> str:
-    """`attention: …, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
+    """`attention, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
     if line.kind == FITS:
-        by_label = grouped(line.plans, lambda plan: _name(plan.case)[0])
-        fits = "; ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
-        return f"{line.about}: fits {line.target}: {fits}"
+        return f"{line.about}: fits {line.target}: {_fits(line)}"
     if line.kind == CORRECT:
-        met = sum(judged.passed for judged in line.judged)
-        recalls = [r for judged in line.judged if isinstance(r := judged.figures.get("recall"), float)]
-        recall = f", recall {min(recalls):.4g} to {max(recalls):.4g}" if recalls else ""
-        return f"{line.about}: {met} of {len(line.judged)} cases checked meet their contract{recall}"
-    word = "" if line.kind == VERDICT else "crossover: "
-    return f"{line.about}: {word}{', '.join(map(ratio_text, line.ratios))}"
+        return f"{line.about}: {_judged(line.judged)}"
+    return f"{line.about}: {', '.join(map(ratio_text, line.ratios))}"
 
 
 def ratio_text(ratio: TimedRatio) -> str:
-    (label, at), (base, _) = _name(ratio.case), _name(ratio.base)
+    (label, seq), (base, _) = _name(ratio.case), _name(ratio.base)
+    speedup = fmt.speedup(ratio.ratio, ratio.low, ratio.high)
     bounds = "" if ratio.low is not None else " (no interval)"
-    return f"{label} over {base} at {at} {fmt.speedup(ratio.ratio, ratio.low, ratio.high)}{bounds}"
+    return f"{label} over {base} at {format_count(seq)} {speedup}{bounds}"
 
 
 def _fit(plans: list[CasePlan]) -> str:
@@ -150,12 +226,12 @@ def _fit(plans: list[CasePlan]) -> str:
 
 def _sized(plan: CasePlan) -> str:
     size = f" ({format_bytes(plan.bytes)})" if plan.bytes is not None else ""
-    return f"{_name(plan.case)[1]}{size}"
+    return f"{format_count(_name(plan.case).seq)}{size}"
 
 
-def _name(case: str) -> tuple[str, str]:
-    """(implementation, length) of a case's id. ValueError for what is none."""
+def _name(case: str) -> _Name:
+    """Implementation and length of a case's id. ValueError for what is none."""
     match = _CASE.match(case)
     if match is None:
         raise ValueError(f"{case} is no case")
-    return short_label(match["label"]), format_count(int(match["seq"]))
+    return _Name(short_label(match["label"]), int(match["seq"]))

@@ -40,7 +40,7 @@ FLAGS = {
     ],
     "show": [*CASES, *STORED, "--record", "--columns", "--notes", "--json"],
     "chart": [*CASES, *STORED, "--out", "--png", "--json"],
-    "report": ["--run", "--into", "--check", "--html", "--pr", "--config", "--results", "--json"],
+    "report": ["--run", "--into", "--check", "--html", "--pr", "--chart", "--config", "--results", "--json"],
     "verify": [*PLACE, "--wait", "--json"],
     "runs": ["--keep", "--dry-run", "--config", "--results", "--json"],
     "collect": ["--check", "--config", "--results", "--json"],

@@ -100,6 +100,11 @@ def test_without_a_file_it_is_printed(call, tmp_path):
         (["report", "--check"], "--check: goes with --into FILE"),
         (["report", "--pr", "--into", "x.md"], "--pr: goes to standard output"),
         (["report", "--pr", "--run", "one,one"], "a receipt is of one run, not of 2"),
+        (["report", "--chart", "https://e.org/a.svg"], "--chart: goes with --pr"),
+        (
+            ["report", "--pr", "--chart", "https://e.org/<b>"],
+            '--chart: "https://e.org/<b>" is no http(s) URL',
+        ),
         (["report", "--run", "two"], 'no run "two"'),
         (["verify", "none.md"], "none.md: does not exist"),
         (["verify", "bench.yaml"], "bench.yaml: holds no whole receipt"),

@@ -86,14 +86,21 @@ def _entries(rows: Sequence[CaseResult], layers: int | None, requested: Sequence
 
 def heading(panel: SuiteResults) -> str:
     """The fields that a panel holds fixed: `mask: batch=1 dtype=f32 rows=128 topk=2Ki`."""
-    sample = panel.records[0]
-    fixed = [
+    return f"{suite_name(panel)}: {' '.join(fixed_fields(panel))}"
+
+
+def suite_name(panel: SuiteResults) -> str:
+    """The suite, with its family where that has another name: `mla_bwd (mla)`."""
+    return panel.name if panel.name == panel.family else f"{panel.name} ({panel.family})"
+
+
+def fixed_fields(panel: SuiteResults) -> list[str]:
+    """`batch=1`, `rows=128`: the workload but for its length."""
+    return [
         f"{name}={format_count(value) if type(value) is int else canonical(value)}"
-        for name, value in sorted(sample.workload.items())
+        for name, value in sorted(panel.records[0].workload.items())
         if name != "seq"
     ]
-    name = panel.name if panel.name == panel.family else f"{panel.name} ({panel.family})"
-    return f"{name}: {' '.join(fixed)}"
 
 
 def _caption(rows: Sequence[CaseResult]) -> str:
