@@ -47,10 +47,11 @@ class PanelFinding:
 
     @property
     def ratio(self) -> str:
-        """`2.42×`: as many digits as its interval supports, three at most."""
-        speedup = self.compared.speedup or 1.0
-        digits = fmt.digits(speedup, self.compared.low, self.compared.high)
-        return f"{fmt.significant(speedup, min(digits, 3))}×"
+        """`2.42×`: as many digits as its interval supports, three at most; `≈2×` where that is vague."""
+        speedup, low, high = self.compared.speedup or 1.0, self.compared.low, self.compared.high
+        if low is not None and high is not None and fmt.is_vague(low, high):
+            return fmt.vague_ratio(speedup)
+        return f"{fmt.significant(speedup, min(fmt.digits(speedup, low, high), 3))}×"
 
     def sentence(self) -> str:
         """`sparse beats dense from 16Ki: 2.42×`; without capital and full stop, to stand in a line."""

@@ -11,6 +11,7 @@ from harness.core.units import format_ratio, format_seconds
 from harness.core.workload import Value
 
 ABSENT = "–"
+VAGUE = 8  # an interval whose ends are so many times apart
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))  # of units, largest first
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -50,11 +51,22 @@ def saved_time(value: float, low: float | None, high: float | None) -> str:
 
 
 def speedup(value: float, low: float | None, high: float | None) -> str:
-    """`2.31× [2.25, 2.38]`, or `2.3×` without an interval."""
+    """`2.31× [2.25, 2.38]`, `2.3×` without an interval, `≈3× [0.60, 9.0]` where that is vague."""
+    if low is not None and high is not None and is_vague(low, high):
+        return f"{vague_ratio(value)} [{significant(low, 2)}, {significant(high, 2)}]"
     number = significant(value, digits(value, low, high))
     if low is None or high is None:
         return f"{number}×"
     return f"{number}× {_bounds(low, high, _decimals(number))}"
+
+
+def is_vague(low: float, high: float) -> bool:
+    """Whether an interval of a ratio is so wide that not even the first digit is certain."""
+    return high >= VAGUE * low
+
+
+def vague_ratio(value: float) -> str:
+    return f"≈{significant(value, 1)}×"
 
 
 def in_units(value: float, low: float | None, high: float | None, scale: float) -> str:

@@ -1,6 +1,7 @@
 """The harness against plain loops: known seconds on both sides, and one real loop per framework."""
 
 import math
+import tempfile
 
 import pytest
 
@@ -10,6 +11,12 @@ from harness.run.doctor import DIFFERENCES
 from harness.run.processes.fork_client import ENVIRONMENT
 from harness.sweep.project import Project
 from tests.run.plans import catalog, schedule
+
+
+@pytest.fixture(autouse=True)
+def own_lock(monkeypatch, tmp_path):
+    """The device's lock lies in a folder of the test's own: a benchmark beside the tests decides nothing."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 class Listener:

@@ -1,5 +1,7 @@
 """The sentence about a panel claims a crossover only between intervals that exclude 1."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.report.finding import headline, panel_finding
@@ -109,3 +111,10 @@ def test_panels_share_a_headline_where_they_say_the_same():
     assert headline([more, faster]) == both
     assert headline([faster, slower]) is None
     assert headline([faster]) == faster.sentence()
+
+
+def test_a_ratio_whose_interval_spans_a_factor_of_eight_has_one_digit():
+    finding = panel_finding(panel(2.0))
+    assert finding is not None
+    compared = replace(finding.compared, low=0.5, high=4.0)
+    assert replace(finding, compared=compared).ratio == "≈2×"

@@ -27,6 +27,14 @@ def test_a_half_width_that_begins_with_one_has_a_digit_more():
 def test_a_speedup_shows_its_interval_where_it_has_one():
     assert fmt.speedup(2.314, 2.25, 2.38) == "2.31× [2.25, 2.38]"
     assert fmt.speedup(2.314, None, None) == "2.3×"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.6, 4.9, "≈2× [0.60, 4.9]"), (0.7, 5.5, "2.3× [0.7, 5.5]"), (1.0, 30.0, "≈2× [1.0, 30]")],
+)
+def test_a_speedup_whose_interval_spans_a_factor_of_eight_has_one_digit(low, high, expected):
+    assert fmt.speedup(2.314, low, high) == expected
     assert fmt.speedup(0.0456, 0.04, 0.05) == "0.046× [0.040, 0.050]"
 
 
