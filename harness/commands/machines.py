@@ -15,8 +15,8 @@ from harness.core.errors import UsageError, nearest
 from harness.core.plain_data import digest
 from harness.core.record import TIMED
 from harness.machines.node import SweepOrder
+from harness.machines.node_info import NodeInfo
 from harness.machines.ray_cluster import RayCluster
-from harness.machines.survey import MachineSurvey
 from harness.machines.sweep import SweepOutcome, admit, describe, measure_on
 from harness.run.runner import RunOutcome
 from harness.run.session import Done
@@ -57,7 +57,7 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
             found = admit(cluster, project.plugins, project.catalog, list(project.catalog.implementations))
         listed[pool.name] = {node: _data(answer) for node, answer in found.items()}
         for node, answer in found.items():
-            said = describe(answer) if isinstance(answer, MachineSurvey) else f"refused: {answer}"
+            said = describe(answer) if isinstance(answer, NodeInfo) else f"refused: {answer}"
             if not json:
                 print_line(f"{pool.name}: {node}: {said}")
     if json:
@@ -66,8 +66,8 @@ def list_machines(project: Project, name: str | None, *, json: bool) -> int:
     return 0 if admitted else NOTHING
 
 
-def _data(answer: MachineSurvey | Exception) -> dict[str, Any]:
-    if not isinstance(answer, MachineSurvey):
+def _data(answer: NodeInfo | Exception) -> dict[str, Any]:
+    if not isinstance(answer, NodeInfo):
         return {"refused": str(answer)}
     return {"fingerprint": answer.facts, "digest": answer.digest, "noise": answer.noise.to_json()}
 

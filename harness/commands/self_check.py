@@ -20,7 +20,7 @@ from harness.commands.output import console, print_json, progress_of
 from harness.core.errors import MachineError, UsageError
 from harness.core.typed_command import typed_command
 from harness.run.machine.lock import device_lock
-from harness.run.processes.probe import run_probe
+from harness.run.processes.module_subprocess import run_module
 from harness.run.session import Request, conduct
 
 if TYPE_CHECKING:
@@ -155,4 +155,4 @@ def _loop(case: Case, catalog: Catalog, threads: int, seed: int) -> float:
     }
     words, what = ["harness.worker.plain_loop"], f"a plain loop of {case.id}"
     environment = {**child_process.environment(), "JAX_PLATFORMS": "cpu"}
-    return float(run_probe(words, what, TIMEOUT_SECONDS, environment, question)["median_s"])
+    return float(run_module(words, what, TIMEOUT_SECONDS, environment, question)["median_s"])

@@ -111,7 +111,9 @@ class ReportFlags:
         if self.html is not None and (self.into is not None or self.pr):
             raise UsageError("--html: goes without --into and --pr; call report once for each document")
         if self.check and self.into is None:
-            raise UsageError("--check: goes with --into FILE, which it compares")
+            raise UsageError(
+                "--check: name the file that it compares, as in seqsweep report --into FINDINGS.md --check"
+            )
         if self.chart is not None and not self.pr:
             raise UsageError("--chart: goes with --pr, whose receipt shows it")
         if self.pr and self.into is not None:

@@ -23,7 +23,7 @@ from harness.core.errors import MachineError
 from harness.core.record import TIMED
 from harness.core.version import VERSION
 from harness.machines.measured_unit import MeasuredUnit
-from harness.machines.survey import MachineSurvey, survey_machine
+from harness.machines.node_info import NodeInfo, read_node_info
 from harness.run.compile.static_run import WarmCompilers, kept_answers, static_run
 from harness.run.group.events import Listener
 from harness.run.group.run_context import Checks
@@ -77,7 +77,7 @@ class MeasuringNode:
         if "RAY_RAYLET_PID" in os.environ and parent and "OMP_NUM_THREADS" not in parent.environ():
             os.environ.pop("OMP_NUM_THREADS", None)
         if os.nice(0) > 0:
-            with suppress(PermissionError):  # the survey says so
+            with suppress(PermissionError):  # the info says so
                 os.setpriority(os.PRIO_PROCESS, 0, 0)
         if self.apart:  # locks and temporary files are those of one accelerator
             folder = Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-{self.name.rpartition('/')[2]}"
@@ -88,8 +88,8 @@ class MeasuringNode:
     def results(self) -> Path:
         return Path(tempfile.gettempdir()) / f"seqsweep-{os.geteuid()}-node"
 
-    def survey(self, plugins: Sequence[str]) -> MachineSurvey:
-        return survey_machine(plugins)
+    def info(self, plugins: Sequence[str]) -> NodeInfo:
+        return read_node_info(plugins)
 
     def prepare(self, order: SweepOrder, answers: Mapping[str, bytes]) -> list[int]:
         """Plan the sweep here; the units of this session that are finished on this disk.

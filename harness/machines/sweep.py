@@ -16,8 +16,8 @@ from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node import SweepOrder
+from harness.machines.node_info import InstalledCode, NodeInfo
 from harness.machines.ray_cluster import RayCluster
-from harness.machines.survey import InstalledCode, MachineSurvey
 from harness.run.compile.static_run import kept_answers
 from harness.store.compile_cache import CompileCache
 from harness.sweep.schedule import Schedule, group_keys
@@ -37,23 +37,23 @@ class SweepOutcome:
     inbox: Path
 
 
-def describe(survey: MachineSurvey) -> str:
+def describe(info: NodeInfo) -> str:
     """`AMD EPYC, 2 cores, fingerprint 1a2b3c4, noise probe 484 µs a turn [480 µs, 490 µs], 3% …`."""
-    facts, noise = survey.facts, survey.noise
-    what = ", ".join(filter(None, [facts["cpu"], f"{facts['cores']} cores", survey.accelerator]))
+    facts, noise = info.facts, info.noise
+    what = ", ".join(filter(None, [facts["cpu"], f"{facts['cores']} cores", info.accelerator]))
     median, low, high = map(format_seconds, noise.interval_s)
     probe = f"{median} a turn [{low}, {high}], {noise.taken:.0%} of its slowest core's time was others'"
-    return f"{what}, fingerprint {survey.digest}, noise probe {probe}"
+    return f"{what}, fingerprint {info.digest}, noise probe {probe}"
 
 
 def admit(
     cluster: RayCluster, plugins: Sequence[str], catalog: Catalog, implementations: Collection[str]
-) -> dict[str, MachineSurvey | SeqsweepError]:
-    """Each node's survey, or why it may not measure these implementations for this driver."""
-    answers: dict[str, MachineSurvey | SeqsweepError] = dict(cluster.ask("survey", tuple(plugins)))
+) -> dict[str, NodeInfo | SeqsweepError]:
+    """Each node's info, or why it may not measure these implementations for this driver."""
+    answers: dict[str, NodeInfo | SeqsweepError] = dict(cluster.ask("info", tuple(plugins)))
     ours = InstalledCode.of(catalog)
     for node, answer in answers.items():
-        if isinstance(answer, MachineSurvey) and (why := answer.refusal(ours, implementations)):
+        if isinstance(answer, NodeInfo) and (why := answer.refusal(ours, implementations)):
             answers[node] = MachineError(why)
     return answers
 
@@ -75,14 +75,14 @@ def measure_on(
     """
     keys = group_keys(schedule)
     plugins = (*order.config.plugins, *order.plugins)
-    surveys = admit(cluster, plugins, catalog, sorted(schedule.implementations))
-    for node, survey in surveys.items():
-        is_admitted = isinstance(survey, MachineSurvey)
-        tell(f"{node}: {describe(survey)}" if is_admitted else f"{node}: refused: {survey}")
-    admitted = {node: survey for node, survey in surveys.items() if isinstance(survey, MachineSurvey)}
+    infos = admit(cluster, plugins, catalog, sorted(schedule.implementations))
+    for node, info in infos.items():
+        is_admitted = isinstance(info, NodeInfo)
+        tell(f"{node}: {describe(info)}" if is_admitted else f"{node}: refused: {info}")
+    admitted = {node: info for node, info in infos.items() if isinstance(info, NodeInfo)}
     if not admitted:
         raise MachineError("no machine may measure this sweep; the reasons stand above")
-    kinds = {node: survey.kind for node, survey in admitted.items()}
+    kinds = {node: info.kind for node, info in admitted.items()}
     is_static = order.depth == "static"
     units = static_units(schedule, len(order.targets), admitted.values()) if is_static else len(keys)
     answers = kept_answers(schedule, order.targets, catalog, results) if is_static else {}
@@ -124,7 +124,7 @@ def measure_on(
     )
 
 
-def static_units(schedule: Schedule, targets: int, nodes: Collection[MachineSurvey]) -> int:
+def static_units(schedule: Schedule, targets: int, nodes: Collection[NodeInfo]) -> int:
     """In how many units to compile: single groups where these keep all cores of a node busy.
 
     A node has one unit at a time, and its cores wait for the last program of it: a unit has so many that this

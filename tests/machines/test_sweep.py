@@ -18,8 +18,8 @@ from harness.machines import inbox as inbox_module
 from harness.machines import node as node_module
 from harness.machines.measured_unit import NodeAnswer
 from harness.machines.node import MeasuringNode, SweepOrder
+from harness.machines.node_info import InstalledCode, NodeInfo
 from harness.machines.ray_cluster import RayCluster, seats
-from harness.machines.survey import InstalledCode, MachineSurvey
 from harness.machines.sweep import measure_on, static_units
 from harness.run.compile import Pool
 from harness.run.machine.noise_probe import READINGS, NoiseProbe
@@ -58,7 +58,7 @@ class NodeHere(MeasuringNode):
     def results(self):
         return self.home
 
-    def survey(self, plugins):
+    def info(self, plugins):
         return survey_of(cpu=self.cpu)
 
     def _run(self, unit, listener):
@@ -133,7 +133,7 @@ class Here:
 
 def survey_of(cpu="Known Processor", versions=None, sources=None, niceness=0):
     facts = {"cpu": cpu, "cores": 1, "gpu": {"unavailable": "none"}}
-    return MachineSurvey(code_of(versions, sources), facts, QUIET, niceness)
+    return NodeInfo(code_of(versions, sources), facts, QUIET, niceness)
 
 
 def code_of(versions=None, sources=None):

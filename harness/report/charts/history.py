@@ -16,7 +16,7 @@ from harness.report.provenance import machine_label
 from harness.report.tables.history import left_out_lines
 
 MOST = 100  # runs that a page has room for
-GATE = "gate"  # the row of the lane in which verdicts stand
+GATE = "gate"  # the row of the outcome strip in which verdicts stand
 
 
 def draw_history(histories: Sequence[CaseHistory], info: Mapping[str, Any]) -> bytes:

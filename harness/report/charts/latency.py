@@ -11,7 +11,7 @@ from harness.report.charts.outcomes import NOT_TIMED, failures
 
 
 def latency(grid: CaseGrid) -> Chart:
-    """Medians in seconds with their intervals; every case without a timing is in the lane."""
+    """Medians in seconds with their intervals; every case without a timing is in the outcome strip."""
     times = {cell.case: cell.time for cell in grid.cells}
     question = f"{grid.suite.name}: how long does one call take?"
     return Chart(

@@ -46,7 +46,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case that gave no figure, in a word or two, for the lane under a panel."""
+    """What became of a case that gave no figure, in a word or two, for the outcome strip under a panel."""
 
     label: str
     seq: int
@@ -99,8 +99,8 @@ class Chart:
     x_label: str = "sequence length"
     margin: float | None = None
 
-    def lanes(self, labels: Iterable[str]) -> list[str]:
-        """The rows of the lane, alike in all panels: implementations that have an outcome in some panel."""
+    def strip_rows(self, labels: Iterable[str]) -> list[str]:
+        """The rows of the outcome strip, alike in all panels: who has an outcome in some panel."""
         named = {outcome.label for panel in self.panels for outcome in panel.outcomes}
         return [label for label in labels if label in named]
 

@@ -1,4 +1,4 @@
-"""The words in the lane under a panel: what became of the cases that gave no figure."""
+"""The words in the outcome strip under a panel: what became of the cases that gave no figure."""
 
 from collections.abc import Iterable
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.run.machine.lock import device_lock
 from harness.run.processes.fork_client import worker_environment
-from harness.run.processes.probe import run_probe
+from harness.run.processes.module_subprocess import run_module
 
 SECONDS = 300.0
 
@@ -19,5 +19,5 @@ def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     words = ["harness.worker.frameworks.torch_ceilings", device, str(threads)]
     with device_lock(device):
         what = f"measuring the ceilings of {device}"
-        readings = run_probe(words, what, SECONDS, worker_environment(device))
+        readings = run_module(words, what, SECONDS, worker_environment(device))
     return {**readings, "measured": datetime.now(UTC).isoformat(timespec="seconds"), "load": load}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.catalog import child_process
-from harness.run.processes.probe import run_probe
+from harness.run.processes.module_subprocess import run_module
 
 SECONDS = 120.0
 
@@ -13,4 +13,4 @@ SECONDS = 120.0
 def probe_fingerprint(device: str, threads: int) -> dict[str, Any]:
     """What :mod:`harness.worker.fingerprint` prints: fingerprint, environment, GPU, and what is installed."""
     words = ["harness.worker.fingerprint", device, str(threads)]
-    return run_probe(words, "describing this machine", SECONDS, child_process.environment())
+    return run_module(words, "describing this machine", SECONDS, child_process.environment())

@@ -85,5 +85,5 @@ def words_of(
 
 
 def outcomes_of(chart: Chart, panel: int = 0) -> set[tuple[str, str, int]]:
-    """(implementation without its family, words, length) of every bar in a panel's lane."""
+    """(implementation without its family, words, length) of every bar in a panel's outcome strip."""
     return {(short_label(o.label), o.words, o.seq) for o in chart.panels[panel].outcomes}

@@ -1,4 +1,4 @@
-"""The page: title, subtitle, panels with their lanes, legend, footnotes, in matplotlib's own layout."""
+"""The page: title, subtitle, panels with outcome strips, legend, footnotes, in matplotlib's own layout."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from harness.report.charts.drawing.labels import label_ends
-from harness.report.charts.drawing.lane import draw_lane
+from harness.report.charts.drawing.outcome_strip import draw_outcome_strip
 from harness.report.charts.drawing.panel import View, draw_panel, tick_lengths
 from harness.report.charts.drawing.scatter import draw_scatter
 from harness.report.charts.drawing.style import Look
@@ -23,7 +23,7 @@ LEADING = 1.25  # the height of a line over its size
 INSIDE = (0.025, 0.0, 0.935, 1.0)  # what the panels may take; names beside them grow in a wider font
 
 PANELS = {1: 3.2, 2: 2.7, 3: 2.1}  # columns → height of a panel with its axes, in inches
-LANE = 0.2  # inches of a row
+STRIP = 0.2  # inches of a row
 
 LONGEST = 28  # characters of a name that may stand beside a panel
 
@@ -100,11 +100,11 @@ def line_sample(look: Look) -> Artist:
 
 
 def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> float:
-    """The grid of panels, each with its lane below; the height that it should have, in inches."""
+    """The grid of panels, each with its outcome strip below; the height that it should have, in inches."""
     panels = view.chart.panels
-    lanes = view.chart.lanes(view.looks)
-    rows, parts = math.ceil(len(panels) / columns), 2 if lanes else 1
-    ratios = [PANELS[columns], LANE * len(lanes)][:parts] * rows
+    strip_rows = view.chart.strip_rows(view.looks)
+    rows, parts = math.ceil(len(panels) / columns), 2 if strip_rows else 1
+    ratios = [PANELS[columns], STRIP * len(strip_rows)][:parts] * rows
     grid = body.subplots(
         parts * rows, columns, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
     )
@@ -121,8 +121,8 @@ def _draw_panels(body: SubFigure, view: View, columns: int, *, direct: bool) -> 
         tick_lengths(own[0], panels, 0.075 * columns)
         if direct:
             label_ends(own[0], ends)
-        if lanes:
-            draw_lane(own[1], panels[place], lanes, view.looks, named=direct)
+        if strip_rows:
+            draw_outcome_strip(own[1], panels[place], strip_rows, view.looks, named=direct)
         own[0].tick_params(labelleft=column == 0)
         if column == 0:
             own[0].set_ylabel(view.chart.y_label, size=BODY, labelpad=10)

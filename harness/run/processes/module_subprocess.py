@@ -1,4 +1,4 @@
-"""A probe: a fresh Python process that runs one module of the harness and prints its answer as JSON."""
+"""A fresh Python process that runs one module of the harness and prints its answer as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from harness.core.errors import MachineError
 
 
-def run_probe(
+def run_module(
     words: Sequence[str], what: str, seconds: float, environment: Mapping[str, str], question: Any = None
 ) -> Any:
     """The answer of `python -m WORDS`, which gets the question as JSON on its standard input.

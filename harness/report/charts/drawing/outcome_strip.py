@@ -1,4 +1,4 @@
-"""The lane under a panel: a row per implementation, a bar with a word for cases that gave no figure."""
+"""The outcome strip under a panel: a row per implementation, and a word for cases that gave no figure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from harness.report.format import short_label
 SIZE = 6.5  # points
 
 
-def draw_lane(
+def draw_outcome_strip(
     axes: Axes, panel: Panel, rows: Sequence[str], looks: Mapping[str, Look], *, named: bool
 ) -> None:
     """`rows` are labels from the top; `named` writes them at the left, else their markers stand there."""

@@ -54,7 +54,7 @@ class InstalledCode:
 
 
 @dataclass(frozen=True)
-class MachineSurvey:
+class NodeInfo:
     """A node as it is: `facts` are its fingerprint with its GPU, `niceness` says how it yields to others."""
 
     code: InstalledCode
@@ -83,10 +83,10 @@ class MachineSurvey:
         return driver.refusal(self.code, implementations)
 
 
-def survey_machine(plugins: Sequence[str]) -> MachineSurvey:
+def read_node_info(plugins: Sequence[str]) -> NodeInfo:
     """This machine, with everything registered here and in these plugins. UsageError where one is missing."""
     found = probe_fingerprint("cpu", usable_cores())
-    return MachineSurvey(
+    return NodeInfo(
         InstalledCode.of(discovery.catalog(tuple(plugins))),
         facts={**found["fingerprint"], "gpu": found["gpu"]},
         noise=probe_noise(),
