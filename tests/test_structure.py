@@ -22,11 +22,17 @@ FLOORS = 6
 # Names that several rooms of the harness have a file of, and what each is there. A room that is not
 # listed has to find another name for its file.
 SHARED = {
+    "arrays": {"catalog": "their shapes and dtypes", "worker/frameworks/torch": "tensors of them"},
     "base": {"gate/sides": "the state compared with", "worker/frameworks": "what all of them can"},
     "cold": {"run/group": "starts of a case in new processes", "profile/charts": "the chart of them"},
     "compare": {"commands": "the command", "analysis": "two implementations of one run"},
     "compare_runs": {"analysis": "of two runs", "report/tables": "the table of it"},
     "evidence": {"claims": "what expressions ask for", "gate/report": "what a gate keeps of a case"},
+    "framework": {
+        "worker/frameworks/numpy": "numpy's face",
+        "worker/frameworks/torch": "torch's",
+        "worker/frameworks/jax": "jax's",
+    },
     "history": {
         "analysis": "of a case",
         "commands": "the command",
@@ -35,6 +41,7 @@ SHARED = {
     },
     "max_seq": {"run/compile": "the search", "report/tables": "the table of it"},
     "model": {"claims": "a claim", "report/charts": "a chart"},
+    "operators": {"profile": "a profile's list", "worker/frameworks/torch": "as torch's profiler tells them"},
     "options": {"commands": "of every command", "gate": "of the gate"},
     "output": {"commands": "of a run", "gate": "of a gate"},
     "page": {"claims": "docs/CLAIMS.md", "report/charts/drawing": "of a chart"},
@@ -45,6 +52,7 @@ SHARED = {
     "scaling": {"analysis": "exponents and crossovers", "report/charts": "the chart of exponents"},
     "store": {"gate": "of gates", "gate/noise": "of noise"},
     "suite": {"sweep": "its cases", "report/tables": "its table", "report/charts": "its charts"},
+    "trace": {"worker/frameworks/torch": "over fake tensors", "worker/frameworks/jax": "of jax's profiler"},
     "wording": {"claims": "of claims", "gate/report": "of gates"},
 }
 

@@ -57,7 +57,7 @@ Calls = list[Callable[[], Any]]
 
 
 def _numpy_calls(function: Function, sets: list[dict[str, Any]], threads: int) -> Calls:
-    from harness.worker.frameworks.numpy_ import limit_blas
+    from harness.worker.frameworks.numpy.framework import limit_blas
 
     limit_blas(threads)
     return [lambda named=named: function(**named) for named in sets]

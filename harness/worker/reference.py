@@ -40,8 +40,8 @@ class Reference:
         """Gradients of all floating inputs that the reference takes, under the cotangent of its rows."""
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
-        from harness.worker.frameworks.torch_ import FRAMEWORK as TORCH
-        from harness.worker.frameworks.torch_binding import bind
+        from harness.worker.frameworks.torch.binding import bind
+        from harness.worker.frameworks.torch.framework import FRAMEWORK as TORCH
 
         function = self.meaning.reference(self.workload, rows)
         names, arguments = self._arguments(function)

@@ -188,9 +188,9 @@ def traced(variant, w):
     import torch
 
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch_ import FRAMEWORK
-    from harness.worker.frameworks.torch_arrays import empty
-    from harness.worker.frameworks.torch_trace import figures
+    from harness.worker.frameworks.torch.arrays import empty
+    from harness.worker.frameworks.torch.framework import FRAMEWORK
+    from harness.worker.frameworks.torch.trace import figures
 
     function, shapes = variant(w), FAMILY.shapes(w)
     with torch.no_grad():

@@ -71,13 +71,13 @@ def test_a_backward_is_told_from_its_forward(framework):
 def test_a_trace_without_operators_is_a_sentence(monkeypatch):
     import jax
 
-    from harness.worker.frameworks import jax_trace
+    from harness.worker.frameworks.jax import trace
 
     monkeypatch.setattr(jax.profiler, "start_trace", lambda *_, **__: None)
     monkeypatch.setattr(jax.profiler, "stop_trace", lambda: None)
-    monkeypatch.setattr(jax_trace, "_runs", lambda _: [])
+    monkeypatch.setattr(trace, "_runs", lambda _: [])
     with pytest.raises(Unsupported, match="names no operator here"):
-        jax_trace.trace_call(lambda: None, lambda _: None)
+        trace.trace_call(lambda: None, lambda _: None)
 
 
 def test_products_of_one_size_are_told_apart_by_what_they_depend_on(framework):

@@ -16,7 +16,7 @@ SECONDS = 300.0
 def measure_ceilings(device: str, threads: int) -> dict[str, Any]:
     """The readings of a device, when they were taken, and the load before. MachineError without an answer."""
     load = os.getloadavg()[0]
-    words = ["harness.worker.frameworks.torch_ceilings", device, str(threads)]
+    words = ["harness.worker.frameworks.torch.ceilings", device, str(threads)]
     with device_lock(device):
         what = f"measuring the ceilings of {device}"
         readings = run_module(words, what, SECONDS, worker_environment(device))

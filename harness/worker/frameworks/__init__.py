@@ -1,1 +1,1 @@
-"""numpy, torch and jax behind the same few verbs: see `base`. A process imports those it serves."""
+"""A room per framework, each behind the verbs of `base`. A process imports those it serves."""

@@ -190,7 +190,7 @@ def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
 
 
 def get(name: str) -> Framework:
-    return importlib.import_module(f"harness.worker.frameworks.{name}_").FRAMEWORK
+    return importlib.import_module(f"harness.worker.frameworks.{name}.framework").FRAMEWORK
 
 
 def preload(names: Sequence[str], *, tracing: bool = True) -> None:
@@ -199,4 +199,4 @@ def preload(names: Sequence[str], *, tracing: bool = True) -> None:
     What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
     """
     for name in names:
-        importlib.import_module(f"harness.worker.frameworks.{name}_").preload(tracing=tracing)
+        importlib.import_module(f"harness.worker.frameworks.{name}.framework").preload(tracing=tracing)

@@ -100,7 +100,7 @@ def forges_its_figures(w: TopkWorkload):
     """Replaces the trace that counts its memory and its work by one that counts nothing."""
     from dataclasses import replace
 
-    from harness.worker.frameworks.torch_ import Torch
+    from harness.worker.frameworks.torch.framework import Torch
 
     prepare = Torch.prepare
 
@@ -115,7 +115,7 @@ def forges_its_figures(w: TopkWorkload):
 @implementation(framework="numpy", semantics="exact")
 def reports_no_memory(w: TopkWorkload):
     """Takes 64 MiB in every call, and replaces the function that reads the peak."""
-    from harness.worker.frameworks.numpy_ import Numpy
+    from harness.worker.frameworks.numpy.framework import Numpy
 
     Numpy.rise = lambda _: lambda: 0
 

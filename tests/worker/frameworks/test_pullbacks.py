@@ -56,7 +56,7 @@ def bound(framework, function, mode, seeds=(SEEDS[1], SEEDS[0]), names=tuple(SHA
     if "torch" in type(framework).__module__:
         import torch
 
-        from harness.worker.frameworks.torch_binding import bind
+        from harness.worker.frameworks.torch.binding import bind
 
         with torch.set_grad_enabled(mode != "fwd"):
             call = bind(function, names, mode, inputs, cotangent)

@@ -12,7 +12,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
-from harness.worker.frameworks.torch_stage_counts import operator_bytes
+from harness.worker.frameworks.torch.stage_counts import operator_bytes
 
 
 def trace_operators(

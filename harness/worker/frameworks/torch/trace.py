@@ -28,12 +28,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from harness.core.static_figures import StageWork, Static
 from harness.core.units import format_bytes
-from harness.worker.frameworks import torch_sdpa_flops
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks.torch_compiled import reaches_compiled
-from harness.worker.frameworks.torch_extrapolation import Survey
-from harness.worker.frameworks.torch_fake_ops import Fakes
-from harness.worker.frameworks.torch_stage_counts import Counts, counts_by_stage, moved_bytes
+from harness.worker.frameworks.torch import sdpa_flops
+from harness.worker.frameworks.torch.compiled import reaches_compiled
+from harness.worker.frameworks.torch.extrapolation import Survey
+from harness.worker.frameworks.torch.fake_ops import Fakes
+from harness.worker.frameworks.torch.stage_counts import Counts, counts_by_stage, moved_bytes
 from harness.worker.stage_recorder import OUTSIDE, StageRecorder
 
 DEVICE = torch.ops.prim.device.default
@@ -77,7 +77,7 @@ class TraceTotals(TorchDispatchMode):
         """Begin the timed part: peak, program and FLOPs count from here. Returns the bytes live now."""
         self.peak = self.now
         self.digest = sha256()
-        self.counter = FlopCounterMode(display=False, custom_mapping=torch_sdpa_flops.FORMULAS)
+        self.counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
         if self.survey:
             self.survey.places["begin"] = [self.now] * 3
         return self.now

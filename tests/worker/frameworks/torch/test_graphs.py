@@ -95,7 +95,7 @@ def device(monkeypatch):
 
 
 def capture(device, call):
-    from harness.worker.frameworks.torch_graphs import TorchGraph
+    from harness.worker.frameworks.torch.graphs import TorchGraph
 
     return TorchGraph(call, SimpleNamespace(zero_=lambda: device.launch("flush")))
 
@@ -116,7 +116,7 @@ REPLAY = ["flush", "event", "double", "more", "event"]
 
 
 def test_a_replay_overwrites_the_cache_inside_the_graph_and_times_the_call_alone(device):
-    from harness.worker.frameworks.torch_graphs import WARM_CALLS
+    from harness.worker.frameworks.torch.graphs import WARM_CALLS
 
     graph = capture(device, doubling(device, torch.ones(3)))
     assert device.done == ["wait", *["double", "more"] * WARM_CALLS, "wait"], "capturing runs nothing"

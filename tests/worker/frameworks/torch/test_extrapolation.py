@@ -26,8 +26,8 @@ LONG = pytest.mark.long  # half a minute of tracing each; faster programs go the
 def tracing():
     """Gives (trace(length), the whole length) of an implementation; a trace is (figures, survey)."""
     torch = pytest.importorskip("torch")
-    from harness.worker.frameworks import torch_arrays, torch_binding, torch_extrapolation, torch_trace
     from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch import arrays, binding, extrapolation, trace
 
     def make(family, name, mode, **workload):
         w = family.workload(**workload)
@@ -36,20 +36,20 @@ def tracing():
         cpu = torch.device("cpu")
 
         def bind(inputs, cotangent):
-            return torch_binding.bind(function, tuple(used), mode, inputs, cotangent)
+            return binding.bind(function, tuple(used), mode, inputs, cotangent)
 
         def at(length):
-            survey, own = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
+            survey, own = extrapolation.Survey(), extrapolation.cut(used, length)
             with torch.set_grad_enabled(mode != "fwd"):
-                static = torch_trace.figures(
+                static = trace.figures(
                     bind,
-                    lambda: {k: torch_arrays.empty(own[k], cpu) for k in own},
+                    lambda: {k: arrays.empty(own[k], cpu) for k in own},
                     Patience(60.0, 1 << 60),
                     survey,
                 )
             return static, survey
 
-        return at, torch_extrapolation.longest(used)
+        return at, extrapolation.longest(used)
 
     return make
 
@@ -59,7 +59,7 @@ def same(one, other):
 
 
 def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
-    from harness.worker.frameworks.torch_extrapolation import extrapolate
+    from harness.worker.frameworks.torch.extrapolation import extrapolate
 
     def parabola(x):
         return 3 * x * x - 7 * x + 10**15
@@ -81,11 +81,11 @@ def test_a_polynomial_is_continued_in_whole_numbers_and_nothing_else():
     ],
 )
 def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, name, mode, fields):
-    from harness.worker.frameworks import torch_extrapolation
+    from harness.worker.frameworks.torch import extrapolation
 
-    monkeypatch.setattr(torch_extrapolation, "MOST_OPERATORS", 100)
+    monkeypatch.setattr(extrapolation, "MOST_OPERATORS", 100)
     trace, whole = tracing(family, name, mode, seq=8 << 10, **fields)
-    guess, (exact, _) = torch_extrapolation.figures(trace, whole), trace(whole)
+    guess, (exact, _) = extrapolation.figures(trace, whole), trace(whole)
     assert same(guess, exact)
     assert guess.warnings[0].startswith("FLOPs and bytes extrapolated from 5 traces over ")
     assert "extrapolated" in guess.unavailable["program"]
@@ -94,14 +94,14 @@ def test_an_extrapolated_trace_is_the_whole_one(tracing, monkeypatch, family, na
 
 @LONG
 def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
-    from harness.worker.frameworks import torch_extrapolation
+    from harness.worker.frameworks.torch import extrapolation
 
     def chosen(trace):
-        return torch_extrapolation.figures(trace, 1 << 20).unavailable.get("flops", "")
+        return extrapolation.figures(trace, 1 << 20).unavailable.get("flops", "")
 
     trace, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 20, **SMALL)
     assert chosen(trace) == ""
-    monkeypatch.setattr(torch_extrapolation, "cut", lambda shapes, length: {n: shapes[n] for n in shapes})
+    monkeypatch.setattr(extrapolation, "cut", lambda shapes, length: {n: shapes[n] for n in shapes})
     odd, _ = tracing(ATTENTION, "dense_chunked", "fwd", seq=1 << 12, **SMALL)
     assert chosen(odd) == "traced whole"
 
@@ -125,7 +125,7 @@ def test_what_no_polynomial_describes_is_not_extrapolated(tracing, monkeypatch):
     ],
 )
 def test_the_short_way_through_an_operator_is_the_modes(tracing, monkeypatch, name, mode):
-    from harness.worker.frameworks.torch_fake_ops import Fakes
+    from harness.worker.frameworks.torch.fake_ops import Fakes
 
     trace, whole = tracing(ATTENTION, name, mode, seq=1024, dtype="bf16", **SMALL)
     quick, _ = trace(whole)

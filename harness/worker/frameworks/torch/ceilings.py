@@ -1,6 +1,6 @@
 """Readings of what this machine does per second at most: matrix products by dtype, streams by working set.
 
-`python -m harness.worker.frameworks.torch_ceilings DEVICE THREADS` prints them as JSON. torch is set up as
+`python -m harness.worker.frameworks.torch.ceilings DEVICE THREADS` prints them as JSON. torch is set up as
 for a measured case, and time is read by the same marks as a profile's: the host's clock, or events of the
 device. A share of these ceilings is of what torch's own kernels reach here, not of what the hardware could.
 """
@@ -23,8 +23,8 @@ from harness.core.errors import Unsupported
 from harness.core.machine import caches, usable_memory
 from harness.core.median_interval import samples_needed
 from harness.worker import resource_limits
-from harness.worker.frameworks.torch_ import Torch
-from harness.worker.frameworks.torch_arrays import DTYPES
+from harness.worker.frameworks.torch.arrays import DTYPES
+from harness.worker.frameworks.torch.framework import Torch
 
 SIDES = (256, 512, 1024, 2048, 4096, 8192)  # of square matrices
 LONGEST_S = 0.5  # a matrix product: a larger one is not tried

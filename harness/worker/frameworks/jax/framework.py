@@ -22,7 +22,7 @@ from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
 from harness.worker import array_files
 from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, match
-from harness.worker.frameworks.jax_trace import trace_call
+from harness.worker.frameworks.jax.trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
 from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
 from harness.xla import figures as xla_figures

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from harness.worker.frameworks import torch_sdpa_flops
+from harness.worker.frameworks.torch import sdpa_flops
 from harness.worker.stage_recorder import StageRecorder
 
 
@@ -38,7 +38,7 @@ class OperatorCounts(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.flop_counter = FlopCounterMode(display=False, custom_mapping=torch_sdpa_flops.FORMULAS)
+        self.flop_counter = FlopCounterMode(display=False, custom_mapping=sdpa_flops.FORMULAS)
         self.operators = self.bytes = 0
         self.note: Callable[[str, int], None] = lambda _name, _size: None
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from harness.core.stage import stage
-from harness.worker.frameworks.torch_stage_counts import count_stages
+from harness.worker.frameworks.torch.stage_counts import count_stages
 
 pytestmark = pytest.mark.torch
 
@@ -60,24 +60,24 @@ def test_bytes_are_those_that_must_move():
 def test_a_trace_counts_by_stage_what_a_call_does(mode, dtype):
     import numpy as np
 
-    from harness.worker.frameworks import torch_, torch_arrays, torch_binding, torch_trace
     from harness.worker.frameworks.base import Patience
+    from harness.worker.frameworks.torch import arrays, binding, framework, trace
     from impls.attention.family import FAMILY, AttentionWorkload
     from impls.attention.mslk.nsa_mslk import nsa_mslk
 
     w = AttentionWorkload(seq=1024, heads=4, head_dim=16, block=16, selected=4, window=70, dtype=dtype)
     function, names = nsa_mslk(w), ("q", "k", "v", "gates")
-    inputs = torch_.FRAMEWORK.put(FAMILY.inputs(w, np.random.default_rng(0)))
+    inputs = framework.FRAMEWORK.put(FAMILY.inputs(w, np.random.default_rng(0)))
 
     def bind(inputs, cotangent):
-        return torch_binding.bind(function, names, mode, inputs, cotangent)
+        return binding.bind(function, names, mode, inputs, cotangent)
 
     with torch.set_grad_enabled(mode != "fwd"):
         counted = count_stages(bind(inputs, [torch.ones_like(inputs["q"])]))
         shapes = FAMILY.shapes(w)
-        static = torch_trace.figures(
+        static = trace.figures(
             bind,
-            lambda: {name: torch_arrays.empty(shapes[name], torch.device("cpu")) for name in names},
+            lambda: {name: arrays.empty(shapes[name], torch.device("cpu")) for name in names},
             Patience(60.0, 1 << 40),
         )
     traced = {work.stage: (work.operators, work.flops, work.bytes) for work in static.stages}

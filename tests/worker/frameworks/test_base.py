@@ -163,7 +163,7 @@ class TestNumpy:
 import ctypes, re
 from pathlib import Path
 import numpy as np
-from harness.worker.frameworks.numpy_ import limit_blas
+from harness.worker.frameworks.numpy.framework import limit_blas
 paths = set(re.findall(r"/\\S*openblas\\S*", Path("/proc/self/maps").read_text()))
 for path in paths:
     for name in ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads"):
@@ -179,7 +179,7 @@ for path in paths:
 def test_every_framework_has_the_same_face():
     for name in ("numpy", "torch", "jax"):
         pytest.importorskip(name)
-        module = importlib.import_module(f"harness.worker.frameworks.{name}_")
+        module = importlib.import_module(f"harness.worker.frameworks.{name}.framework")
         assert callable(module.preload)
         verbs = ("start", "prepare", "put", "refill", "get", "sync", "timer", "rise")
         assert all(callable(getattr(module.FRAMEWORK, verb)) for verb in verbs)

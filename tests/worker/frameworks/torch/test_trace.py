@@ -11,9 +11,9 @@ def torch():
 
 @pytest.fixture(scope="module")
 def trace(torch):
-    from harness.worker.frameworks import torch_trace
     from harness.worker.frameworks.base import Patience
-    from harness.worker.frameworks.torch_binding import bind as bind_call
+    from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.trace import figures
 
     def read(function, *shapes, mode="fwd", dtype=torch.float32, seconds=10.0, live=1 << 40):
         names = tuple("xyz"[: len(shapes)])
@@ -25,7 +25,7 @@ def trace(torch):
             return {n: torch.empty(shape, dtype=dtype) for n, shape in zip(names, shapes, strict=True)}
 
         with torch.set_grad_enabled(mode != "fwd"):
-            return torch_trace.figures(bind, fake, Patience(seconds, live))
+            return figures(bind, fake, Patience(seconds, live))
 
     return read
 
@@ -85,7 +85,7 @@ def test_attention_counts_visible_pairs(trace, torch, causal, rows, columns, pai
 
 
 def test_the_other_devices_kernels_are_counted_alike(torch):
-    from harness.worker.frameworks import torch_sdpa_flops
+    from harness.worker.frameworks.torch import sdpa_flops
 
     query, key = (2, 8, 64, 16), (2, 2, 64, 16)
     aten, forward, backward = torch.ops.aten, 2 * 2 * 8 * 2080 * 32, 2 * 2 * 8 * 2080 * 80
@@ -107,11 +107,9 @@ def test_the_other_devices_kernels_are_counted_alike(torch):
         ),
     }
     for kernel, (arguments, flops) in calls.items():
-        assert torch_sdpa_flops.FORMULAS[kernel](*arguments, out_shape=query) == flops, kernel
-        assert torch_sdpa_flops.FORMULAS[kernel](*arguments, scale=0.5, out_shape=query) == flops
-    full = torch_sdpa_flops.FORMULAS[aten._scaled_dot_product_flash_attention](
-        query, key, key, out_shape=query
-    )
+        assert sdpa_flops.FORMULAS[kernel](*arguments, out_shape=query) == flops, kernel
+        assert sdpa_flops.FORMULAS[kernel](*arguments, scale=0.5, out_shape=query) == flops
+    full = sdpa_flops.FORMULAS[aten._scaled_dot_product_flash_attention](query, key, key, out_shape=query)
     assert full == 2 * 2 * 8 * 64 * 64 * 32
 
 
@@ -196,11 +194,11 @@ def test_a_programs_hash_is_that_of_its_operators(trace, torch):
 PROGRAM = """
 import torch
 from harness.worker.frameworks.base import Patience
-from harness.worker.frameworks import torch_trace
+from harness.worker.frameworks.torch import trace
 def call(x):
     y = torch.softmax(x @ x.T, -1)
     return (y * y.sum() + x, y)
-figures = torch_trace.figures(
+figures = trace.figures(
     lambda inputs, _: lambda: call(**inputs), lambda: {"x": torch.empty(8, 8)}, Patience(60, 1 << 40)
 )
 print(figures.program)
@@ -241,7 +239,7 @@ def test_an_operator_of_the_compiler_alone_is_named(trace, torch):
 def test_a_compiled_callable_is_found_wherever_a_function_can_name_it(torch):
     from functools import partial
 
-    from harness.worker.frameworks.torch_compiled import reaches_compiled
+    from harness.worker.frameworks.torch.compiled import reaches_compiled
 
     compiled = torch.compile(lambda x: x)
     module = torch.nn.Linear(2, 2)

@@ -16,10 +16,12 @@ from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
 from harness.worker import array_files, timers
-from harness.worker.frameworks import forked_trace, torch_extrapolation, torch_trace
+from harness.worker.frameworks import forked_trace
 from harness.worker.frameworks.base import SCRAWL, CapturedCall, Framework, Patience, Prepared
-from harness.worker.frameworks.torch_arrays import empty, to_numpy, to_tensor
-from harness.worker.frameworks.torch_binding import bind as bind_call
+from harness.worker.frameworks.torch import extrapolation
+from harness.worker.frameworks.torch.arrays import empty, to_numpy, to_tensor
+from harness.worker.frameworks.torch.binding import bind as bind_call
+from harness.worker.frameworks.torch.trace import figures, warm
 
 GRAIN = 1 << 16  # elements per thread, amply enough that torch uses one thread more
 KINDS = (torch.Tensor, torch.nn.Parameter)
@@ -36,7 +38,7 @@ def without_modes() -> Generator[None]:
 def preload(*, tracing: bool) -> None:
     """Import what the first trace imports; fake tensors compute nothing and start no thread."""
     if tracing:
-        torch_trace.warm()
+        warm()
 
 
 class Torch(Framework):
@@ -87,7 +89,7 @@ class Torch(Framework):
             return bind_call(function, names, mode, inputs, cotangent)
 
         def trace() -> Static:
-            return torch_trace.figures(bind, fake, patience)
+            return figures(bind, fake, patience)
 
         def trace_alone() -> Static:
             torch.set_num_threads(1)  # a forked process has lost the others
@@ -96,18 +98,18 @@ class Torch(Framework):
         def trace_shorter() -> Static:
             torch.set_num_threads(1)
 
-            def at(length: int) -> tuple[Static, torch_extrapolation.Survey]:
-                survey, shortened = torch_extrapolation.Survey(), torch_extrapolation.cut(used, length)
-                return torch_trace.figures(bind, lambda: fake(shortened), patience, survey), survey
+            def at(length: int) -> tuple[Static, extrapolation.Survey]:
+                survey, shortened = extrapolation.Survey(), extrapolation.cut(used, length)
+                return figures(bind, lambda: fake(shortened), patience, survey), survey
 
-            return torch_extrapolation.figures(at, torch_extrapolation.longest(used))
+            return extrapolation.figures(at, extrapolation.longest(used))
 
         if not patience.seconds:
             return Prepared(bind, Static.none("not traced: nobody asked for its figures"))
         if self.device.type == "cuda":  # a forked process has no CUDA
             return Prepared(bind, trace())
         used = {name: shapes[name] for name in names}
-        if torch_extrapolation.longest(used) > torch_extrapolation.LONG:
+        if extrapolation.longest(used) > extrapolation.LONG:
             static = forked_trace.trace_in_fork(trace_shorter, patience.seconds)
             if static.flops is not None:
                 return Prepared(bind, static)
@@ -175,7 +177,7 @@ class Torch(Framework):
         return mark, lambda start, end: start.elapsed_time(end) / 1000
 
     def count_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, Any]:  # noqa: ARG002
-        from harness.worker.frameworks.torch_stage_counts import count_stages
+        from harness.worker.frameworks.torch.stage_counts import count_stages
 
         return count_stages(call)
 
@@ -185,14 +187,14 @@ class Torch(Framework):
         prepared: Prepared,  # noqa: ARG002 - torch's profiler knows
         trace: Path | None,
     ) -> Sequence[OperatorFigures]:
-        from harness.worker.frameworks.torch_operators import trace_operators
+        from harness.worker.frameworks.torch.operators import trace_operators
 
         return trace_operators(call, self.sync, trace)
 
     def capture(self, call: Callable[[], Any]) -> CapturedCall:
         if self.device.type != "cuda":
             return super().capture(call)
-        from harness.worker.frameworks.torch_graphs import TorchGraph
+        from harness.worker.frameworks.torch.graphs import TorchGraph
 
         return TorchGraph(call, l2_buffer())
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.worker.frameworks import torch_ceilings as ceilings
-from harness.worker.frameworks.torch_ceilings import BUDGET_S, ROUNDS, Kernel, reader, sample
+from harness.worker.frameworks.torch import ceilings
+from harness.worker.frameworks.torch.ceilings import BUDGET_S, ROUNDS, Kernel, reader, sample
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -58,7 +58,7 @@ class Event:
 
 
 def test_on_cuda_the_devices_events_are_read_when_all_is_done(monkeypatch):
-    from harness.worker.frameworks.torch_ import Torch
+    from harness.worker.frameworks.torch.framework import Torch
 
     waited = []
     monkeypatch.setattr(torch.cuda, "Event", Event)

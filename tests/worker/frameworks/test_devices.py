@@ -40,14 +40,14 @@ class TestCuda:
     @pytest.fixture
     def framework(self):
         torch = pytest.importorskip("torch")
-        from harness.worker.frameworks.torch_ import Torch
+        from harness.worker.frameworks.torch.framework import Torch
 
         made = Torch()
         made.device = torch.device("cuda")
         return made
 
     def test_every_call_is_timed_between_its_own_events_after_a_flush(self, cuda):
-        from harness.worker.frameworks.torch_ import cuda_events
+        from harness.worker.frameworks.torch.framework import cuda_events
 
         read = cuda_events()
         assert read(lambda: cuda.append("call"), 2) == pytest.approx(2 * 2e-3), "milliseconds, added up"

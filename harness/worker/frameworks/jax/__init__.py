@@ -1,0 +1,1 @@
+"""jax: compiled programs, and the trace of its profiler."""

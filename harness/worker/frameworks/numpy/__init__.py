@@ -1,0 +1,1 @@
+"""numpy on the host."""

@@ -1,0 +1,1 @@
+"""torch, eager: its calls, their clocks and counts, and figures from a trace over fake tensors."""
