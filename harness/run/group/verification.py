@@ -194,7 +194,7 @@ class Verifier:
             )
 
         answer, reason = self.judge_call(state, name, ask)
-        context.watch(state)
+        context.watch_cores(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
