@@ -198,14 +198,11 @@ class FakeWorker:
     def inputs(self, sets: int, write: bool) -> dict[str, Any]:
         return {}
 
-    def reference(self, semantics: str, sets: int, row_cost: Sequence[float] | None = None) -> dict[str, Any]:
-        return {"row_cost": None}
+    def reference(self, semantics: str, sets: int) -> dict[str, Any]:
+        return {}
 
     def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         return {}
-
-    def restore(self) -> dict[str, Any]:
-        return {"names": []}
 
     def judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         wrong = self.executor.results[result] in self.executor.wrong

@@ -93,7 +93,7 @@ class GroupRun:
             for state in others:
                 self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
-            if self._is_near(state):
+            if state.living and self._is_near(state):
                 self._empty_group(state)
                 self._measure_alone(state, f"it plans {format_bytes(state.needs_bytes(1))}")
 
