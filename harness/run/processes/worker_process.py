@@ -6,7 +6,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -49,9 +48,6 @@ class Process:
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if not self.open:
             raise Ended("crashed", "its process has been ended")
-        if self._spoke():
-            self.close()
-            raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
         if self._was_killed():
             raise self._death()
         self.oom_kills = oom_kills()
@@ -91,12 +87,6 @@ class Process:
         if reply.unsupported is not None:
             raise Unsupported(reply.unsupported or "it says no more")
         return reply.ok
-
-    def _spoke(self) -> bool:
-        """Whether an unsolicited message is waiting; the end of the stream does not count."""
-        with suppress(OSError):
-            return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        return False
 
     def _wait(self, seconds: float) -> dict[str, Any] | None:
         """The answer; None when the process is gone. Ended when it must be killed first.

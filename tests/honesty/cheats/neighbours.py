@@ -121,11 +121,11 @@ def answers_before_it_is_asked(w: TopkWorkload):
     def select(scores):
         from harness.core import protocol
 
-        if not gc.isenabled() and not sent:
-            sent.append(True)
-            end = next(frame.f_locals["end"] for frame in frames() if frame.f_code.co_name == "serve")
-            forged = {"samples_s": [1e-9], "seconds": 0.1, "compiled": 0}
-            protocol.send(end, {"ok": forged})
+        above = {frame.f_code.co_name: frame.f_locals for frame in frames()}
+        if (turn := above.get("do_sample")) and turn["start"] not in sent:
+            sent.append(turn["start"])
+            forged = {"samples_s": [1e-9] * turn["readings"], "seconds": 0.1, "compiled": 0}
+            protocol.send(above["serve"]["end"], {"ok": forged})
         return largest(scores, w.topk)
 
     return select
