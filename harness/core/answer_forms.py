@@ -101,11 +101,8 @@ FORMS: Mapping[str, type[Any]] = {
         shared_memory=tuple[str, ...],  # files that outlive them, with their sizes
     ),
     "inputs": DONE,
-    "reference": _form(
-        row_cost=tuple[Seconds, Seconds] | None
-    ),  # of any rows, and of each; None: it takes all
+    "reference": DONE,
     "fresh": DONE,
-    "restore": _form(names=tuple[str, ...]),  # of inputs that were no longer what was drawn
     "judge": _form(
         correctness=Correctness,
         reason=str,  # empty where the contract passed

@@ -38,7 +38,7 @@ Seed = Callable[[], np.random.Generator]
 
 
 class ReferenceWorker:
-    """Answers `inputs`, `reference`, `fresh`, `judge` and `restore`."""
+    """Answers `inputs`, `reference`, `fresh` and `judge`."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -47,8 +47,6 @@ class ReferenceWorker:
         self.expected: dict[tuple[str, str], Expected] = {}  # by semantics and inputs
         self.costs: dict[str, RowCost | None] = {}  # by semantics
         self.inputs: dict[str, Mapping[str, Any]] = {}
-        self.checksums: dict[str, list[int]] = {}
-        self.seeds: dict[str, Seed] = {}  # from which inputs are drawn
 
     def _random(self, index: int) -> np.random.Generator:
         """The same numbers for every process, run and machine that has this seed and group."""
@@ -66,36 +64,24 @@ class ReferenceWorker:
         self.family = with_own_semantics(declared, loading.implementations_in(module))
         self.workload = self.family.workload(**dict(self.job.case.workload))
         for index in range(sets):
-            self._draw(f"set{index}", partial(self._random, index), write=write)
+            self._draw(f"set{index}", self._random(index), write=write)
         return {}
 
-    def _draw(self, name: str, seed: Seed, *, write: bool) -> None:
-        """Draw inputs, and write them into a new folder, or take those that another process has written.
-
-        What is compared and summed is what was drawn: the files lie where every case can write.
-        """
-        drawn = self.family.inputs(self.workload, seed())
+    def _draw(self, name: str, random: np.random.Generator, *, write: bool) -> None:
+        """Draw inputs, and write them into a new folder, or take those that another process has written."""
+        drawn = self.family.inputs(self.workload, random)
         if describe_arrays(drawn) != self.family.shapes(self.workload):
             raise ValueError(f"family {self.family.name} draws other inputs than its shapes() describes")
-        self.seeds[name] = seed
-        self.checksums[name] = array_files.checksums(drawn)
         if write:
-            # A new file: a process that has the old one mapped would fall over a shorter one.
-            shutil.rmtree(self.folder / name, ignore_errors=True)
             array_files.write(self.folder / name, drawn)
         self.inputs[name] = array_files.read(self.folder / name)
 
     def do_reference(
-        self,
-        semantics: str,
-        sets: int,
-        row_cost: Sequence[float] | None = None,
-        promise: Mapping[str, Any] | None = None,
+        self, semantics: str, sets: int, promise: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Compute the reference on the first set, whole or on rows, and the cotangents of a backward.
 
-        With the `row_cost` that an earlier process has measured it chooses as many rows as that one did. A
-        `promise` is what these semantics are, which no file that is loaded here declares.
+        A `promise` is what these semantics are, which no file that is loaded here declares.
         """
         if promise is not None:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
@@ -109,10 +95,7 @@ class ReferenceWorker:
 
         seed = partial(self._random, ROWS)
         tile = self.family.tile(self.workload)
-        if row_cost is not None:
-            self.costs[semantics] = RowCost(*row_cost)
-        else:
-            self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
+        self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
         expected = self._expect(semantics, reference, WHOLE_SECONDS, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
@@ -122,7 +105,7 @@ class ReferenceWorker:
                 reference, expected, f"cotangent-{semantics}", self._random(COTANGENTS)
             )
         self.expected[semantics, FIRST] = expected
-        return {"row_cost": self.costs[semantics]}
+        return {}
 
     def do_fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         """Draw inputs that no case has seen, from a `seed` that none could know, and their references.
@@ -134,7 +117,7 @@ class ReferenceWorker:
         def stream(number: int) -> np.random.Generator:
             return np.random.default_rng([seed, number])
 
-        self._draw(name, partial(stream, FRESH), write=write)
+        self._draw(name, stream(FRESH), write=write)
         for meaning in semantics:
             reference = self._reference(meaning, name)
             expected = self._expect(meaning, reference, FRESH_SECONDS, partial(stream, ROWS))
@@ -169,19 +152,6 @@ class ReferenceWorker:
         whole, rows = expected.cotangent(draw(expected, self._dtype(), random))
         array_files.write(self.folder / name, whole)
         return replace(expected, gradients=reference.gradients(expected.rows, rows))
-
-    def do_restore(self) -> dict[str, Any]:
-        """Write the inputs again that are no longer what was drawn; their names."""
-        names = [name for name in self.inputs if not self._intact(name)]
-        for name in self.inputs:  # one that another process has written again is another file now
-            self._draw(name, self.seeds[name], write=name in names)
-        return {"names": names}
-
-    def _intact(self, name: str) -> bool:
-        try:
-            return array_files.checksums(array_files.read(self.folder / name)) == self.checksums[name]
-        except (OSError, ValueError, KeyError, TypeError):  # not even its form is left
-            return False
 
     def do_judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         """Judge a case's result on `inputs` by its contract; the result's folder is removed.

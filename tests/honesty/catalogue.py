@@ -13,6 +13,7 @@ import yaml
 
 HERE = Path(__file__).parent
 BENCH, DATA, PLUGINS = HERE / "bench.yaml", HERE / "cheats.yaml", HERE / "cheats"
+DETECTIONS = HERE / "detections.yaml"
 HONEST = "honest"  # the plugin that holds no cheat
 OUTCOMES = ("caught", "told", "harmless", "missed")
 
@@ -56,6 +57,16 @@ class Source:
     address: str
 
 
+@dataclass(frozen=True)
+class Detection:
+    """What looks for cheats, `where` in `harness/`, in about so many `lines`; `alone` are cheats."""
+
+    what: str
+    where: str
+    lines: int
+    alone: tuple[str, ...]
+
+
 def builders(plugin: Path) -> Mapping[str, str]:
     """Name → first sentence of the docstring of every implementation in a plugin, which is not imported."""
     functions = [
@@ -82,6 +93,15 @@ def cheats() -> tuple[Cheat, ...]:
     for plugin in sorted(PLUGINS.glob("*.py")):
         written |= builders(plugin)
     return tuple(Cheat(name, written[name], **entry) for name, entry in data()["cheats"].items())
+
+
+def detections() -> tuple[Detection, ...]:
+    """All detections, in the order of the data. ValueError where one alone catches what is not caught."""
+    found = {cheat.name for cheat in cheats() if cheat.outcome in {"caught", "told"}}
+    entries = yaml.safe_load(DETECTIONS.read_text(encoding="utf-8"))
+    if missed := {name for entry in entries for name in entry["alone"]} - found:
+        raise ValueError(f"{DETECTIONS.name}: {', '.join(sorted(missed))}: no cheat that is caught")
+    return tuple(Detection(**{**entry, "alone": tuple(entry["alone"])}) for entry in entries)
 
 
 def suites() -> Mapping[str, list[str]]:

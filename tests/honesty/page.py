@@ -1,4 +1,4 @@
-"""docs/HONESTY.md: which cheats were tried, what catches each, and which are not caught.
+"""docs/HONESTY.md: cheats that were tried, what catches each or would, and what each detection is for.
 
 python -m tests.honesty.page     write it
 """
@@ -9,17 +9,15 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.honesty.catalogue import Cheat, cheats, sources
+from tests.honesty.catalogue import Cheat, cheats, detections, sources
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "HONESTY.md"
 
 INTRODUCTION = """\
 # Cheats, and what catches them
 
-{count} ways to look fast without being fast, or to spoil the figures of others, each written as a plugin and
-put through `seqsweep run`: {counts}.
-Some are tricks of code that was generated to score, some are accidents of people who meant well; the harness
-cannot tell which, and need not.
+{count} ways to look fast without being fast, each written as a plugin and put through `seqsweep run`:
+{counts}.
 
 Written from `tests/honesty/cheats.yaml` and the docstrings in `tests/honesty/cheats/` by `python -m
 tests.honesty.page`; do not edit it. `make test-long` runs every cheat and fails where one ends otherwise
@@ -27,11 +25,20 @@ than it says here, also where one is caught that is said not to be; honest imple
 and have to be ok. `make drill-cheats` does so twenty times and counts. Those that are found before any
 clock is read are a part of `make test`.
 
-What a process measures of itself it can forge, and workers run as the user who started them: a worker can do
-all that this user can. What is caught here is caught because something else looks: the process that judges,
-the clock of the runner, the types of what is returned. The isolation is against accidents and against code
-that plays for points, not against an attacker; whoever runs code that he does not trust gives it a machine of
-its own.
+## Whom this is for
+
+For whoever compares implementations that he did not write line by line: an author who means well, or a
+program that writes kernels and is paid by the clock. Both make the clock or the check look better than the
+code is, by accident or on purpose; the harness cannot tell which, and need not.
+
+Not for whoever runs code in order to do harm. Workers run as the user who started them, and can do all that
+this user can: kill other processes, hold them back, fill a disk. Nothing watches for that. A worker that is
+killed has crashed, or is out of memory where the kernel says so; a group without its judge has no times; the
+run goes on, and no process outlives it. Whoever runs code that he does not trust gives it a machine of its
+own.
+
+What a process measures of itself it can forge. What is caught here is caught because something else looks:
+the process that judges, the clock of the runner, the types of what is returned.
 
 Two limits are known. A memory that gains less than threefold, or less than 0.1 ms a call, is not told from
 what caches and branch predictors do. A gate judges under the clock in its first pair of processes alone.
@@ -59,7 +66,7 @@ def page() -> str:
     counts = ", ".join(f"{len(part)} {SECTIONS[name][0].lower()}" for name, part in parts.items() if part)
     text = [INTRODUCTION.format(count=len(everything), counts=counts)]
     text += [_section(section, part) for section, part in parts.items() if part]
-    return "\n".join([*text, _sources(everything)])
+    return "\n".join([*text, _ledger(), _sources(everything)])
 
 
 def _section(section: str, part: Sequence[Cheat]) -> str:
@@ -70,6 +77,22 @@ def _section(section: str, part: Sequence[Cheat]) -> str:
     ]
     head = [f"## {title}\n", f"{sentence}\n", f"| cheat | what it does | where it is met | {remedy} |"]
     return "\n".join([*head, "| --- | --- | --- | --- |", *rows, ""])
+
+
+def _ledger() -> str:
+    """What each detection costs in lines, and what would come through without it."""
+    rows = [
+        f"| {each.what} | {each.where} | {each.lines} | {', '.join(f'`{name}`' for name in each.alone)} |"
+        for each in detections()
+    ]
+    head = [
+        "## What each detection is for\n",
+        "From `tests/honesty/detections.yaml`; files are those in `harness/`. What each alone catches",
+        "follows from how it works; it was not tried by taking each out. One without any is to be removed.\n",
+        "| detection | where | lines, about | what it alone catches |",
+        "| --- | --- | --- | --- |",
+    ]
+    return "\n".join([*head, *rows, ""])
 
 
 def _linked(met: str) -> str:

@@ -12,7 +12,7 @@ from harness.core.protocol import Job
 from harness.core.record import Cost, OperatorFigures, Record
 from harness.core.static_figures import Static
 from harness.run.group.source_files import SourceFiles
-from harness.run.processes.executor import Ended, Inspection
+from harness.run.processes.executor import Ended
 
 MIB = 2**20
 
@@ -49,7 +49,6 @@ class Act:
     noise: tuple[float, ...] = (1.0,)
     spawn: BaseException | None = None
     cores: int = 1
-    orphans: tuple[str, ...] = ()
     longest: int = 1 << 40  # the largest length that a try of it has memory for
 
     def call_s(self, seq: int) -> float:
@@ -115,8 +114,8 @@ class FakeWorker:
         if self in self.executor.living:
             self.executor.living.remove(self)
 
-    def inspect(self) -> Inspection:
-        return Inspection(self.act.cores, self.act.orphans)
+    def count_cores(self) -> int:
+        return self.act.cores
 
     def spend(self, seconds: float) -> float:
         self.executor.clock.now += seconds
@@ -199,14 +198,11 @@ class FakeWorker:
     def inputs(self, sets: int, write: bool) -> dict[str, Any]:
         return {}
 
-    def reference(self, semantics: str, sets: int, row_cost: Sequence[float] | None = None) -> dict[str, Any]:
-        return {"row_cost": None}
+    def reference(self, semantics: str, sets: int) -> dict[str, Any]:
+        return {}
 
     def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
         return {}
-
-    def restore(self) -> dict[str, Any]:
-        return {"names": []}
 
     def judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:
         wrong = self.executor.results[result] in self.executor.wrong

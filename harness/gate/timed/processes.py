@@ -11,7 +11,7 @@ from harness.core.case import Case
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.gate.sides.side import Side
-from harness.run.processes.executor import Ended, Executor, Inspection, Worker
+from harness.run.processes.executor import Ended, Executor, Worker
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor
 from harness.run.processes.output_log import Log
@@ -69,8 +69,8 @@ class HeldCase:
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         return self.process.ask("turn", seconds, case=self.key, asks=verb, **arguments)
 
-    def inspect(self) -> Inspection:
-        return Inspection(None)  # a side's process has all cores once its backends have counted theirs
+    def count_cores(self) -> None:
+        return None  # a side's process has all cores once its backends have counted theirs
 
     def close(self) -> None:
         """Let go of the case; the process stays, for it holds others."""

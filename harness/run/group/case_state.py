@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +63,6 @@ class CaseState:
     cold: ColdStart | None = None
     graphs: GraphReplays | None = None
     wall_s: float = 0.0
-    orphans: Sequence[str] = ()  # processes that it left without a parent
-    killed: bool = False  # by another process, while its own was stopped
 
     @property
     def id(self) -> str:
@@ -95,16 +93,6 @@ class CaseState:
         if self.worker is not None:
             self.worker.close()
             self.worker = None
-
-    def revive(self) -> None:
-        """Take back a case that was killed by another process: nothing is measured of it yet."""
-        self.killed, self.status, self.reason, self.correctness = False, None, None, None
-        self.crash_file, self.recompiled, self.checks = "", 0, ()
-        self.profile = self.cold = self.graphs = None
-        for measured in (self.readings, self.turns, self.first_and_again):
-            measured.clear()
-        what = "killed its process, or changed its priority, cores or limits,"
-        self.warnings = [f"another program {what} while it was stopped; measured again"]
 
     def cut_short(self) -> None:
         """Settle an interrupted case (Ctrl-C): its samples so far count."""

@@ -108,7 +108,6 @@ class GroupContext:
             self.settle(state, "unsupported", str(refusal))
         except Ended as ended:
             end = self._judge_death(state, ended)
-            state.killed = end.killed_stopped and state.living
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
@@ -131,11 +130,11 @@ class GroupContext:
         finally:
             state.wall_s += self.run.clock() - start
 
-    def watch(self, state: CaseState) -> None:
-        """Look at what a case's process may do and has started: its cores, and what it has left to nobody."""
+    def watch_cores(self, state: CaseState) -> None:
+        """Settle a case that may run on more cores than were given."""
         if state.worker is None or not state.living:
             return
-        (taken, state.orphans), given = state.worker.inspect(), self.settings.threads
+        taken, given = state.worker.count_cores(), self.settings.threads
         # XLA may bind the threads that feed a GPU to all cores near it, and the time is the GPU's own.
         if taken is not None and taken > given and state.case.device == "cpu":
             text = (

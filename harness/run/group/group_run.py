@@ -47,7 +47,6 @@ class GroupRun:
             if context.living():
                 self.verifier.open()
                 self._measure()
-                self._measure_killed()
             for state in context.living():
                 context.settle(state, "ok")
         except (KeyboardInterrupt, MachineError) as stop:
@@ -94,18 +93,9 @@ class GroupRun:
             for state in others:
                 self._measure_alone(state, f"the group together plans {whole}")
         for state in states:
-            if self._is_near(state):
+            if state.living and self._is_near(state):
                 self._empty_group(state)
                 self._measure_alone(state, f"it plans {format_bytes(state.needs_bytes(1))}")
-
-    def _measure_killed(self) -> None:
-        """Measure cases once more whose processes were killed by others, all of which have ended by now."""
-        for state in self.context.states:
-            if state.killed:
-                state.revive()
-                compile_again(self.context, state)
-                if state.living:
-                    self._verify_and_sample([state])
 
     def _is_near(self, state: CaseState) -> bool:
         sets = 1 if self.depth == "check" else self.context.sets_of(state)

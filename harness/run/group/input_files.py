@@ -14,8 +14,7 @@ Stats: TypeAlias = dict[str, tuple[int, int, int]]
 class InputFiles:
     """Tells whether a file has been written to since `note`.
 
-    By inode, size and time of change: the kernel sets the last, and utime(2) cannot set it back. What is
-    written through a mapping leaves no time in a tmpfs, so a wrong answer has the checksums compared, too.
+    By inode, size and time of change: the kernel sets the last, and utime(2) cannot set it back.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -23,8 +22,8 @@ class InputFiles:
         self.noted: Stats = {}
 
     def note(self) -> None:
-        """Take the files as they are now for what was meant."""
-        self.noted = self._stats()
+        """Take the files that are new for what was meant."""
+        self.noted = {**self._stats(), **self.noted}
 
     def changed(self) -> str | None:
         """A file, as in set0/scores.raw, that is no longer as it was noted."""

@@ -176,8 +176,8 @@ def leave(context: GroupContext, state: CaseState) -> None:
     answer = context.ask(state, "turns", "finish")
     if answer is None:
         return
-    context.watch(state)
-    names = [*answer["threads"], *answer["processes"], *state.orphans]
+    context.watch_cores(state)
+    names = [*answer["threads"], *answer["processes"]]
     state.warnings += [f'it left "{name}" running; end it before returning' for name in names]
     state.warnings += [f"it left {file}; unlink it before returning" for file in answer["shared_memory"]]
     state.settle("ok")

@@ -41,8 +41,7 @@ class Verifier:
         self.context = context
         self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
         self.references: dict[Home, Worker | None] = {}  # None where one has died
-        self.row_costs: dict[Home, dict[str, Any]] = {}  # of the semantics that have a reference there
-        self.promises: dict[str, Mapping[str, Any]] = {}  # of semantics that no family declares
+        self.semantics: dict[Home, list[str]] = {}  # those that have a reference there
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
         self.drawn: dict[Home, list[str]] = {}  # those of them that a module's process has drawn
         self.files = InputFiles(context.folder)
@@ -64,10 +63,10 @@ class Verifier:
             try:
                 if home not in self.references:
                     self._open_reference(home, states[0], write=False)
-                if (promise := self._info(states[0]).promise) is not None:
-                    self.promises[semantics] = asdict(promise)
-                answer = self._ask(home, "contract", "reference", **self._reference(semantics))
-                self.row_costs[home][semantics] = answer["row_cost"]
+                promise = self._info(states[0]).promise
+                more = {} if promise is None else {"promise": asdict(promise)}
+                self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, **more)
+                self.semantics[home].append(semantics)
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
@@ -76,27 +75,11 @@ class Verifier:
     def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
         """Start a process for the references of a module; another one may have written the inputs."""
         self.references[home] = None
-        self.row_costs.setdefault(home, {})
+        self.semantics[home] = []
         with self.context.spending("startup"):
             self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
         # One more than samples rotate over: the first set's answers, which were judged, are never timed.
         self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
-
-    def _reopen_reference(self, home: Home, state: CaseState) -> None:
-        """Start the process of a module's references again, which a case may have killed."""
-        self._open_reference(home, state, write=False)
-        for semantics, row_cost in self.row_costs[home].items():
-            # On as many rows as before: what a case has handed over is judged by the same cotangent.
-            self._ask(home, "contract", "reference", **self._reference(semantics), row_cost=row_cost)
-        for name in self.drawn.get(home, ()):
-            self._ask(home, "contract", "fresh", **self._fresh(home, name, write=False))
-        self.files.note()
-
-    def _reference(self, semantics: str) -> Mapping[str, Any]:
-        """What `reference` is asked with."""
-        promise = self.promises.get(semantics)
-        more = {} if promise is None else {"promise": promise}
-        return {"semantics": semantics, "sets": self.sets, **more}
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
         """Draw inputs that no call has seen, from a seed that nobody could know, and their references.
@@ -107,18 +90,12 @@ class Verifier:
         drawn = self.drawn.setdefault(home, [])
         if name in drawn:
             return
-        if self.files.changed() is not None:
-            self._restore_inputs(state)
-        self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
+        seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
         write = all(name not in others for others in self.drawn.values())
-        self._ask_again(home, state, "fresh", **self._fresh(home, name, write=write))
+        asked = {"name": name, "seed": seed, "semantics": self.semantics[home], "write": write}
+        self._ask(home, "contract", "fresh", **asked)
         drawn.append(name)
         self.files.note()
-
-    def _fresh(self, home: Home, name: str, *, write: bool) -> Mapping[str, Any]:
-        """What `fresh` is asked with."""
-        semantics = list(self.row_costs[home])
-        return {"name": name, "seed": self.seeds[name], "semantics": semantics, "write": write}
 
     def _home(self, state: CaseState) -> Home:
         """Where the reference of a case is; in a gate that of the candidate, for both sides.
@@ -194,50 +171,36 @@ class Verifier:
             )
 
         answer, reason = self.judge_call(state, name, ask)
-        context.watch(state)
+        context.watch_cores(state)
         if reason:
             why = "its answer depends on earlier calls: it passed before the clock and failed under it"
             context.settle(state, "incorrect", f"{why}, on values that no call had seen ({reason})")
         return answer if state.living else None
 
     def judge_call(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
-        """Have a case called on `inputs`, and judge what it hands over under the name that it is given.
-
-        Whoever writes into the inputs that all cases read is settled. Where another process did, they are
-        written again, and the case is called again.
-        """
-        answer, reason = self._judge_once(state, inputs, ask)
-        if reason and self._restore_inputs(state):
-            state.warnings.append("another process had overwritten its inputs; it was called again")
-            state.correctness = None
-            answer, reason = self._judge_once(state, inputs, ask)
-        return answer, reason
-
-    def _judge_once(self, state: CaseState, inputs: str, ask: AskForResult) -> Verdict:
-        if self.files.changed() is not None:  # in a turn of some other case: this one is not to blame
-            self._restore_inputs(state)
+        """Have a case called on `inputs`, and judge what it hands over under the name that it is given."""
+        if not self._inputs_intact():
+            return None, None
         self.results += 1
         result = f"result-{self.results}"
         answer = ask(result)
-        if (path := self.files.changed()) is not None:
-            self._restore_inputs(state)
-            text = f"it wrote into {path}, from which every implementation of its group gets its inputs"
-            self.context.settle_broken_rule(state, "writes to no input of others", text)
-            return None, None
-        if answer is None:
+        if not self._inputs_intact(state) or answer is None:
             return None, None
         return answer, self._verdict(state, inputs, result)
 
-    def _restore_inputs(self, state: CaseState) -> bool:
-        """Write inputs again that are no longer what was drawn; whether there were any."""
-        try:
-            homes = [home for home, costs in self.row_costs.items() if costs or self.references[home]]
-            names = [self._ask_again(home, state, "restore")["names"] for home in homes]
-        except (Unsupported, Ended) as end:
-            self._settle_unverified(self.context.living(), "the inputs of the group", end)
-            return False
-        self.files.note()
-        return any(names)
+    def _inputs_intact(self, called: CaseState | None = None) -> bool:
+        """Whether all cases get what was drawn; else nothing more is measured on it, and who did it is named.
+
+        Nobody is where the files have changed before the case was called.
+        """
+        if (path := self.files.changed()) is None:
+            return True
+        text = f"wrote into {path}, from which every implementation of its group gets its inputs"
+        if called is not None:
+            self.context.settle_broken_rule(called, "writes to no input of others", f"it {text}")
+        for state in self.context.living():
+            self.context.settle(state, "crashed", f"another process {text}")
+        return False
 
     def close(self) -> None:
         for home in self.references:
@@ -252,7 +215,7 @@ class Verifier:
         """Why a result fails its contract, "" when it passes; None when it cannot be judged."""
         home, semantics = self._home(state), state.info.semantics
         try:
-            verdict = self._ask_again(home, state, "judge", semantics=semantics, inputs=inputs, result=result)
+            verdict = self._ask(home, "contract", "judge", semantics=semantics, inputs=inputs, result=result)
         except (Unsupported, Ended) as end:
             state.correctness = None
             self._settle_unverified([state], "the verdict on its result", end)
@@ -268,17 +231,6 @@ class Verifier:
         if state.correctness is None or not correctness.passed:  # fresh inputs may be judged on fewer rows
             state.correctness = correctness
         return reason
-
-    def _ask_again(self, home: Home, state: CaseState, verb: str, **arguments: Any) -> Mapping[str, Any]:
-        """As `_ask`; a reference worker that is gone is started again, once: it may have been killed."""
-        try:
-            return self._ask(home, "contract", verb, **arguments)
-        except Ended as end:
-            if end.alive or end.status != "crashed":
-                raise
-            self._reopen_reference(home, state)
-            state.warnings.append("the process that judges its group had died, and was started again")
-            return self._ask(home, "contract", verb, **arguments)
 
     def _ask(self, home: Home, activity: str, verb: str, **arguments: Any) -> Mapping[str, Any]:
         reference = self.references.get(home)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from harness.core.protocol import Job
 
@@ -13,30 +13,15 @@ class Ended(Exception):  # noqa: N818 - how a question ended is a result, not an
 
     `alive`: the process raised an exception and can be asked again; otherwise it is gone. `output` is what
     there is to read of a crash: the traceback, if any, and what the process has printed. `died_of` is what
-    a process showed that died by itself, without a remedy; empty where it was ended, or lives. One that was
-    `killed_stopped` was killed by somebody else, since a stopped process does nothing.
+    a process showed that died by itself, without a remedy; empty where it was ended, or lives.
     """
 
     def __init__(
-        self,
-        status: str,
-        reason: str,
-        *,
-        alive: bool = False,
-        output: str = "",
-        died_of: str = "",
-        killed_stopped: bool = False,
+        self, status: str, reason: str, *, alive: bool = False, output: str = "", died_of: str = ""
     ) -> None:
         super().__init__(reason)
         self.status, self.reason, self.alive, self.output = status, reason, alive, output
-        self.died_of, self.killed_stopped = died_of, killed_stopped
-
-
-class Inspection(NamedTuple):
-    """What a worker shows to the kernel; `orphans` were left without a parent, and have been ended."""
-
-    cores: int | None  # that it, and what it has started, may run on; None where it is free to use all
-    orphans: Sequence[str] = ()
+        self.died_of = died_of
 
 
 class Worker(Protocol):
@@ -50,8 +35,8 @@ class Worker(Protocol):
         """
         ...
 
-    def inspect(self) -> Inspection:
-        """Look at it from outside, while it is stopped."""
+    def count_cores(self) -> int | None:
+        """How many it, and what it has started, may run on; None where it is free to use all."""
         ...
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ ENVIRONMENT = {
 
 
 class Server:
-    """`workers` are the ids of all that it has forked, `exits` the exit codes of those that have ended."""
+    """`exits` are the exit codes of the workers that have ended, by their ids."""
 
     def __init__(
         self,
@@ -48,7 +48,6 @@ class Server:
     ) -> None:
         self.frameworks = ",".join(frameworks)
         self.exits: dict[int, int] = {}
-        self.workers: set[int] = set()
         self.missing: str | None = None
         self.ready = False
         self.end, theirs = protocol.pair()
@@ -113,7 +112,6 @@ class Server:
             ) from None
         if pid is None:
             raise Ended("crashed", f"the {self.frameworks} server died; the next case starts another one")
-        self.workers.add(pid)
         return pid
 
     def drain(self) -> None:

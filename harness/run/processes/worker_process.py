@@ -6,7 +6,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from harness.core.answer_forms import read_reply
 from harness.core.errors import MachineError, SideError, Unsupported
 from harness.core.protocol import Job
 from harness.run.processes import process_tree
-from harness.run.processes.executor import Ended, Inspection
+from harness.run.processes.executor import Ended
 from harness.run.processes.exit_cause import MORE_MEMORY, explain
 from harness.run.processes.fork_client import Server
 from harness.run.processes.memory_monitor import MemoryMonitor, oom_kills
@@ -39,8 +38,6 @@ class Process:
     def __init__(self, server: Server, job: Job, monitor: MemoryMonitor, log: Log) -> None:
         self.server, self.job, self.monitor, self.log = server, job, monitor, log
         self.open = True
-        self.orphans: list[str] = []
-        self.left_with: process_tree.Scheduling | None = None  # at its last answer
         self.oom_kills = oom_kills()  # of the machine's processes, when its last turn began
         self.end, theirs = protocol.pair()
         with theirs, log.open() as output:
@@ -51,16 +48,8 @@ class Process:
     def ask(self, verb: str, seconds: float, **arguments: Any) -> Mapping[str, Any]:
         if not self.open:
             raise Ended("crashed", "its process has been ended")
-        if self._spoke():
-            self.close()
-            raise Ended("crashed", "it answered before it was asked: some other process writes in its name")
         if self._was_killed():
-            raise self._death(stopped=True)
-        now = process_tree.scheduling_of(self.pid)
-        if self.left_with is not None and now is not None and now != self.left_with:
-            self.close()
-            text = "another process changed its priority, cores or limits while it was stopped"
-            raise Ended("crashed", text, killed_stopped=True)
+            raise self._death()
         self.oom_kills = oom_kills()
         self._signal(signal.SIGCONT)
         try:
@@ -71,8 +60,6 @@ class Process:
         if answer is None:
             raise self._death()
         self._signal(signal.SIGSTOP)
-        self.left_with = process_tree.scheduling_of(self.pid)
-        self._end_orphans()
         self.log.cut()
         return self._read(arguments["asks"] if verb == "turn" else verb, answer)
 
@@ -100,12 +87,6 @@ class Process:
         if reply.unsupported is not None:
             raise Unsupported(reply.unsupported or "it says no more")
         return reply.ok
-
-    def _spoke(self) -> bool:
-        """Whether an unsolicited message is waiting; the end of the stream does not count."""
-        with suppress(OSError):
-            return bool(self.end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        return False
 
     def _wait(self, seconds: float) -> dict[str, Any] | None:
         """The answer; None when the process is gone. Ended when it must be killed first.
@@ -141,7 +122,7 @@ class Process:
         self.server.drain()
         return self.server.exits.get(self.pid) == -signal.SIGKILL
 
-    def _death(self, *, stopped: bool = False) -> Ended:
+    def _death(self) -> Ended:
         oom_evidence = self.monitor.near_limit(self.pid)
         self._await_exit(DEATH_SECONDS)
         # The counter is the whole machine's, so it is evidence only together with this process's own SIGKILL.
@@ -149,13 +130,7 @@ class Process:
         cause = explain(self.server.exits.get(self.pid), self.log.tail(), oom_evidence, killed=killed)
         output = crash_output(self.log)
         self.close()
-        return Ended(
-            cause.status,
-            cause.reason,
-            output=output,
-            died_of=cause.what,
-            killed_stopped=stopped and cause.status == "crashed",
-        )
+        return Ended(cause.status, cause.reason, output=output, died_of=cause.what)
 
     def _await_exit(self, seconds: float) -> None:
         """Return when the server has reported how the process ended, or cannot."""
@@ -173,16 +148,8 @@ class Process:
             with suppress(ProcessLookupError, PermissionError):  # it died; the next read says so
                 send(self.pid, number)
 
-    def inspect(self) -> Inspection:
-        return Inspection(len(process_tree.allowed_cores(self.pid)), tuple(self.orphans))
-
-    def _end_orphans(self) -> None:
-        """End what has lost its parent in this process's turn: in those of others it would run on."""
-        left = process_tree.orphans(self.server.process.pid, self.server.workers)
-        for pid in left:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.orphans += left.values()
+    def count_cores(self) -> int:
+        return len(process_tree.allowed_cores(self.pid))
 
     def kill(self) -> None:
         """Kill the process, from any thread; the thread that waits for its answer sees it end."""

@@ -121,11 +121,11 @@ def answers_before_it_is_asked(w: TopkWorkload):
     def select(scores):
         from harness.core import protocol
 
-        if not gc.isenabled() and not sent:
-            sent.append(True)
-            end = next(frame.f_locals["end"] for frame in frames() if frame.f_code.co_name == "serve")
-            forged = {"samples_s": [1e-9], "seconds": 0.1, "compiled": 0}
-            protocol.send(end, {"ok": forged})
+        above = {frame.f_code.co_name: frame.f_locals for frame in frames()}
+        if (turn := above.get("do_sample")) and turn["start"] not in sent:
+            sent.append(turn["start"])
+            forged = {"samples_s": [1e-9] * turn["readings"], "seconds": 0.1, "compiled": 0}
+            protocol.send(above["serve"]["end"], {"ok": forged})
         return largest(scores, w.topk)
 
     return select
@@ -160,24 +160,6 @@ def kills_its_judge(w: TopkWorkload):
 
 
 @implementation(framework="numpy", semantics="exact")
-def kills_its_rivals(w: TopkWorkload):
-    """Kills what its own server has forked, but for itself and the newest, which is the judge."""
-    killed = []
-
-    def select(scores):
-        import psutil
-
-        if not killed:
-            killed.append(True)
-            others = [p for p in psutil.Process().parent().children() if p.pid != os.getpid()]
-            for process in sorted(others, key=lambda p: p.pid)[:-1]:
-                process.send_signal(signal.SIGKILL)
-        return largest(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
 def burns_the_cores(w: TopkWorkload):
     """Leaves a process running that takes the cores from whoever is measured next."""
     import subprocess
@@ -193,67 +175,3 @@ def slows_its_rivals_module(w: TopkWorkload):
 
     np.argpartition = lambda *_, **__: time.sleep(1.0)
     return lambda scores: largest(scores, w.topk)
-
-
-def rivals():
-    """The other cases' processes: what its server has forked, but for itself and the newest, the judge."""
-    import psutil
-
-    others = [p for p in psutil.Process().parent().children() if p.pid != os.getpid()]
-    return sorted(others, key=lambda p: p.pid)[:-1]
-
-
-@implementation(framework="numpy", semantics="exact")
-def burns_the_cores_unseen(w: TopkWorkload):
-    """Leaves a process running that is nobody's child, since what had started it has ended."""
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            while True:
-                pass
-        os._exit(0)
-    os.wait()
-    return lambda scores: largest(scores, w.topk)
-
-
-@implementation(framework="numpy", semantics="exact")
-def holds_its_rivals_back(w: TopkWorkload):
-    """Gives its rivals' processes the least priority, while they are stopped."""
-
-    def select(scores):
-        for process in rivals():
-            os.setpriority(os.PRIO_PROCESS, process.pid, 19)
-        return largest(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def starves_its_rivals(w: TopkWorkload):
-    """Limits its rivals' memory to what they have, while they are stopped."""
-    import resource
-
-    def select(scores):
-        for process in rivals():
-            _, hard = resource.prlimit(process.pid, resource.RLIMIT_AS)
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (1 << 20, hard))
-        return largest(scores, w.topk)
-
-    return select
-
-
-@implementation(framework="numpy", semantics="exact")
-def stops_its_judge(w: TopkWorkload):
-    """Stops every other process of the run for good, in the hope that silence passes."""
-    stopped = []
-
-    def select(scores):
-        if not stopped:
-            stopped.append(True)
-            for server in runner().children():
-                for process in server.children():
-                    if process.pid != os.getpid():
-                        process.send_signal(signal.SIGSTOP)
-        return nothing(scores, w.topk)
-
-    return select

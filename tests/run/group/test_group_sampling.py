@@ -220,40 +220,6 @@ def test_more_cores_than_were_given_are_a_broken_rule(tmp_path):
     assert measure(executor, tmp_path, group(settings=two))["scatter"].status == "ok"
 
 
-def test_what_was_left_without_a_parent_is_a_warning_of_whose_turn_it_was(tmp_path):
-    found = measure(FakeExecutor({"scatter": Act(orphans=("sleep (7)",))}), tmp_path)
-    assert timing(found["scatter"]).warnings == ('it left "sleep (7)" running; end it before returning',)
-    assert timing(found["broadcast"]).warnings == ()
-
-
-KILLED = Ended("crashed", "killed by SIGKILL", killed_stopped=True)
-
-
-@pytest.mark.parametrize("verb", ["check", "ready", "sample", "finish"])
-def test_who_is_killed_while_it_is_stopped_is_measured_again_when_all_others_have_ended(tmp_path, verb):
-    beside = []
-
-    def look(_):
-        beside.append({worker.name for worker in executor.living} - {"broadcast", "reference"})
-        return {}
-
-    executor = FakeExecutor({"broadcast": Act(verbs={"prepare": look, verb: at(1, KILLED)})})
-    found = measure(executor, tmp_path, group(THREE))
-    assert {record.status for record in found.values()} == {"ok"}
-    (warning,) = timing(found["broadcast"]).warnings
-    assert warning.startswith("another program killed its process")
-    assert warning.endswith("while it was stopped; measured again")
-    assert len(set(timing(found["broadcast"]).round)) == samples_needed()
-    assert beside[1:] == [set()]
-
-
-def test_who_is_killed_again_has_crashed(tmp_path):
-    executor = FakeExecutor({"broadcast": Act(verbs={"check": KILLED})})
-    found = measure(executor, tmp_path)["broadcast"]
-    assert (found.status, found.reason) == ("crashed", "killed by SIGKILL")
-    assert executor.verbs("broadcast").count("check") == 2
-
-
 class Disturbed:
     """Notes who had been sampled when it was made, at each look, and when it was asked."""
 

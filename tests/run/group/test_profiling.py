@@ -5,7 +5,7 @@ from harness.run.group.extra_rounds import MOST_ROUNDS
 from harness.run.group.run_context import ProfileExtras
 from harness.run.processes.cold_process import ColdReading
 from harness.run.processes.executor import Ended
-from tests.run.fakes import Act, EditedSources, FakeExecutor, at
+from tests.run.fakes import Act, EditedSources, FakeExecutor
 from tests.run.plans import context, group, measure
 
 
@@ -54,17 +54,6 @@ def test_a_stage_that_a_round_does_not_enter_took_no_time_there(tmp_path):
     assert (rare.beside_s[0], {*rare.beside_s[1:]}) == (3e-3, {0.0})
     assert rare.operators is None, "it was not counted"
     assert [stage.beside_s for stage in profile.stages if not stage.stage] == [()], "it ran beside no other"
-
-
-def test_a_case_that_is_measured_again_keeps_no_profile_of_a_process_that_was_killed(tmp_path):
-    def once(_):
-        killed = executor.verbs("scatter").count("prepare") == 2
-        return {"refused": "one program; profile another"} if killed else {}
-
-    kill = at(1, Ended("crashed", "killed by SIGKILL", killed_stopped=True))
-    executor = FakeExecutor({"scatter": Act(verbs={"profile": once, "finish": kill})})
-    record = measure(executor, tmp_path, depth="profile")["scatter"]
-    assert (record.status, record.profile) == ("ok", None)
 
 
 def test_a_case_that_dies_in_its_profile_is_no_result(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 
 from harness.catalog.source_hash import source_hash
 from harness.run.group.source_files import SourceFiles
-from harness.run.processes.executor import Ended
-from tests.run.fakes import Act, FakeExecutor, at
+from tests.run.fakes import MIB, Act, FakeExecutor
 from tests.run.plans import catalog, context, group, measure, reason
 
 
@@ -76,8 +75,9 @@ def test_a_case_that_is_compiled_again_is_so_from_the_same_source(project, tmp_p
             (folder / "_helper.py").write_text("two = 3")
         return {}
 
-    killed = at(1, Ended("crashed", "killed by SIGKILL", killed_stopped=True))
-    executor = FakeExecutor({"scatter": Act(verbs={"prepare": edit, "check": killed})})
+    near = 900 * MIB  # each has the memory to itself, and is compiled at its turn
+    acts = {"broadcast": Act(planned=near), "scatter": Act(planned=near, verbs={"prepare": edit})}
+    executor = FakeExecutor(acts)
     shared = context(executor, scratch)
     shared.sources = SourceFiles(known, known.implementations)
     found = measure(executor, scratch, group(), shared=shared)["scatter"]
