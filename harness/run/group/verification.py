@@ -147,7 +147,9 @@ class Verifier:
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
-    def check_under_clock(self, state: CaseState, name: str, readings: int) -> Mapping[str, Any] | None:
+    def check_under_clock(
+        self, state: CaseState, name: str, readings: int, *, warm: bool
+    ) -> Mapping[str, Any] | None:
         """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
 
         None when that settled the case. It is asked for as any turn is, so nothing but the values tells the
@@ -165,7 +167,6 @@ class Verifier:
 
         def ask(result: str) -> Mapping[str, Any] | None:
             fresh = {"inputs": name, "cotangent": cotangent, "result": result}
-            warm = readings > 1
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )
