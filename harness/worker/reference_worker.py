@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -107,23 +107,23 @@ class ReferenceWorker:
         self.expected[semantics, FIRST] = expected
         return {}
 
-    def do_fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
-        """Draw inputs that no case has seen, from a `seed` that none could know, and their references.
+    def do_fresh(self, name: str, seed: int, semantics: str, write: bool) -> dict[str, Any]:
+        """Draw inputs that no case has seen, from a `seed` that none could know, and their reference.
 
-        They are called `name`, and the contract's cotangent `name`-SEMANTICS. Another reference worker of the
-        group may have written them.
+        They are called `name`, and the contract's cotangent `name`-SEMANTICS. For other semantics they may
+        have been drawn already, and another reference worker of the group may have written them.
         """
 
         def stream(number: int) -> np.random.Generator:
             return np.random.default_rng([seed, number])
 
-        self._draw(name, stream(FRESH), write=write)
-        for meaning in semantics:
-            reference = self._reference(meaning, name)
-            expected = self._expect(meaning, reference, FRESH_SECONDS, partial(stream, ROWS))
-            if self.job.case.mode != "fwd":
-                expected = self._with_gradients(reference, expected, f"{name}-{meaning}", stream(COTANGENTS))
-            self.expected[meaning, name] = expected
+        if name not in self.inputs:
+            self._draw(name, stream(FRESH), write=write)
+        reference = self._reference(semantics, name)
+        expected = self._expect(semantics, reference, FRESH_SECONDS, partial(stream, ROWS))
+        if self.job.case.mode != "fwd":
+            expected = self._with_gradients(reference, expected, f"{name}-{semantics}", stream(COTANGENTS))
+        self.expected[semantics, name] = expected
         return {}
 
     def _reference(self, semantics: str, inputs: str) -> Reference:

@@ -201,7 +201,7 @@ class FakeWorker:
     def reference(self, semantics: str, sets: int) -> dict[str, Any]:
         return {}
 
-    def fresh(self, name: str, seed: int, semantics: Sequence[str], write: bool) -> dict[str, Any]:
+    def fresh(self, name: str, seed: int, semantics: str, write: bool) -> dict[str, Any]:
         return {}
 
     def judge(self, semantics: str, inputs: str, result: str) -> dict[str, Any]:

@@ -102,8 +102,8 @@ class Group:
 
     def fresh(self, worker, seconds=30.0):
         """(seconds of a call on fresh inputs and of the same again, the verdict on its answer)."""
-        name, semantics = f"fresh{uuid.uuid4().hex}", [self.semantics]
-        self.reference.ask("fresh", 60, name=name, seed=7, semantics=semantics, write=True)
+        name = f"fresh{uuid.uuid4().hex}"
+        self.reference.ask("fresh", 60, name=name, seed=7, semantics=self.semantics, write=True)
         cotangent = f"{name}-{self.semantics}" if self.backward else None
         fresh = {"inputs": name, "cotangent": cotangent, "result": "result"}
         turn = worker.ask("sample", seconds, readings=2, inner=1, warm=True, fresh=fresh)

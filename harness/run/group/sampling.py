@@ -56,7 +56,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
             state = by_id[case]
             _take_turn(context, stopping, state, round_)
             if state.living and round_ == check_rounds[case] and not state.is_long:
-                check_under_clock(verifier, state, "fresh0")
+                check_under_clock(verifier, state, "fresh0", _seen_s(state))
             if not state.living:
                 stopping.drop(case)
         round_ += 1
@@ -69,7 +69,7 @@ def sample(context: GroupContext, verifier: Verifier, states: Sequence[CaseState
         if state.living and state.is_long:
             _take_last_turn(context, verifier, stopping, state, round_)
         elif state.living:
-            check_under_clock(verifier, state, "fresh1")
+            check_under_clock(verifier, state, "fresh1", _seen_s(state))
     warnings = interference.warnings() if round_ else []
     for state in states:
         state.warnings += warnings
@@ -101,12 +101,28 @@ def check_under_clock(
     What it answered; None if that settled it.
     """
     # The third is on the second's values: whoever remembers the last answer alone is fast there.
-    answer = verifier.check_under_clock(state, name, readings=3 if again_s is None else 1)
+    beside = again_s is None
+    answer = verifier.check_under_clock(
+        state, name, readings=3 if beside else 1, warm=beside or not state.is_long
+    )
     if answer is not None:
         first_s, *rest = answer["samples_s"]
         seen_s = min(rest) if again_s is None else again_s
         state.first_and_again.append(FirstAndAgain(first_s, seen_s, sampled_s))
     return answer
+
+
+def _seen_s(state: CaseState) -> float | None:
+    """What a call takes on values that it has seen, by its samples; None where that is to be read beside.
+
+    Where a turn is one reading, two more would tell the judged one apart, and cost as much as two turns.
+    """
+    return statistics.median(state.samples) if _is_read_once(state) else None
+
+
+def _is_read_once(state: CaseState) -> bool:
+    """Whether a turn is one reading, since that takes long."""
+    return state.call_s * state.inner > SHORT_READING_SECONDS
 
 
 def settle_remembered(context: GroupContext, verifier: Verifier, state: CaseState, sampled_s: float) -> None:
@@ -198,7 +214,7 @@ def _place_inputs(context: GroupContext, state: CaseState) -> None:
 
 
 def _take_turn(context: GroupContext, stopping: Stopping, state: CaseState, round_: int) -> None:
-    readings = READINGS if state.call_s * state.inner <= SHORT_READING_SECONDS else 1
+    readings = 1 if _is_read_once(state) else READINGS
     warm = not state.is_long
     spent, clock = context.run.spent, context.run.clock
     context.run.listener.case_state(state.id, f"round {round_ + 1}")
@@ -217,7 +233,7 @@ def _take_last_turn(
     context: GroupContext, verifier: Verifier, stopping: Stopping, state: CaseState, round_: int
 ) -> None:
     """A long call's last reading is the judged one: it is a sample like any other, and costs no call more."""
-    answer = check_under_clock(verifier, state, "fresh1", statistics.median(state.samples))
+    answer = check_under_clock(verifier, state, "fresh1", _seen_s(state))
     if answer is None:
         return
     spent = context.run.spent

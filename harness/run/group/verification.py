@@ -41,9 +41,8 @@ class Verifier:
         self.context = context
         self.sets = 0 if context.run.depth == "check" else SETS  # of inputs that samples rotate over
         self.references: dict[Home, Worker | None] = {}  # None where one has died
-        self.semantics: dict[Home, list[str]] = {}  # those that have a reference there
         self.seeds: dict[str, int] = {}  # of the inputs drawn while the group is timed, by their names
-        self.drawn: dict[Home, list[str]] = {}  # those of them that a module's process has drawn
+        self.drawn: set[tuple[Home, str, str]] = set()  # by whom, which of them, for which semantics
         self.files = InputFiles(context.folder)
         self.results = 0
 
@@ -66,7 +65,6 @@ class Verifier:
                 promise = self._info(states[0]).promise
                 more = {} if promise is None else {"promise": asdict(promise)}
                 self._ask(home, "contract", "reference", semantics=semantics, sets=self.sets, **more)
-                self.semantics[home].append(semantics)
             except (Unsupported, Ended) as end:
                 what = f"the reference {semantics} of family {family.name}"
                 self._settle_unverified(states, f"{what}{_brought_by(states[0])}", end)
@@ -75,26 +73,23 @@ class Verifier:
     def _open_reference(self, home: Home, state: CaseState, *, write: bool) -> None:
         """Start a process for the references of a module; another one may have written the inputs."""
         self.references[home] = None
-        self.semantics[home] = []
         with self.context.spending("startup"):
             self.references[home] = self.context.spawn("reference", home.framework, state, home.module)
         # One more than samples rotate over: the first set's answers, which were judged, are never timed.
         self._ask(home, "inputs", "inputs", sets=self.sets + 1, write=write)
 
     def draw_fresh(self, name: str, state: CaseState) -> None:
-        """Draw inputs that no call has seen, from a seed that nobody could know, and their references.
+        """Draw inputs that no call has seen, from a seed that nobody could know, and the case's reference.
 
         Raises Ended and Unsupported as a worker's `ask`.
         """
-        home = self._home(state)
-        drawn = self.drawn.setdefault(home, [])
-        if name in drawn:
+        home, semantics = self._home(state), state.info.semantics
+        if (home, name, semantics) in self.drawn:
             return
         seed = self.seeds.setdefault(name, secrets.randbits(SEED_BITS))
-        write = all(name not in others for others in self.drawn.values())
-        asked = {"name": name, "seed": seed, "semantics": self.semantics[home], "write": write}
-        self._ask(home, "contract", "fresh", **asked)
-        drawn.append(name)
+        write = all(name != drawn for _, drawn, _ in self.drawn)
+        self._ask(home, "contract", "fresh", name=name, seed=seed, semantics=semantics, write=write)
+        self.drawn.add((home, name, semantics))
         self.files.note()
 
     def _home(self, state: CaseState) -> Home:
@@ -147,7 +142,9 @@ class Verifier:
         if answer is not None:
             state.checks = tuple(Checked(**check) for check in answer["checks"])
 
-    def check_under_clock(self, state: CaseState, name: str, readings: int) -> Mapping[str, Any] | None:
+    def check_under_clock(
+        self, state: CaseState, name: str, readings: int, *, warm: bool
+    ) -> Mapping[str, Any] | None:
         """Readings of a call on fresh inputs, whose answer is judged, and of one on inputs that it has seen.
 
         None when that settled the case. It is asked for as any turn is, so nothing but the values tells the
@@ -165,7 +162,6 @@ class Verifier:
 
         def ask(result: str) -> Mapping[str, Any] | None:
             fresh = {"inputs": name, "cotangent": cotangent, "result": result}
-            warm = readings > 1
             return context.ask(
                 state, "contract", "sample", readings=readings, inner=1, warm=warm, fresh=fresh
             )

@@ -164,6 +164,14 @@ def test_a_long_call_is_judged_once_and_its_time_is_a_sample(tmp_path):
     assert len(found.samples_s) == 2
 
 
+@pytest.mark.parametrize(("seconds", "readings"), [(0.019, [3, 3]), (0.021, [1, 1]), (0.3, [1])])
+def test_a_judged_turn_has_as_many_readings_as_any_other(tmp_path, seconds, readings):
+    executor = FakeExecutor({"scatter": Act(seconds=seconds)})
+    assert measure(executor, tmp_path)["scatter"].status == "ok"
+    turns = [arguments for who, _, verb, arguments in executor.asked if (who, verb) == ("scatter", "sample")]
+    assert [turn["readings"] for turn in turns if "fresh" in turn] == readings
+
+
 def recalling(seconds, again, calls=99):
     """A case that is fast on values that it has seen, and slow on so many that it has not."""
     left = itertools.repeat(True, calls)
