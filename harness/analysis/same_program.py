@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.results import SuiteRecords, label_of, static_of, targets
+from harness.catalog.known_frameworks import traits_of
 from harness.core.record import Record
 from harness.core.workload import Value
 
 PROGRAM, OPERATORS = "program", "operators"
-COMPILED = "jax"  # the framework whose every call is one compiled program
 DEFAULT = "by default"  # the value of a field added later, which ids leave out at its default
 
 
@@ -44,7 +44,8 @@ def same_kind(*cases: Sequence[Record], target: str) -> str | None:
 
 
 def _kind(records: Iterable[Record]) -> str:
-    return PROGRAM if all(record.framework == COMPILED for record in records) else OPERATORS
+    compiled = all(traits_of(record.framework).compiles_calls for record in records)
+    return PROGRAM if compiled else OPERATORS
 
 
 def programs(suite: SuiteRecords) -> list[SameProgram]:

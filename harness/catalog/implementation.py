@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.catalog.contract import Contract
+from harness.catalog.known_frameworks import require_framework
 from harness.catalog.own_semantics import OwnSemantics
-from harness.core.errors import UsageError, nearest
+from harness.core.errors import UsageError
 from harness.core.static_figures import Static
 from harness.core.workload import Field, kind_of
 
@@ -19,7 +20,6 @@ Value = float | int | str | None
 Facts = Callable[[Any, Static, Mapping[str, Any]], Mapping[str, Value]]
 Failures = Callable[[Any, Mapping[str, Any]], Mapping[str, str]]
 
-FRAMEWORKS = ("jax", "torch", "numpy")
 WORD = r"[A-Za-z0-9_.-]+"  # the characters of names in a case's id
 
 
@@ -75,7 +75,8 @@ def implementation(
     """Register the decorated builder under its own name (or `name`) in its workload's family.
 
     The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs
-    by name. Keyword-only parameters of the builder are options. `semantics` is the name of one of the
+    by name. Keyword-only parameters of the builder are options. `framework` is a built-in one, or one that an
+    installed package registers. `semantics` is the name of one of the
     family's, or its author's own: a contract alone (`within(rel_rms=0.02)`) for an approximation of what
     the family's first semantics computes, or :class:`OwnSemantics`. `expect={"incorrect": why,
     "when": predicate}` registers a claim that is meant to fail where the predicate holds;
@@ -83,8 +84,7 @@ def implementation(
     `facts(w, static, options)` are notable facts of a case beside its figures, by name: they go into its
     record and are printed below the table.
     """
-    if framework not in FRAMEWORKS:
-        raise UsageError(f'unknown framework "{framework}"{nearest(framework, FRAMEWORKS)}')
+    require_framework(framework)
     if name is not None and not re.fullmatch(WORD, name):
         raise UsageError(f'"{name}" cannot be the name of an implementation; use letters, digits and _')
     own = _own(semantics)

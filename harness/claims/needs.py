@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import traits_of
 from harness.claims.expression import MATHS, Expression, FunctionCall, Value, parse
 from harness.claims.functions import (
     ANALYTIC,
@@ -34,7 +35,6 @@ from harness.sweep.variants import from_label, variant
 from harness.sweep.yaml.nodes import Scalar, at
 
 MODE = "mode"
-TRACEABLE = "torch"
 
 
 def needs(claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
@@ -111,8 +111,9 @@ def needs_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, 
         return (Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog)),)
     if name in ANALYTIC:
         return (Need(Need.COST, case),)
-    if name == TRACED and catalog.implementation(case.implementation).framework != TRACEABLE:
-        raise ValueError(f"{label} is not of {TRACEABLE}, so it is compiled, not traced; ask temp_bytes")
+    framework = catalog.implementation(case.implementation).framework
+    if name == TRACED and not traits_of(framework).traces_calls:
+        raise ValueError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
     if name in {TRACED, FACT}:
         return (Need(Need.COMPILE, case, accelerators.HOST),)
     if name not in {*COMPILED, *IDENTITY}:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.catalog.catalog import Catalog, FamilyInfo
+from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES, Value
@@ -18,8 +19,6 @@ from harness.sweep.yaml.nodes import Scalar, at, scalars
 
 QUICK_LENGTHS = 2
 QUICK_BUDGET = 0.1
-
-FRAMEWORK_DEVICES = {"numpy": ("cpu",), "torch": ("cpu", "cuda"), "jax": ("cpu", "cuda", "tpu")}
 
 
 @dataclass(frozen=True)
@@ -198,8 +197,8 @@ def _impossible(family: FamilyInfo, variant: Variant, mode: str, device: str) ->
     if mode not in family.modes:
         has = ", ".join(family.modes)
         return f"family {family.name} has no {mode}; use --mode with one of: {has}"
-    devices = FRAMEWORK_DEVICES.get(variant.info.framework, ())
-    if device not in devices:
+    devices = traits_of(variant.info.framework).devices
+    if devices and device not in devices:
         framework, has = variant.info.framework, ", ".join(devices)
         return f"{framework} does not run on {device}; use --device with one of: {has}"
     return None

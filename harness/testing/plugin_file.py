@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog.catalog import FamilyInfo
-from harness.catalog.implementation import FRAMEWORKS, Implementation
+from harness.catalog.implementation import Implementation
+from harness.catalog.known_frameworks import require_framework
 from harness.catalog.source_hash import home_of, import_name
 from harness.core.errors import UsageError, nearest
 from harness.store.atomic import write_files
@@ -43,12 +44,12 @@ def write_adapter(folder: Path, target: Any, family: FamilyInfo, framework: str,
     """Write a plugin file that registers a plain callable. UsageError for unknown names."""
     _, name = _source_of(target)
     meaning = semantics or family.semantics[0]
-    for what, word, known in (
-        ("framework", framework, FRAMEWORKS),
-        ("semantics", meaning, family.semantics),
-    ):
-        if word not in known:
-            raise UsageError(f'{name}: unknown {what} "{word}"{nearest(word, known)}')
+    try:
+        require_framework(framework)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+    if meaning not in family.semantics:
+        raise UsageError(f'{name}: unknown semantics "{meaning}"{nearest(meaning, family.semantics)}')
     file = Path(family.file)
     adapter = ADAPTER.format(
         declared=import_name(file),

@@ -18,6 +18,7 @@ from typing import Any
 
 import psutil
 
+from harness.catalog.known_frameworks import registered
 from harness.core.fingerprint_identity import CACHES
 from harness.core.machine import CPUS, data_caches, processor
 from harness.core.version import version_of
@@ -42,6 +43,11 @@ FLAGS = (
 )
 
 
+def registering() -> list[str]:
+    """The installed packages that register a framework."""
+    return sorted({point.dist.name for point in registered().values() if point.dist is not None})
+
+
 def governor() -> str | None:
     path = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return path.read_text().strip() if path.exists() else None
@@ -60,7 +66,7 @@ def fingerprint(device: str, threads: int) -> dict[str, Any]:
         "governor": governor(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "versions": {package: version_of(package) for package in PACKAGES},
+        "versions": {package: version_of(package) for package in (*PACKAGES, *registering())},
         "flags": {flag: os.environ[flag] for flag in FLAGS if flag in os.environ},
     }
     facts[CACHES] = host_caches()

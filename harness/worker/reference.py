@@ -11,7 +11,7 @@ import numpy as np
 from harness.catalog.family import Semantics
 from harness.core.errors import Unsupported
 from harness.worker import array_files
-from harness.worker.frameworks.base import Framework
+from harness.worker.frameworks.base import Framework, Patience
 
 
 class Reference:
@@ -40,13 +40,12 @@ class Reference:
         """Gradients of all floating inputs that the reference takes, under the cotangent of its rows."""
         if self.meaning.gradient is None or self.framework is None:
             raise Unsupported(f"semantics {self.meaning.name} has no backward; use mode fwd")
-        from harness.worker.frameworks.torch.binding import bind
-        from harness.worker.frameworks.torch.framework import FRAMEWORK as TORCH
-
         function = self.meaning.reference(self.workload, rows)
         names, arguments = self._arguments(function)
-        call = bind(function, names, "bwd", arguments, TORCH.put(cotangent))
-        return TORCH.get(call()["gradients"])
+        self.framework.enter("bwd", wide=True)
+        prepared = self.framework.prepare(function, names, {}, "bwd", Patience(0, 0))
+        call = prepared.bind(arguments, self.framework.put(cotangent))
+        return self.framework.get(call()["gradients"])
 
     def _arguments(self, function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         if not callable(function):
@@ -62,10 +61,8 @@ class Reference:
         _, arguments = self._arguments(function)
         if self.framework is None:
             return array_files.map_leaves(function(**arguments), np.asarray)
-        import torch
-
-        with torch.no_grad():
-            return self.framework.get(function(**arguments))
+        self.framework.enter("fwd", wide=True)
+        return self.framework.get(function(**arguments))
 
 
 def widen(leaf: Any) -> Any:

@@ -134,7 +134,7 @@ def test_an_exponent_is_the_growth_between_two_lengths():
 def test_a_trace_counts_what_a_torch_implementation_holds_at_once():
     own = compiled(of=case("mask/t"), temp_bytes=96)
     assert value('trace_bytes("mask/t")', compiled=own) == (96, ("traced here over fake tensors",), ("host",))
-    with pytest.raises(ValueError, match="mask/a is not of torch, so it is compiled, not traced; ask"):
+    with pytest.raises(ValueError, match="mask/a is of jax, whose calls are not traced; ask"):
         value('trace_bytes("mask/a")', compiled=own)
 
 

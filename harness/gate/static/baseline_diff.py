@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core.static_figures import EXACT_FIGURES
 from harness.gate.outcome import IMPROVED, NEW, REGRESSED, UNCHANGED
 from harness.gate.static.baseline import UPDATE, Baseline, Planned
@@ -42,7 +43,7 @@ def compare_with_file(
     for case, candidate in candidates.items():
         planned = baseline.cases.get(case)
         base = figures_of(planned) if planned else None
-        elsewhere = candidate.framework == "jax" and not same_processor
+        elsewhere = traits_of(candidate.framework).compiles_calls and not same_processor
         if base and elsewhere:
             base, candidate = _portable_figures(base), _portable_figures(candidate)  # noqa: PLW2901
         finding = compare(base, candidate, lambda figure, case=case: accept(case, figure))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.catalog.known_frameworks import traits_of
 from harness.gate.outcome import INCORRECT, INVALID, NEW, NOT_ENOUGH, REGRESSED, VANISHED
 from harness.run.group.case_state import CaseState
 from harness.run.group.group_context import GroupContext
@@ -14,7 +15,6 @@ CANDIDATE, BASE = "candidate", "base"
 BOTH = (CANDIDATE, BASE)
 LEFT_OUT = "left_out"  # runs on neither side, or is meant to fail: nothing to compare
 
-COMPILING = {"jax"}  # frameworks whose every call is one compiled program
 READINGS = 4  # the smallest of them is a side's value in a round: what disturbs a call only makes it longer
 READING_SECONDS = 5e-4  # a reading is at least this long; shorter calls are repeated within it
 NO_TIME = "the {} read a time that is not positive; leave the clock alone"
@@ -64,9 +64,8 @@ class PairedCase:
         An equal trace of eager calls is not enough: the Python between them takes time, too.
         """
         candidate, base = self.candidate, self.base
-        compiled = {candidate.info.framework, base.info.framework} <= COMPILING
         return (
-            compiled
+            all(traits_of(side.info.framework).compiles_calls for side in (candidate, base))
             and candidate.static.program is not None
             and candidate.static.program == base.static.program
         )

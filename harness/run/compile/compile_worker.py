@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from harness.catalog.accelerators import HOST, target
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import traits_of
 from harness.core.errors import Unsupported
 from harness.core.protocol import Job
 from harness.core.units import format_bytes
@@ -41,7 +42,7 @@ class CompileWorker:
         """Compile a case. MachineError when no process can be started; any other failure is a result."""
         info = self.catalog.implementation(request.case.implementation)
         kind = target(request.target).kind
-        if kind != HOST and info.framework != "jax":
+        if kind != HOST and not traits_of(info.framework).cross_compiles:
             why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
             return CompileResult.failed("unsupported", why)
         try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.catalog.catalog import ImplementationInfo
+from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.plain_data import from_plain
 from harness.core.record import Checked, ColdStart, Correctness, Cost, GpuReading, GraphReplays, Profile
@@ -167,5 +168,4 @@ def _needs(static: Static, input_bytes: int, framework: str) -> str:
     """`the compiler plans 900 MiB`, or what its inputs take where nothing is planned."""
     if static.planned_bytes is None:
         return f"its inputs alone take {format_bytes(input_bytes)}"
-    planner = "compiler" if framework == "jax" else "trace over fake tensors"
-    return f"the {planner} plans {format_bytes(static.planned_bytes)}"
+    return f"the {traits_of(framework).planner} plans {format_bytes(static.planned_bytes)}"

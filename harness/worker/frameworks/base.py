@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.catalog.arrays import Shapes
+from harness.catalog.known_frameworks import BUILT_IN, registered, require_framework
 from harness.core.errors import Unsupported
 from harness.core.record import OperatorFigures
 from harness.core.static_figures import Static
@@ -61,6 +63,23 @@ class Framework(Protocol):
     """One framework on one device; the defaults are those of one whose calls compile nothing."""
 
     refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
+
+    def preload(self, *, tracing: bool) -> None:
+        """Import what every case needs, without touching a device or starting a thread.
+
+        What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
+        """
+
+    def plain_calls(
+        self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
+    ) -> Sequence[Callable[[], Any]]:
+        """A forward call on each set of numpy arrays, as a user's script would make it on the cpu.
+
+        The harness is measured against these: nothing of its own belongs into them.
+        """
+        self.start("cpu", threads, wide=False)
+        placed = [{name: self.put(value) for name, value in named.items()} for named in sets]
+        return [lambda named=named: self.sync(function(**named)) for named in placed]
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:
         """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
@@ -189,14 +208,16 @@ def match(seeds: Sequence[Any], outputs: Sequence[Any]) -> None:
         )
 
 
+@cache
 def get(name: str) -> Framework:
-    return importlib.import_module(f"harness.worker.frameworks.{name}.framework").FRAMEWORK
+    """The one object of a framework in this process; UsageError where none of that name is known."""
+    require_framework(name)
+    if name in BUILT_IN:
+        return importlib.import_module(f"harness.worker.frameworks.{name}.framework").FRAMEWORK
+    return registered()[name].load()()
 
 
 def preload(names: Sequence[str], *, tracing: bool = True) -> None:
-    """Import what every case of these frameworks needs, without touching a device or starting a thread.
-
-    What only a trace needs takes as long as the rest: it is left out where no figures are asked for.
-    """
+    """Load these frameworks before any process of a case is forked."""
     for name in names:
-        importlib.import_module(f"harness.worker.frameworks.{name}.framework").preload(tracing=tracing)
+        get(name).preload(tracing=tracing)

@@ -1,4 +1,3 @@
-import importlib
 import mmap
 
 import numpy as np
@@ -179,10 +178,20 @@ for path in paths:
 def test_every_framework_has_the_same_face():
     for name in ("numpy", "torch", "jax"):
         pytest.importorskip(name)
-        module = importlib.import_module(f"harness.worker.frameworks.{name}.framework")
-        assert callable(module.preload)
-        verbs = ("start", "prepare", "put", "refill", "get", "sync", "timer", "rise")
-        assert all(callable(getattr(module.FRAMEWORK, verb)) for verb in verbs)
+        made = frameworks.get(name)
+        verbs = (
+            "preload",
+            "plain_calls",
+            "start",
+            "prepare",
+            "put",
+            "refill",
+            "get",
+            "sync",
+            "timer",
+            "rise",
+        )
+        assert all(callable(getattr(made, verb)) for verb in verbs)
 
 
 @pytest.mark.parametrize("name", NAMES)

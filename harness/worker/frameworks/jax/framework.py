@@ -33,12 +33,6 @@ LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def preload(*, tracing: bool) -> None:  # noqa: ARG001 - lowering is always asked for
-    """Import what jit and lowering load on their first use; no backend starts."""
-    for dialect in LAZY:
-        importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
-
-
 @dataclass(frozen=True)
 class CompiledProgram:
     """A program that has been compiled, and what it was lowered from."""
@@ -62,6 +56,21 @@ class Jax(Framework):
     device: Any = None
     array_type: type = jax.Array  # of arrays that hold numbers; known once there is a device
     compiled: int | None = None  # programs; None before the first start
+
+    def preload(self, *, tracing: bool) -> None:  # noqa: ARG002 - lowering is always asked for
+        """Import what jit and lowering load on their first use; no backend starts."""
+        for dialect in LAZY:
+            importlib.import_module(f"jaxlib.mlir.dialects.{dialect}")
+
+    def plain_calls(
+        self,
+        function: Callable[..., Any],
+        sets: Sequence[Mapping[str, Any]],
+        threads: int,  # noqa: ARG002 - affinity binds XLA
+    ) -> Sequence[Callable[[], Any]]:
+        compiled = jax.jit(function)
+        arrays = [{name: jax.device_put(value) for name, value in named.items()} for named in sets]
+        return [lambda named=named: jax.block_until_ready(compiled(**named)) for named in arrays]
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - affinity binds XLA
         jax.config.update("jax_enable_x64", wide)

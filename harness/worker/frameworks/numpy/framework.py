@@ -21,15 +21,17 @@ from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
 REASON = "numpy has no compiler; memory.high_water_bytes is measured"
 
 
-def preload(*, tracing: bool) -> None:
-    """Numpy is imported with this module; nothing else is needed."""
-
-
 class Numpy(Framework):
     def start(self, device: str, threads: int, *, wide: bool) -> None:  # noqa: ARG002 - always wide
         if device != "cpu":
             raise Unsupported(f"numpy runs on the cpu, not on {device}")
         limit_blas(threads)
+
+    def plain_calls(
+        self, function: Callable[..., Any], sets: Sequence[Mapping[str, Any]], threads: int
+    ) -> Sequence[Callable[[], Any]]:
+        limit_blas(threads)
+        return [lambda named=named: function(**named) for named in sets]
 
     def prepare(
         self,
