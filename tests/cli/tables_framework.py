@@ -61,6 +61,3 @@ class Tables(Framework):
 
     def sync(self, result):
         """A call has computed its result when it returns."""
-
-    def trace_operators(self, call, prepared, trace):
-        raise Unsupported("tables have no operators")

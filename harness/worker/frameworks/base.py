@@ -60,7 +60,15 @@ class CapturedCall(Protocol):
 
 
 class Framework(Protocol):
-    """One framework on one device; the defaults are those of one whose calls compile nothing."""
+    """One framework on one device; the defaults are those of one whose calls compile nothing.
+
+    A process has one object of it, and calls in this order: `preload`, before it is forked; `start`, `enter`,
+    `on_compilation`, `prepare`; then `put`, the binding of what is prepared, calls, `sync` and `get`. A tree
+    is an array, or a dict, tuple or list of trees; lists come back as tuples. Numpy's arrays have the dtypes
+    of `harness.catalog.arrays`, bf16 as ml_dtypes has it. Times are seconds, memory is bytes. What cannot be
+    done is refused with Unsupported, a sentence with the remedy, which becomes the case's reason; whatever
+    else is raised is a crash, or an oom where it says that memory is exhausted.
+    """
 
     refills_in_place: bool = True  # whether `refill` changes arrays that an implementation has seen
 
@@ -82,11 +90,17 @@ class Framework(Protocol):
         return [lambda named=named: self.sync(function(**named)) for named in placed]
 
     def start(self, device: str, threads: int, *, wide: bool) -> None:
-        """Initialise the backend; `wide` asks for 64-bit types. Unsupported when it has none."""
+        """Initialise the backend of `device` (cpu, cuda, tpu), with so many threads on the host.
+
+        `wide` asks for 64-bit types. Unsupported for a device that it does not run on, or that is not here.
+        """
         ...
 
     def enter(self, mode: str, *, wide: bool) -> None:
-        """Apply process-wide settings (x64, grad mode) for the case that runs next."""
+        """Apply process-wide settings (x64, grad mode) for the case that runs next, in `mode`.
+
+        That is fwd, bwd or fwd_bwd.
+        """
 
     def on_compilation(self, tell: Callable[[bool], None]) -> None:
         """Call `tell` with True when a call begins to compile, and with False when that has ended.
@@ -95,7 +109,7 @@ class Framework(Protocol):
         """
 
     def keep_programs(self, folder: str) -> None:
-        """Keep compiled programs in a folder, and take them from there."""
+        """Keep compiled programs in a folder, and take them from there; nothing where none is compiled."""
 
     def compilations(self) -> int:
         """How many programs this process has compiled so far."""
@@ -109,26 +123,36 @@ class Framework(Protocol):
         mode: str,
         patience: Patience,
     ) -> Prepared:
-        """Compile or trace `function` over inputs that need not exist yet."""
+        """Compile or trace `function` over inputs that need not exist yet.
+
+        It is called with the inputs of `names`, by name, which `shapes` describes; of a reference, which
+        nobody traces (0 s of `patience`), it does not. Static figures are one call's in `mode`, and each that
+        is missing has its reason; a trace that is abandoned gives none.
+        Unsupported for a mode that there is not.
+        """
         ...
 
     def put(self, tree: Any) -> Any:
-        """Copy numpy arrays to the device."""
+        """The same tree of arrays on the device: copies, complete when this returns."""
         ...
 
     def refill(self, target: Any, source: Any) -> Any:
-        """`source`'s values in `target`'s own storage where arrays are mutable, else new arrays."""
+        """`source`'s values in `target`'s own storage where arrays are mutable, else new arrays.
+
+        `source` is a tree of numpy arrays with the shapes and dtypes of `target`, which is on the device.
+        """
         ...
 
     def get(self, tree: Any) -> Any:
-        """Device arrays as numpy arrays on the host; TypeError names what is not exactly its own array.
+        """A result's arrays as numpy arrays on the host, of the same shapes and dtypes.
 
-        A subclass could compute only now, when no clock is read any more.
+        TypeError names what is not exactly the framework's own array, as `array_files.expect_arrays` does:
+        a subclass could compute only now, when no clock is read any more.
         """
         ...
 
     def sync(self, result: Any) -> None:
-        """Return when `result` is computed."""
+        """Return when every array of `result`, of any form, is computed; within the time of a call."""
         ...
 
     def wake(self) -> None:
@@ -143,6 +167,7 @@ class Framework(Protocol):
     def timer(self) -> tuple[str, str, Read]:
         """(method, cache, read): `read(call, inner, keep)` gives seconds for `inner` synchronised calls.
 
+        `method` and `cache` name the clock and how caches are kept from holding the inputs, for the record.
         `keep` takes every result, computed; None lets go of each before the next call.
         """
         return "wall", "rotated", timers.wall(self.sync)
@@ -152,7 +177,7 @@ class Framework(Protocol):
         return timers.host_marks()
 
     def time_stages(self, call: Callable[[], Any], prepared: Prepared) -> Mapping[str, StageSpan]:
-        """The times of the stages of one call, which runs. They add up to the whole call.
+        """The times of the stages of one call, which runs, by name. They add up to the whole call.
 
         Unsupported where the stages of a call cannot be told apart.
         """
@@ -171,7 +196,8 @@ class Framework(Protocol):
 
         Unsupported where nobody watches them.
         """
-        ...
+        del call, prepared, trace
+        raise Unsupported("its framework tells nobody which operators a call runs")
 
     def capture(self, call: Callable[[], Any]) -> CapturedCall:
         """A call as a graph of the device's work. Unsupported where there is none, or it cannot be one."""

@@ -13,7 +13,6 @@ from numpy import copyto  # bound at import, so that replacing numpy.copyto tell
 
 from harness.catalog.arrays import Shapes, nbytes
 from harness.core.errors import Unsupported
-from harness.core.record import OperatorFigures
 from harness.core.static_figures import STATIC_FIGURES, Static
 from harness.worker import array_files
 from harness.worker.frameworks.base import SCRAWL, Framework, Patience, Prepared
@@ -77,14 +76,6 @@ class Numpy(Framework):
                 continue
             if not any(np.may_share_memory(leaf, each) for each in theirs):
                 leaf.fill(SCRAWL)
-
-    def trace_operators(
-        self,
-        call: Callable[[], Any],  # noqa: ARG002
-        prepared: Prepared,  # noqa: ARG002
-        trace: Path | None,  # noqa: ARG002
-    ) -> Sequence[OperatorFigures]:
-        raise Unsupported("numpy tells nobody which of its functions are called")
 
 
 def limit_blas(threads: int) -> None:
