@@ -4,6 +4,7 @@ import pytest
 
 from impls.attention.family import FAMILY as ATTENTION
 from impls.mla.family import FAMILY as MLA
+from tests.impls.variants import variants
 
 pytestmark = pytest.mark.torch
 MODES = ("fwd", "bwd", "fwd_bwd")
@@ -31,7 +32,7 @@ def tracing():
 
     def make(family, name, mode, **workload):
         w = family.workload(**workload)
-        function = getattr(__import__(f"impls.{family.name}.{name}", fromlist=[name]), name)(w)
+        function = getattr(variants(family.name), name)(w)
         used = {k: shape for k, shape in family.shapes(w).items() if k in function.__code__.co_varnames}
         cpu = torch.device("cpu")
 
@@ -155,15 +156,16 @@ def test_dense_attention_counts_what_it_costs(tracing, causal):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(n, marks=LONG) for n in ("dense_chunked", "nsa_mslk")), "dense"]
+    "module",
+    [*(pytest.param(n, marks=LONG) for n in ("dense.dense_chunked", "mslk.nsa_mslk")), "dense.dense"],
 )
-def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, name):
+def test_a_million_tokens_are_traced_in_little_memory(lab, tmp_path, module):
     seq = 1 << 20
     w = ATTENTION.workload(seq=seq, **SMALL)
     workload = {axis: getattr(w, axis) for axis in w.__dataclass_fields__}
-    module = f"impls.attention.{name}"
+    name = module.partition(".")[2]
     limits = {"workload": workload, "memory_bytes": 1024 * MIB}
-    worker = lab.spawn("case", "torch", f"attention/{name}", module, tmp_path, **limits)
+    worker = lab.spawn("case", "torch", f"attention/{name}", f"impls.attention.{module}", tmp_path, **limits)
     try:
         static = worker.ask("prepare", 120, trace_s=50.0)["static"]
     finally:
