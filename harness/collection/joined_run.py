@@ -102,11 +102,13 @@ def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
     """The pieces as joined runs, one for each sweep and kind of machine.
 
     Where two runs took the same shard, the later one begins a second joined run: it repeats the measurement,
-    and is never mixed into the first.
+    and is never mixed into the first. A shard without a case is a part of its sweep on every kind of machine.
     """
     sweeps: dict[tuple[Any, ...], dict[int, list[Piece]]] = {}
-    for piece in sorted(pieces, key=lambda piece: piece.run):
-        sweeps.setdefault(piece.sweep, {}).setdefault(piece.index, []).append(piece)
+    for piece in sorted(pieces, key=lambda piece: (piece.is_empty, piece.run)):
+        alike = [sweep for sweep in sweeps if sweep[:-1] == piece.sweep[:-1]] if piece.is_empty else []
+        for sweep in alike or [piece.sweep]:
+            sweeps.setdefault(sweep, {}).setdefault(piece.index, []).append(piece)
     return [
         JoinedRun(tuple(runs[turn] for _, runs in sorted(shards.items()) if turn < len(runs)))
         for _, shards in sorted(sweeps.items())

@@ -45,7 +45,7 @@ class Piece:
 
     @property
     def sweep(self) -> tuple[Any, ...]:
-        """Equal for the pieces that may be joined: one sweep by one version, on one kind of machine."""
+        """Equal for the pieces that may be joined: one sweep by one version, and last the kind of machine."""
         facts = next((self.fingerprints.get(record.fingerprint, {}) for record in self.records), {})
         targets = tuple(self.info.get("targets") or ())
         shard, kind = self.info["shard"], kind_of_machine(facts)
@@ -56,10 +56,17 @@ class Piece:
         return (line.record for lines in self.appends.values() for line in lines if line.record)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no case fell to it, so that nothing tells its kind of machine."""
+        return not self._planned()
+
+    @property
     def missing(self) -> int:
         """How many of its cases have no record."""
-        planned = {case for suite in self.info["suites"].values() for case in suite["cases"]}
-        return len(planned - {record.case for record in self.records})
+        return len(self._planned() - {record.case for record in self.records})
+
+    def _planned(self) -> set[str]:
+        return {case for suite in self.info["suites"].values() for case in suite["cases"]}
 
     def merged(self, other: Piece) -> Piece:
         """Both copies of one run together: one may have been collected before the run went on."""

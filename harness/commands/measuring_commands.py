@@ -50,7 +50,6 @@ def run(
         )
         raise typer.Exit(code)
     schedule = project.plan(suites or (), overrides)
-    stages.leave_if_empty(schedule)
     extras = sampling.extras(schedule.cases)
     if sampling.dry_run:
         output.print_plan(stages.rehearse_schedule(project, schedule, figures=sampling.figures), json=json)
@@ -92,7 +91,6 @@ def check(
         )
         raise typer.Exit(code)
     schedule = project.plan((), overrides, names)
-    stages.leave_if_empty(schedule)
     done = stages.run_schedule(
         project, schedule, VERSION, depth="check", checks=project.checks_in(names), wait=wait
     )
@@ -145,7 +143,6 @@ def static(
         )
         raise typer.Exit(code)
     schedule = project.plan(named, overrides, ids)
-    stages.leave_if_empty(schedule)
     done = stages.compile_schedule(project, schedule, VERSION, targets, max_seq=max_seq, wait=wait)
     if stages_:
         from harness.commands.profile import print_planned_stages

@@ -9,8 +9,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import typer
-
 from harness.commands.exit_codes import INCORRECT, NOTHING, STOPPED
 from harness.commands.output import progress_of
 from harness.commands.streams import print_line
@@ -88,16 +86,6 @@ def rehearse_schedule(project: Project, schedule: Schedule, *, figures: bool) ->
     return replace(rehearsal, cases=cases)
 
 
-def leave_if_empty(schedule: Schedule) -> None:
-    """End the command well where its shard has no case: with more parts than groups, some have none."""
-    if schedule.shard and not any(suite.cases for suite in schedule.suites):
-        print_line(
-            f"shard {schedule.shard.index}/{schedule.shard.count} has no case of this sweep; nothing to do",
-            err=True,
-        )
-        raise typer.Exit
-
-
 def known_targets(names: Sequence[str]) -> tuple[str, ...]:
     """The targets to compile for, the host where none is named. UsageError for an unknown one."""
     from harness.catalog.accelerators import HOST, target
@@ -112,6 +100,8 @@ def end_run(done: Done, *, strict: bool) -> int:
     """The exit code of a run; where it was stopped, stderr says how to go on."""
     if done.outcome.interrupted:
         return _end_stopped(done)
+    if _is_empty_shard(done):
+        return 0
     records = done.outcome.records
     if any(record.unexpected for record in records):
         return INCORRECT
@@ -136,9 +126,22 @@ def end_compilation(done: Done, *, strict: bool) -> int:
         print_line(f"stopped; what was compiled is kept, with its records in {done.folder.path}", err=True)
         print_line(f"go on with: {shlex.join(typed_command())}", err=True)
         return STOPPED
+    if _is_empty_shard(done):
+        return 0
     records = done.outcome.records
     known = any(static.has_figures for record in records for static in record.static.values())
     return _code_of(records, "compiled", known, strict=strict)
+
+
+def _is_empty_shard(done: Done) -> bool:
+    """Whether a run is a shard without a case, and say so: of more parts than groups, some have none."""
+    shard = done.folder.info.get("shard")
+    if shard is None or any(suite["cases"] for suite in done.folder.info["suites"].values()):
+        return False
+    print_line(
+        f"shard {shard['index']}/{shard['count']} has no case of this sweep; its run says so", err=True
+    )
+    return True
 
 
 def _is_measured(record: Record, *, timed: bool) -> bool:

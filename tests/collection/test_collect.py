@@ -105,6 +105,23 @@ def test_all_shards_are_one_run_that_reads_as_one(shards, tmp_path):
     }
 
 
+def test_a_shard_without_a_case_is_a_part_of_its_sweep_on_every_machine(tmp_path):
+    """With more parts than groups some have nothing to do: their runs say so, and nothing is absent."""
+    folders = [tmp_path / f"node{index}" for index in range(1, COUNT + 1)]
+    for index, folder in enumerate(folders[:-1], start=1):
+        store_shard(folder, index, second=index)
+    empty = store_shard(folders[-1], COUNT)
+    info = empty.info
+    info["suites"]["mask"]["cases"] = []
+    shutil.rmtree(empty.path)
+    RunFolder.create(folders[-1], empty.id, info)
+    for order in (folders, folders[::-1]):
+        (joined,) = collect(order, tmp_path / f"all{order[0].name}").joined
+        assert (joined.shards, joined.absent) == (tuple(range(1, COUNT + 1)), ())
+    (alone,) = collect(folders[-1:], tmp_path / "alone").joined
+    assert alone.absent == tuple(range(1, COUNT))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_neither_the_order_nor_how_often_nor_in_how_many_steps_matters(shards, tmp_path, seed):
     collect(shards, tmp_path / "at once")
