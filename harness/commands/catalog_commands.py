@@ -14,16 +14,23 @@ group = typer.Typer()
 
 @command(group, "list")
 def list_(
-    family: catalog_options.FamilyName = None, *, place: options.CatalogFlags, json: options.Json = False
+    family: catalog_options.FamilyName = None,
+    *,
+    place: options.CatalogFlags,
+    contracts: catalog_options.Contracts = False,
+    json: options.Json = False,
 ) -> None:
     """List what can be run, or all about one family. Families, implementations, options, targets."""
+    if contracts and family is None:
+        raise UsageError("--contracts: name the family whose contracts are wanted")
     project = place.project()
     if family is None:
         output.print_catalog(project.catalog, json=json)
     else:
         from harness.commands.list_family import probe_family
 
-        output.print_family(project.catalog, family, *probe_family(project, family), json=json)
+        told = probe_family(project, family)
+        output.print_family(project.catalog, family, *told, contracts=contracts, json=json)
 
 
 @command(group, "new")

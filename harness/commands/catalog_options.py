@@ -12,7 +12,11 @@ ClaimNames = Annotated[
 ]
 FamilyName = Annotated[
     Text,
-    typer.Argument(help="A family: its inputs, results, contracts and checks; none: everything in short."),
+    typer.Argument(help="A family: its fields, semantics and checks; none: everything in short."),
+]
+Contracts = Annotated[
+    bool,
+    option(OUTPUT, "--contracts", "A family's contracts, gradients, inputs and results; whole sentences."),
 ]
 Check = Annotated[bool, option(OUTPUT, "--check", "Write nothing; exit 1 where docs/CLAIMS.md is stale.")]
 ClaimShard = Annotated[

@@ -133,9 +133,15 @@ def print_catalog(catalog: Catalog, *, json: bool) -> None:
 
 
 def print_family(
-    catalog: Catalog, name: str, semantics: Sequence[Mapping[str, Any]], reason: str, *, json: bool
+    catalog: Catalog,
+    name: str,
+    semantics: Sequence[Mapping[str, Any]],
+    reason: str,
+    *,
+    contracts: bool,
+    json: bool,
 ) -> None:
-    """Print all about one family; `reason` says why its semantics are missing."""
+    """Print all about one family; `reason` says why its semantics are missing. JSON always has contracts."""
     family, members = catalog.family(name), catalog.of_family(name)
     if json:
         listed = {"implementations": [asdict(info) for info in members], "reason": reason}
@@ -143,7 +149,7 @@ def print_family(
     else:
         from harness.report.tables.family_page import family_page
 
-        console().print(family_page(family, members, semantics, reason))
+        console().print(family_page(family, members, semantics, reason, contracts=contracts))
 
 
 def print_findings(findings: Sequence[Finding], *, json: bool) -> None:

@@ -31,7 +31,7 @@ FLAGS = {
         *("--shard", "--on", "--columns", "--notes", *END),
     ],
     "claims": ["--check", "--shard", *PLACE, "--json"],
-    "list": ["--plugin", "--config", "--json"],
+    "list": ["--plugin", "--config", "--contracts", "--json"],
     "doctor": ["--noise", "--self-check", "--roofline", *PLACE, "--json"],
     "machines": [*PLACE, "--json"],
     "profile": [

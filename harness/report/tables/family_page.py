@@ -16,22 +16,35 @@ def family_page(
     implementations: Sequence[ImplementationInfo],
     semantics: Sequence[Mapping[str, Any]],
     reason: str = "",
+    *,
+    contracts: bool = False,
 ) -> Group:
-    """A section each. `semantics` are those of a probe; `reason` says why there are none."""
+    """A section each. `semantics` are those of a probe; `reason` says why there are none.
+
+    With `contracts` also what each semantics is held to, its inputs and results, and whole sentences.
+    """
     options = [(f"{info.name} {o.name}", o) for info in implementations for o in info.options]
-    held = [(s["name"], s["sentence"], s["contract"], s["gradient"] or "no backward") for s in semantics]
+    told = [Text(reason), Text("")] if reason else []
+    if contracts and not reason:
+        told = [*_contracts_section(semantics), Text("")]
     return Group(
         Text(f"{family.name}: {family.question}", style="bold"),
         Text(f"modes: {', '.join(family.modes)}; declared in {family.file}\n", style="dim"),
         _fields_section("workload field", [(field.name, field) for field in family.fields]),
-        _section(("semantics", "what it means", "contract", "gradient's"), held),
-        Text("\n".join([reason] if reason else _array_lines(semantics))),
-        Text(""),
-        implementations_table(implementations),
+        _section(("semantics", "what it means"), [(s["name"], s["sentence"]) for s in semantics]),
+        *told,
+        implementations_table(implementations, one_line=not contracts),
         Text(""),
         _fields_section("option", options),
         _section(("check", "objection that it answers"), family.checks.items()),
     )
+
+
+def _contracts_section(semantics: Sequence[Mapping[str, Any]]) -> tuple[Group, Text]:
+    """What results and gradients of each semantics are held to, and the arrays that it is asked with."""
+    held = [(s["name"], s["contract"], s["gradient"] or "no backward") for s in semantics]
+    table = _section(("semantics", "contract", "gradient's"), held)
+    return table, Text("\n".join(_array_lines(semantics)))
 
 
 def _section(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:

@@ -35,13 +35,13 @@ def families_table(catalog: Catalog) -> Group:
     return Group(*parts)
 
 
-def implementations_table(infos: Sequence[ImplementationInfo]) -> Table:
-    """A line each: options with their defaults, framework, semantics, and what it is."""
+def implementations_table(infos: Sequence[ImplementationInfo], *, one_line: bool = False) -> Table:
+    """Options with their defaults, framework, semantics, and what it is: cut to `one_line`, or whole."""
     table = plain_table("implementation", "framework", "semantics", "what it is")
     for info in infos:
         options = ",".join(_field(option) for option in info.options)
         name = Text(f"{info.name}[{options}]" if options else info.name)
-        sentence = Text(info.sentence)
+        sentence = Text(info.sentence, no_wrap=one_line, overflow="ellipsis" if one_line else None)
         for bound in state_bound(info.bounds.get("fwd", "")):
             sentence.append(f" ({bound})", style="dim")
         if info.expects:

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -34,22 +35,24 @@ KEEP = Field("keep", "int", required=True, minimum=0)
 TWO_STAGE = ImplementationInfo("topk/two_stage", "jax", "exact", (KEEP,), "Two.", None, "m", "f", 1, "h")
 
 
-def lines(*words):
+def lines(*words, contracts=False):
     out = io.StringIO()
-    Console(file=out, width=140).print(family_page(*words))
+    Console(file=out, width=140).print(family_page(*words, contracts=contracts))
     return [" ".join(line.split()) for line in out.getvalue().splitlines()]
 
 
 def test_everything_is_said_about_a_family():
-    shown = lines(FAMILY, [TWO_STAGE], [EXACT, INDEXER])
+    shown = lines(FAMILY, [TWO_STAGE], [EXACT, INDEXER], contracts=True)
     assert shown[0] == "topk: Which?"
     for line in (
         "seq int must be given ≥ 1",
         "dtype str f32 f32, bf16",
         "scale float none any finite number, or none",
         "causal bool false true, false",
-        "exact the largest exact: as a set no backward",
-        "indexer of scores exact tolerance: rel rms ≤ 0.1 in f32",
+        "exact the largest",
+        "indexer of scores",
+        "exact exact: as a set no backward",
+        "indexer exact tolerance: rel rms ≤ 0.1 in f32",
         "inputs at seq=64, dtype=f32: scores f32 [1, 64]",
         "the reference of exact gives [0] integer [1, 8], laid out [B, K]",
         "inputs and result of indexer are not known: use stage=x",
@@ -58,6 +61,20 @@ def test_everything_is_said_about_a_family():
         "ties do ties count?",
     ):
         assert line in shown, line
+
+
+def test_contracts_are_said_where_they_are_asked_for():
+    shown = lines(FAMILY, [TWO_STAGE], [EXACT, INDEXER])
+    assert "exact the largest" in shown
+    assert "two_stage[keep] jax exact Two." in shown
+    assert not [line for line in shown if "tolerance" in line or "no backward" in line or "inputs" in line]
+
+
+def test_an_implementation_has_one_line_unless_contracts_are_asked_for():
+    wordy = replace(TWO_STAGE, sentence="Two stages " * 20)
+    short, whole = (lines(FAMILY, [wordy], [EXACT], contracts=contracts) for contracts in (False, True))
+    assert [line[-1] for line in short if "Two stages" in line] == ["…"]
+    assert " ".join(whole).count("Two stages") == 20
 
 
 def test_a_family_that_does_not_answer_is_listed_without_its_semantics():
