@@ -25,9 +25,13 @@ class JoinedRun:
 
     @property
     def id(self) -> str:
-        """By the earliest start; another one where it joins other shards' runs of that second."""
-        started = min(piece.info["started"] for piece in self.pieces)
-        first = min(piece.run for piece in self.pieces)
+        """By the earliest start; another one where it joins other shards' runs of that second.
+
+        Shards without a case are in the runs of several kinds of machine, which are to have different names.
+        """
+        measured = [piece for piece in self.pieces if not piece.is_empty] or self.pieces
+        started = min(piece.info["started"] for piece in measured)
+        first = min(piece.run for piece in measured)
         return new_run_id(datetime.fromisoformat(started), f"joined {first}")
 
     @property

@@ -118,6 +118,11 @@ def test_a_shard_without_a_case_is_a_part_of_its_sweep_on_every_machine(tmp_path
     for order in (folders, folders[::-1]):
         (joined,) = collect(order, tmp_path / f"all{order[0].name}").joined
         assert (joined.shards, joined.absent) == (tuple(range(1, COUNT + 1)), ())
+    other = store_shard(tmp_path / "other", 1, second=30, facts={**FACTS, "cpu": "another"})
+    kinds = collect([*folders, other.path.parents[1]], tmp_path / "kinds").joined
+    assert len({run.id for run in kinds}) == len(kinds) == 2, (
+        "the empty shard, which begins first, names neither"
+    )
     (alone,) = collect(folders[-1:], tmp_path / "alone").joined
     assert alone.absent == tuple(range(1, COUNT))
 
