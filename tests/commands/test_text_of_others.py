@@ -122,14 +122,16 @@ def test_stored_runs(capsys, monkeypatch, tmp_path):
     assert_shown(capsys.readouterr().out)
 
 
-def test_a_family(capsys, monkeypatch):
+@pytest.mark.parametrize("contracts", [True, False])
+def test_a_family(capsys, monkeypatch, contracts):
     monkeypatch.setenv("COLUMNS", "2000")
     field = Field("seq", "str", required=False, default=NASTY, choices=(NASTY,))
     family = FamilyInfo("f", NASTY, (field,), (NASTY,), ("fwd",), NASTY, checks={NASTY: NASTY})
     array = {"name": NASTY, "dtype": NASTY, "shape": [1]}
     told = {"point": {"seq": NASTY}, "inputs": [array], "result": [array], "reason": NASTY}
     held = {**told, **dict.fromkeys(("name", "sentence", "contract", "gradient", "layout"), NASTY)}
-    output.print_family(Catalog({"f": family}), "f", [held, {**held, "point": None}], "", json=False)
+    answers = [held, {**held, "point": None}]
+    output.print_family(Catalog({"f": family}), "f", answers, "", contracts=contracts, json=False)
     assert_shown(capsys.readouterr().out)
 
 
