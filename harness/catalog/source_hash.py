@@ -67,8 +67,8 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
     # In the order in which Python would look: the first folder that holds a name decides, so that a file of
     # a worktree is not mixed with its namesake of the working tree, and both trees' hashes can be compared.
     roots = list(dict.fromkeys([file.parent, home_of(file), *map(Path, _search_path()), PROJECT, Path.cwd()]))
-    imported: list[Path] = []
-    for name, level in _names(tree):
+    imported: dict[Path, None] = {}
+    for name, level in dict.fromkeys(_names(tree)):
         parts = tuple(name.split("."))
         if not level and parts[0] in {PACKAGE.name, "seqsweep"}:  # this harness drives every tree
             continue
@@ -78,7 +78,8 @@ def _imported_files(file: Path) -> tuple[Path, ...]:
             root = _import_root(parts[0])
         if root is not None:  # a package's own file runs before the modules in it
             lengths = range(1, len(parts) + 1)
-            imported += [path for length in lengths if (path := _file_of(root, parts[:length]))]
+            found = (_file_of(root, parts[:length]) for length in lengths)
+            imported |= dict.fromkeys(path for path in found if path)
     return tuple(path for path in imported if not _is_hashed_elsewhere(path))
 
 
@@ -110,6 +111,7 @@ def _import_root(name: str) -> Path | None:
     return file.parents[1] if spec.submodule_search_locations else file.parent
 
 
+@cache
 def _is_hashed_elsewhere(file: Path) -> bool:
     """Whether a file is an installed package's, which a version covers."""
     if PROJECT / "impls" in file.parents:

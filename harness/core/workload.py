@@ -5,6 +5,7 @@ the command line can plan a plugin's family without importing the plugin.
 """
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -118,6 +119,7 @@ def kind_of(annotation: object) -> tuple[str, bool, tuple[str, ...]]:
     raise UsageError(f"a field of type {annotation} cannot be swept; use int, float, bool or str")
 
 
+@functools.cache
 def fields_of(workload: type) -> tuple[Field, ...]:
     """The fields of a workload dataclass, in the order they are declared."""
     hints = typing.get_type_hints(workload)

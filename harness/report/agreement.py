@@ -106,9 +106,13 @@ def _state_ratio(machine: MachineRatio) -> str:
 
 
 def _range(machines: Sequence[MachineRatio]) -> str:
-    """`2.2–2.6×`: the lowest and the highest speedup, with no more digits than both intervals support."""
+    """`2.2–2.6×`: the lowest and the highest speedup, with no more digits than both intervals support;
+    `≈2–3×` where one of these is vague.
+    """
     values = sorted((m.speedup.value or 1.0, m.speedup.low, m.speedup.high) for m in machines)
     ends = values[0], values[-1]
-    count = min(3, *(fmt.digits(*end) for end in ends))
+    known = [(low, high) for _, low, high in ends if low is not None and high is not None]
+    vague = any(fmt.is_vague(low, high) for low, high in known)
+    count = 1 if vague else min(3, *(fmt.digits(*end) for end in ends))
     low, high = (fmt.significant(end[0], count) for end in ends)
-    return f"{low}×" if low == high else f"{low}–{high}×"
+    return ("≈" if vague else "") + (f"{low}×" if low == high else f"{low}–{high}×")

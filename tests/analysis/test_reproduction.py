@@ -7,6 +7,7 @@ import pytest
 from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, UNDECIDED
 from harness.analysis.reproduction import OTHER_CODE, reproductions
 from harness.analysis.results import SuiteRecords
+from harness.report import format as fmt
 from harness.report.agreement import agreement, answer_of, sentence
 from tests.records import PASSED, record_of, timing_of
 
@@ -53,6 +54,12 @@ def test_most_machines_agree_and_the_other_is_named_with_what_sets_it_apart():
         "dddddddd (Atom, 2 threads), which differs in cores, cpu, threads: 1.400× [1.386, 1.414], faster"
     )
     assert found.sets_apart(found.machines[3]) == ("cores", "cpu", "threads")  # its kernel is A's, too
+
+
+def test_a_range_between_vague_intervals_has_one_digit(monkeypatch):
+    found = only(run_of("r1", A, 2.2), run_of("r2", B, 2.4))
+    monkeypatch.setattr(fmt, "VAGUE", 1.01)
+    assert agreement(found) == "both independent machines agree: faster, ≈2×"
 
 
 def test_agreement_takes_the_same_verdict_and_speedups_not_shown_to_differ_by_a_quarter():

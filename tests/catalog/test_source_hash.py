@@ -1,10 +1,12 @@
+import ast
+import inspect
 import shutil
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
-from harness.catalog import source_hash
+from harness.catalog import discovery, source_hash
 
 IMPLS = Path(__file__).resolve().parents[2] / "impls"
 
@@ -125,3 +127,18 @@ def test_a_package_that_is_imported_through_a_link_is_followed(plugin, tmp_path_
     source_hash._imported_files.cache_clear()
     files = source_hash.closure(plugin / "mine.py")
     assert sources / "linked_kernels/deep.py" in files
+
+
+def test_listing_what_is_built_in_parses_each_file_once_and_searches_none(monkeypatch):
+    """What `list` takes is to grow with files, not with implementations and all that they import."""
+    parse, parsed = ast.parse, []
+
+    def count(source, *rest, **more):
+        parsed.append(source)
+        return parse(source, *rest, **more)
+
+    source_hash._imported_files.cache_clear()
+    monkeypatch.setattr(ast, "parse", count)
+    monkeypatch.setattr(inspect, "getsourcelines", lambda _: pytest.fail("a file was searched for a builder"))
+    discovery.builtin()
+    assert 100 < len(parsed) <= source_hash._imported_files.cache_info().currsize

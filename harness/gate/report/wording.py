@@ -23,6 +23,7 @@ from harness.gate.outcome import (
 )
 from harness.gate.report.case_names import name_of
 from harness.gate.timed.decision import GROSS
+from harness.report.format import is_vague, vague_ratio
 
 ABSENT = "–"
 
@@ -53,12 +54,16 @@ def share(value: float) -> str:
 
 
 def change(case: CaseVerdict) -> str:
-    """`+5.1 %`; from twice as slow or as fast on, `945× slower`."""
+    """`+5.1 %`; from twice as slow or as fast on, `945× slower`, `≈900× slower` where that is vague."""
     if case.effect is None:
         return ABSENT
     if abs(case.effect) < GROSS:
         return percent(case.effect)
-    return f"{format_ratio(math.exp(abs(case.effect)))} {'slower' if case.effect > 0 else 'faster'}"
+    times = math.exp(abs(case.effect))
+    text = format_ratio(times)
+    if case.low is not None and case.high is not None and is_vague(math.exp(case.low), math.exp(case.high)):
+        text = vague_ratio(times)
+    return f"{text} {'slower' if case.effect > 0 else 'faster'}"
 
 
 def interval(case: CaseVerdict) -> str:

@@ -1,6 +1,6 @@
 """How much temporary memory is planned, per target, beside what was measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.analysis.results import HOST, static_of
@@ -47,8 +47,7 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
         empty="no static figure (see notes)",
         panels=panels,
         notes=(
-            *([f"static figures are for target {shown_targets[0]}"] if len(shown_targets) == 1 else []),
-            *([HOLLOW] if hollow else []),
+            *_legend(shown_targets, hollow=hollow),
             *([LIGHT] if light else []),
             *gather_remarks(
                 grid, (r for t in shown_targets for r in _missing_remarks(grid, t, len(shown_targets)))
@@ -56,6 +55,13 @@ def memory(grid: CaseGrid, info: Mapping[str, Any]) -> Chart:
             *record_notes(grid),
         ),
     )
+
+
+def _legend(targets: Sequence[str], *, hollow: bool) -> list[str]:
+    """What is compiled for which target, and what a hollow point is: at most one line."""
+    compiled = [f"static figures are for target {targets[0]}"] if len(targets) == 1 else []
+    said = "; ".join([*compiled, *([HOLLOW] if hollow else [])])
+    return [said] if said else []
 
 
 def _finding(grid: CaseGrid, target: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.compare_runs import BOTH_INTERVALS
@@ -14,6 +14,7 @@ from harness.core.units import format_count
 from harness.report.charts.grid import CaseGrid
 from harness.report.charts.outcomes import planned_text, status_words
 from harness.report.format import short_label
+from harness.run.processes.exit_cause import MORE_MEMORY
 
 REASON_WIDTH = 180
 
@@ -44,9 +45,18 @@ def gather_remarks(grid: CaseGrid, remarks: Iterable[Remark]) -> list[str]:
     for sentence, alike in grouped(remarks, lambda remark: remark.sentence).items():
         by_label = grouped(alike, lambda remark: remark.label)
         by_place = collected((_place(grid, label, rs), short_label(label)) for label, rs in by_label.items())
-        subjects = "; ".join(", ".join(labels) + place for place, labels in by_place.items())
+        subjects = "; ".join(_names(grid, labels) + place for place, labels in by_place.items())
         lines.append(f"{subjects}: {sentence}")
     return lines
+
+
+def _names(grid: CaseGrid, labels: Sequence[str]) -> str:
+    """`scatter, threshold`; `all but broadcast` where more than two are everything beside the baseline."""
+    baseline = short_label(grid.suite.baseline)
+    others = {short_label(label) for label in grid.labels} - {baseline}
+    if len(labels) > 2 and set(labels) == others:
+        return f"all but {baseline}" if grid.suite.baseline in grid.labels else "all"
+    return ", ".join(labels)
 
 
 def _place(grid: CaseGrid, label: str, remarks: Iterable[Remark]) -> str:
@@ -149,9 +159,16 @@ def _failures(grid: CaseGrid) -> Iterable[Remark]:
     reasons: dict[tuple[str, str], str] = {}
     for cell in grid.cells:
         if cell.failed:
-            reason = reasons.setdefault((cell.label, cell.status), shorten(cell.failed.reason or ""))
+            reason = reasons.setdefault((cell.label, cell.status), _cause(cell.failed.reason or ""))
             planned = planned_text(cell) if cell.status == "oom" else ""
-            yield Remark(f"{status_words(cell.status)}: {reason}", cell.label, cell.panel, cell.seq, planned)
+            said = planned.removesuffix(" planned") in reason
+            detail = "" if said else planned
+            yield Remark(f"{status_words(cell.status)}: {reason}", cell.label, cell.panel, cell.seq, detail)
+
+
+def _cause(reason: str) -> str:
+    """A reason without its remedy, which the table has: a chart is read where nothing is run again."""
+    return shorten(reason.removesuffix(MORE_MEMORY).rstrip(" :;"))
 
 
 def _warnings(grid: CaseGrid) -> list[tuple[CaseResult, str]]:

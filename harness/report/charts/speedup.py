@@ -36,11 +36,12 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
     )
     shown = {
         (p, line.label, point.seq)
-        for p, drawn in zip(grid.panels, panels, strict=True)
-        for line in drawn.series
+        for p, panel in zip(grid.panels, panels, strict=True)
+        for line in panel.series
         for point in line.points
     }
-    valued = [c for c in compared.values() if c.speedup is not None]
+    drawn = {(c.panel, c.implementation) for c in compared.values() if c.speedup is not None}
+    told = {key for key in drawn & crossed.keys() if "baseline absent" in (crossed[key].reason or "")}
     bounded = any(series.bound for panel in panels for series in panel.series)
     over = short_label(grid.suite.baseline) if grid.suite.baseline else "a baseline"
     question = f"{grid.suite.name}: from which length on is anything faster than {over}?"
@@ -52,10 +53,10 @@ def speedup(grid: CaseGrid, curves: Sequence[PublishedCurve] = ()) -> Chart:
         empty="no speedup to show (see notes)",
         panels=panels,
         notes=(
-            *gather_remarks(grid, _verdicts(crossed.values(), {(c.panel, c.implementation) for c in valued})),
+            *gather_remarks(grid, _verdicts(crossed.values(), drawn)),
             *([BOUND] if bounded else []),
             *([PUBLISHED] if any(panel.published for panel in panels) else []),
-            *gather_remarks(grid, _missing_remarks(grid, compared, shown)),
+            *gather_remarks(grid, _missing_remarks(grid, compared, shown, told)),
             *record_notes(grid),
             *interval_notes(
                 Estimate(c.speedup, c.low, c.high, c.samples, c.unit, c.reason) for c in compared.values()
@@ -154,7 +155,7 @@ def _verdicts(crossed: Iterable[Crossover], drawn: Collection[tuple[str, str]]) 
 
 
 def _verdict(crossing: Crossover) -> str:
-    why = f" ({crossing.reason})" if crossing.reason else ""
+    why = f"; {crossing.reason}" if crossing.reason else ""
     if crossing.first_grid is None:
         return f"no crossover{why}"
     since = f"faster from {format_count(crossing.first_grid)} on"
@@ -164,10 +165,18 @@ def _verdict(crossing: Crossover) -> str:
 
 
 def _missing_remarks(
-    grid: CaseGrid, compared: Mapping[str, Comparison], shown: Collection[tuple[str, str, int]]
+    grid: CaseGrid,
+    compared: Mapping[str, Comparison],
+    shown: Collection[tuple[str, str, int]],
+    told: Collection[tuple[str, str]],
 ) -> list[Remark]:
+    """Why there is no speedup, but for those (panel, label) whose verdict has told that of the baseline."""
     return [
-        Remark(f"speedup {compared[cell.case].reason}", cell.label, cell.panel, cell.seq)
+        Remark(f"speedup {reason}", cell.label, cell.panel, cell.seq)
         for cell in _without_ratio(grid.cells, compared)
         if (cell.panel, cell.label, cell.seq) not in shown
+        and not (
+            (reason := compared[cell.case].reason or "").startswith("n/a (baseline")
+            and (cell.panel, cell.label) in told
+        )
     ]

@@ -1,6 +1,7 @@
 """The sentences that all forms of a gate share."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -126,6 +127,8 @@ def test_many_reasons_are_cut_aloud(outcome):
 def test_a_change_beyond_twofold_is_a_factor():
     slower, faster = (CaseVerdict("a/b", REGRESSED, "x", effect=sign * math.log(945)) for sign in (1, -1))
     assert (wording.change(slower), wording.change(faster)) == ("945× slower", "945× faster")
+    vague = replace(slower, low=math.log(300), high=math.log(2500))
+    assert wording.change(vague) == "≈900× slower"
 
 
 def test_equal_code_is_one_line_and_no_row(outcome):

@@ -19,7 +19,8 @@ def test_planned_bytes_of_a_case_that_ran_out_are_a_hollow_point():
     points = series_of(memory(CaseGrid.of(drawn), INFO))["mask/broadcast", False]
     shown = [(point.seq, point.value, point.hollow) for point in points]
     assert shown == [(K, GIB, False), (2 * K, 264 * GIB, True)]
-    assert "• hollow: planned, though the case gave no timing" in words_of("memory", drawn)
+    legend = "• static figures are for target host; hollow: planned, though the case gave no timing"
+    assert legend in words_of("memory", drawn)
 
 
 def test_the_limit_of_the_run_or_of_the_suite_is_a_line():

@@ -95,7 +95,7 @@ def test_no_bound_where_the_lead_need_not_grow_and_the_axis_ends_with_the_points
 def test_no_crossover_in_range_is_said():
     slow = suite(*(record(n, s, t) for s in GRID for n, t in (("broadcast", 1e-3), ("scatter", 2e-3))))
     words = words_of("speedup", slow)
-    assert any(word.startswith("• scatter: no crossover (none in range") for word in words)
+    assert any(word.startswith("• scatter: no crossover; none in range") for word in words)
 
 
 def test_a_verdict_that_holds_in_one_panel_names_it():
@@ -114,6 +114,25 @@ def test_a_baseline_that_failed_leaves_the_others_marked():
     lost = suite(record("broadcast", 4 * K, status="oom"), record("scatter", 4 * K, 1e-3))
     assert ("scatter", "no speedup", 4 * K) in outcomes_of(speedup(CaseGrid.of(lost)))
     assert "• scatter: speedup n/a (baseline oom)" in words_of("speedup", lost)
+
+
+def test_the_footer_names_what_is_alike_once():
+    """Four that beat a baseline, which plans too much at 16Ki, have one line; so has the baseline."""
+    others = ("scatter", "scatter_flat", "threshold_exactk", "threshold_raw")
+    why = "the compiler plans 3.00 MiB; the limit is 2.00 MiB: raise --memory or shorten the sequence"
+    records = [
+        *(record("broadcast", seq, 1e-2) for seq in GRID[:2]),
+        record("broadcast", 16 * K, status="oom", reason=why),
+        *(record(name, seq, 1e-3) for name in others for seq in GRID),
+    ]
+    lead, *rest = speedup(CaseGrid.of(suite(*records))).notes
+    assert (
+        lead
+        == "all but broadcast: faster from 4Ki on; faster at every length; baseline absent from 16Ki (oom)"
+    )
+    assert "broadcast at 16Ki: out of memory: the compiler plans 3.00 MiB; the limit is 2.00 MiB" in rest
+    assert not any("scatter" in line for line in rest)
+    assert len(rest) <= 3
 
 
 @pytest.mark.parametrize(
