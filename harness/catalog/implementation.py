@@ -76,9 +76,9 @@ def implementation(
 
     The builder runs once, untimed. The callable that it returns is timed and receives the family's inputs
     by name. Keyword-only parameters of the builder are options. `framework` is a built-in one, or one that an
-    installed package registers. `semantics` is the name of one of the
-    family's, or its author's own: a contract alone (`within(rel_rms=0.02)`) for an approximation of what
-    the family's first semantics computes, or :class:`OwnSemantics`. `expect={"incorrect": why,
+    installed package registers. `semantics` is the name of one of the family's, or its author's own: a
+    contract alone (`within(rel_rms=0.02)`) for an approximation of what the family's first semantics
+    computes, or :class:`OwnSemantics`. `expect={"incorrect": why,
     "when": predicate}` registers a claim that is meant to fail where the predicate holds;
     `fails(w, options)` names the family's checks that it is meant to fail, each with the reason.
     `facts(w, static, options)` are notable facts of a case beside its figures, by name: they go into its

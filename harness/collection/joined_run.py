@@ -6,9 +6,10 @@ files are the same byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from harness.collection.piece import Piece
@@ -113,11 +114,17 @@ def joined_runs(pieces: Iterable[Piece]) -> list[JoinedRun]:
         alike = [sweep for sweep in sweeps if sweep[:-1] == piece.sweep[:-1]] if piece.is_empty else []
         for sweep in alike or [piece.sweep]:
             sweeps.setdefault(sweep, {}).setdefault(piece.index, []).append(piece)
-    return [
-        JoinedRun(tuple(runs[turn] for _, runs in sorted(shards.items()) if turn < len(runs)))
-        for _, shards in sorted(sweeps.items())
-        for turn in range(max(map(len, shards.values())))
-    ]
+    return [run for _, shards in sorted(sweeps.items()) for run in _repetitions(shards)]
+
+
+def _repetitions(shards: Mapping[int, Sequence[Piece]]) -> Iterator[JoinedRun]:
+    """The first run of every shard together, then the second ones; a shard without a case is in each."""
+    times = max((len(runs) for runs in shards.values() if not runs[0].is_empty), default=1)
+    for turn in range(times):
+        taken = (
+            runs[:1] if runs[0].is_empty else runs[turn : turn + 1] for _, runs in sorted(shards.items())
+        )
+        yield JoinedRun(tuple(chain.from_iterable(taken)))
 
 
 def without_shard(command: Sequence[str]) -> list[str]:

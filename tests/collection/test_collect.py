@@ -105,26 +105,37 @@ def test_all_shards_are_one_run_that_reads_as_one(shards, tmp_path):
     }
 
 
-def test_a_shard_without_a_case_is_a_part_of_its_sweep_on_every_machine(tmp_path):
-    """With more parts than groups some have nothing to do: their runs say so, and nothing is absent."""
+def store_empty_shard(results, index, *, second):
+    """A shard to which no case of its sweep falls: a finished run without a record."""
+    stored = store_shard(results, index, second=second)
+    info = stored.info
+    info["suites"]["mask"]["cases"] = []
+    shutil.rmtree(stored.path)
+    RunFolder.create(results, stored.id, info)
+
+
+def test_a_shard_without_a_case_is_a_part_of_its_sweep(tmp_path):
     folders = [tmp_path / f"node{index}" for index in range(1, COUNT + 1)]
     for index, folder in enumerate(folders[:-1], start=1):
         store_shard(folder, index, second=index)
-    empty = store_shard(folders[-1], COUNT)
-    info = empty.info
-    info["suites"]["mask"]["cases"] = []
-    shutil.rmtree(empty.path)
-    RunFolder.create(folders[-1], empty.id, info)
+    store_empty_shard(folders[-1], COUNT, second=0)
     for order in (folders, folders[::-1]):
         (joined,) = collect(order, tmp_path / f"all{order[0].name}").joined
         assert (joined.shards, joined.absent) == (tuple(range(1, COUNT + 1)), ())
-    other = store_shard(tmp_path / "other", 1, second=30, facts={**FACTS, "cpu": "another"})
-    kinds = collect([*folders, other.path.parents[1]], tmp_path / "kinds").joined
-    assert len({run.id for run in kinds}) == len(kinds) == 2, (
-        "the empty shard, which begins first, names neither"
-    )
     (alone,) = collect(folders[-1:], tmp_path / "alone").joined
     assert alone.absent == tuple(range(1, COUNT))
+
+
+def test_two_kinds_of_machine_with_an_empty_shard_each_are_two_runs(tmp_path):
+    """The empty ones begin first: they name neither run, and begin no repetition."""
+    kinds = {"here": FACTS, "there": {**FACTS, "cpu": "another"}}
+    for place, (name, facts) in enumerate(kinds.items()):
+        store_empty_shard(tmp_path / name, COUNT, second=place)
+        for index in range(1, COUNT):
+            store_shard(tmp_path / name, index, second=10 * (place + 1) + index, facts=facts)
+    joined = collect([tmp_path / name for name in kinds], tmp_path / "all").joined
+    assert [run.absent for run in joined] == [(), ()]
+    assert len({run.id for run in joined}) == 2
 
 
 @pytest.mark.parametrize("seed", range(5))
