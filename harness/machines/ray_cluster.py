@@ -47,7 +47,7 @@ class RayCluster:
                     scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node_id, soft=False),
                 )
                 self.actors[name] = options.remote(name, apart=apart)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: actors that have started are ended first
             self.close()
             raise
 

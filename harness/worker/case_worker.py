@@ -9,30 +9,25 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from harness.catalog import loading
 from harness.catalog.arrays import nbytes
 from harness.catalog.build import build, named_inputs
-from harness.core.errors import SideError, Unsupported, nearest
+from harness.core.errors import Unsupported
 from harness.core.protocol import Job
-from harness.core.stage import BACKWARD, JOINED
 from harness.core.units import format_bytes
 from harness.worker import array_files, leaks, resource_limits, timers
+from harness.worker.call_profile import longest_operators, refuse_unknown_stages
 from harness.worker.case_checks import run_checks
 from harness.worker.frameworks import base as frameworks
 from harness.worker.frameworks.base import Patience, Prepared
-from harness.worker.stage_recorder import OUTSIDE
+from harness.worker.module_loading import load_module
 from harness.worker.verify import RETURNED
-
-MOST_OPERATORS = 20  # that a profile lists
 
 
 class CaseWorker:
@@ -62,7 +57,7 @@ class CaseWorker:
         self.threads = leaks.threads()
         if self.case.device == "cpu":
             resource_limits.cap_memory(job.memory_bytes)
-        module = self._module()
+        module = load_module(job)
         startup = perf_counter() - self.born
         built = build(module, self.case)
         self.family, self.workload, self.implementation = built.family, built.workload, built.implementation
@@ -85,20 +80,6 @@ class CaseWorker:
     def _tell_compiling(self, worker: int) -> Callable[[bool], None]:
         """What a compiler calls; in a fork that traces, nobody asks how long it takes."""
         return lambda begins: self.tell_compiling(begins) if os.getpid() == worker else None
-
-    def _module(self) -> ModuleType:
-        """The implementation's module. SideError in a gate, where it does not load or lies elsewhere."""
-        job = self.job
-        try:
-            module = loading.load(job.module)
-        except Exception as error:
-            if job.side is None:
-                raise
-            raise SideError(
-                f"the {job.side} does not load: {type(error).__name__}: {resource_limits.message_of(error)}"
-            ) from error
-        came_from(module, job.within)
-        return module
 
     def do_check(self, cotangent: str | None, result: str) -> dict[str, Any]:
         """Call it once on the first set, and hand the result over under the name `result`."""
@@ -230,7 +211,7 @@ class CaseWorker:
             stages = self.framework.time_stages(self._next_call(None), self.prepared)
         except Unsupported as refusal:  # no reason to lose what was measured of it
             return {"refused": str(refusal)}
-        self._refuse_unknown_stages(stages)
+        refuse_unknown_stages(self.family, stages)
         return {"plain_s": plain_s, "stages": dict(stages)}
 
     def do_count_stages(self) -> dict[str, Any]:
@@ -240,22 +221,7 @@ class CaseWorker:
     def do_trace_operators(self, trace: str | None) -> dict[str, Any]:
         """The operators of one call that take longest; its trace is written under the name `trace`."""
         file = self.folder / trace if trace else None
-        try:
-            found = self.framework.trace_operators(self._next_call(None), self.prepared, file)
-        except Unsupported as refusal:
-            return {"operators": (), "refused": str(refusal)}
-        longest = sorted(found, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
-        return {"operators": [asdict(operator) for operator in longest], "refused": ""}
-
-    def _refuse_unknown_stages(self, names: Iterable[str]) -> None:
-        paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}
-        for name in {word for path in paths for word in path.split("/")} - {BACKWARD}:
-            if name not in self.family.stages:
-                known = ", ".join(self.family.stages) or "none"
-                raise ValueError(
-                    f'"{name}" is no stage of family {self.family.name} (it has {known})'
-                    f"{nearest(name, self.family.stages)}"
-                )
+        return longest_operators(self.framework, self._next_call(None), self.prepared, file)
 
     def _refill(self, inputs: str, cotangent: str | None) -> None:
         """Give the last set other values, in its own storage where arrays are mutable."""
@@ -322,12 +288,3 @@ class CaseWorker:
             except BaseException:  # the answer says what was wrong; half a result must not stay behind
                 shutil.rmtree(self.folder / name, ignore_errors=True)
                 raise
-
-
-def came_from(module: ModuleType, within: str | None) -> None:
-    """Raise SideError when a module lies elsewhere than in the folder it must come from."""
-    file = Path(module.__file__ or "").resolve()
-    if within is not None and not file.is_relative_to(Path(within).resolve()):
-        raise SideError(
-            f"{module.__name__} was loaded from {file}, not from {within}: remove what shadows it"
-        )

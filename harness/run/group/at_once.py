@@ -16,13 +16,13 @@ def exhaust_at_once(works: Sequence[Iterable[object]]) -> None:
             for _ in work:
                 if stopped.is_set():
                     break
-        except BaseException:
+        except BaseException:  # whatever ends this one ends the others, and is raised to the caller
             stopped.set()
             raise
 
     with ThreadPoolExecutor(len(works)) as pool:
         try:
             list(pool.map(exhaust, works))
-        except BaseException:
+        except BaseException:  # also Ctrl-C, which reaches this thread alone
             stopped.set()
             raise

@@ -1,0 +1,42 @@
+"""What a profile asks of one call: the operators that take longest, and stages that the family has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from harness.catalog.family import Family
+from harness.core.errors import Unsupported, nearest
+from harness.core.stage import BACKWARD, JOINED
+from harness.worker.frameworks.base import Framework, Prepared
+from harness.worker.stage_recorder import OUTSIDE
+
+MOST_OPERATORS = 20  # that a profile lists
+
+
+def longest_operators(
+    framework: Framework, call: Callable[[], Any], prepared: Prepared, file: Path | None
+) -> dict[str, Any]:
+    """The `operators` of a call that take longest, as plain dicts, or why they are `refused`.
+
+    The whole trace is written into `file` where one is given.
+    """
+    try:
+        found = framework.trace_operators(call, prepared, file)
+    except Unsupported as refusal:
+        return {"operators": (), "refused": str(refusal)}
+    longest = sorted(found, key=lambda operator: -operator.seconds)[:MOST_OPERATORS]
+    return {"operators": [asdict(operator) for operator in longest], "refused": ""}
+
+
+def refuse_unknown_stages(family: Family, names: Iterable[str]) -> None:
+    """ValueError for a stage that was marked and that the family does not have."""
+    paths = {path for name in names if name != OUTSIDE for path in name.split(JOINED)}
+    for name in {word for path in paths for word in path.split("/")} - {BACKWARD}:
+        if name not in family.stages:
+            known = ", ".join(family.stages) or "none"
+            raise ValueError(
+                f'"{name}" is no stage of family {family.name} (it has {known}){nearest(name, family.stages)}'
+            )

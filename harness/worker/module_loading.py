@@ -1,0 +1,29 @@
+"""Load an implementation's module; in a gate, from the folder of the side that it is measured for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+from harness.catalog import loading
+from harness.core.errors import SideError
+from harness.core.protocol import Job
+from harness.worker import resource_limits
+
+
+def load_module(job: Job) -> ModuleType:
+    """The module of a job. SideError in a gate, where it does not load or lies elsewhere."""
+    try:
+        module = loading.load(job.module)
+    except Exception as error:
+        if job.side is None:
+            raise
+        raise SideError(
+            f"the {job.side} does not load: {type(error).__name__}: {resource_limits.message_of(error)}"
+        ) from error
+    file = Path(module.__file__ or "").resolve()
+    if job.within is not None and not file.is_relative_to(Path(job.within).resolve()):
+        raise SideError(
+            f"{module.__name__} was loaded from {file}, not from {job.within}: remove what shadows it"
+        )
+    return module
