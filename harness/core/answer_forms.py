@@ -72,6 +72,7 @@ FORMS: Mapping[str, type[Any]] = {
     ),
     "check": _form(
         seconds=Seconds,  # of the shortest of its calls
+        warmup_s=Seconds,  # of all of them
         high_water_bytes=Maybe,  # resident peak over the first call; None where the kernel tells none
         recompiled=Count,  # compilations in calls after the first
     ),

@@ -26,7 +26,7 @@ from harness.report.tables.suite import suite_tables
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
 
-WORK = ("compile", "contract", "samples")
+WORK = ("compile", "warmup", "contract", "samples")
 UNNAMED = 0.005  # a smaller share is what rounding leaves
 _TOTALS = {"wall_s", "work_s"}
 QUICK = "--quick"

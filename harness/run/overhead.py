@@ -9,7 +9,7 @@ from typing import Any
 from harness.run.group.run_context import RunContext
 from harness.sweep.schedule import Group
 
-WORK = ("compile", "contract", "samples")
+WORK = ("compile", "warmup", "contract", "samples")
 PER_CASE = "startup_per_case_s"
 
 

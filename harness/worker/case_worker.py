@@ -88,18 +88,23 @@ class CaseWorker:
         gc.collect()
         before = self.framework.compilations()
         rise = self.framework.rise()
+        begun = perf_counter()
         seconds, answer = self._time_call(call)
+        warmup_s = perf_counter() - begun
         high_water, compiled = rise(), self.framework.compilations()
         with resource_limits.uncapped_memory():
             returned = array_files.checksums(self._fetch(answer))
         self.inputs.append(inputs)
+        begun = perf_counter()
         if compiled > before:  # the first call has compiled, so it does not tell how long a call takes
             seconds = self._call_untimed(call)
         seconds = timers.repeat_short_call(lambda: self._call_untimed(call), seconds, perf_counter)
+        warmup_s += perf_counter() - begun
         self.inputs.clear()
         self._hand_over(answer, inputs, result, returned)
         return {
             "seconds": seconds,
+            "warmup_s": warmup_s,
             "high_water_bytes": high_water,
             "recompiled": self.framework.compilations() - compiled,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,20 @@ class Reference:
         self.workload = workload
         self.inputs = inputs
         self.wide: dict[str, Any] = {}
+        self.latest: tuple[Any, Any] | None = None  # rows and the result on them
 
     def result(self, rows: Any) -> Any:
-        return self._evaluate(self.meaning.reference(self.workload, rows))
+        """The result on `rows`, None for all; computed once where the same rows are wanted again."""
+        if self.latest is None or not np.array_equal(self.latest[0], rows):
+            self.time_result(rows)
+        assert self.latest is not None
+        return self.latest[1]
+
+    def time_result(self, rows: Any) -> float:
+        """Evaluate the result on `rows` anew; the seconds that it took."""
+        begun = perf_counter()
+        self.latest = rows, self._evaluate(self.meaning.reference(self.workload, rows))
+        return perf_counter() - begun
 
     def ambiguous(self, rows: Any) -> Any:
         """A mask of the places where arithmetic error alone may decide; None where there is none."""

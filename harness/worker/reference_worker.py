@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +27,14 @@ from harness.core.protocol import Job
 from harness.worker import array_files, resource_limits
 from harness.worker.frameworks import base as frameworks
 from harness.worker.reference import Reference
-from harness.worker.row_sampling import FRESH_SECONDS, WHOLE_SECONDS, RowCost, measure_cost, rows_to_judge
+from harness.worker.row_sampling import (
+    BEFORE_THE_CLOCK,
+    UNDER_THE_CLOCK,
+    Effort,
+    RowCost,
+    measure_cost,
+    rows_to_judge,
+)
 from harness.worker.verify import Expected, changed_input, draw, judge, judge_return
 
 FIRST = "set0"  # the inputs of the first call, on which contracts are judged
@@ -87,16 +93,12 @@ class ReferenceWorker:
             self.family = with_promise(self.family, semantics, from_plain(Promise, promise))
         reference = self._reference(semantics, FIRST)
         count = self.family.rows(self.workload) if self.family.rows else None
-
-        def seconds(rows: Any) -> float:
-            begun = perf_counter()
-            reference.result(rows)
-            return perf_counter() - begun
-
         seed = partial(self._random, ROWS)
         tile = self.family.tile(self.workload)
-        self.costs[semantics] = None if count is None else measure_cost(count, tile, seconds, seed)
-        expected = self._expect(semantics, reference, WHOLE_SECONDS, seed)
+        self.costs[semantics] = (
+            None if count is None else measure_cost(count, tile, reference.time_result, seed)
+        )
+        expected = self._expect(semantics, reference, BEFORE_THE_CLOCK, seed)
         if self.job.case.mode != "fwd":
             for index in range(sets):
                 drawn = draw(expected, self._dtype(), self._random(COTANGENTS + index))
@@ -120,7 +122,7 @@ class ReferenceWorker:
         if name not in self.inputs:
             self._draw(name, stream(FRESH), write=write)
         reference = self._reference(semantics, name)
-        expected = self._expect(semantics, reference, FRESH_SECONDS, partial(stream, ROWS))
+        expected = self._expect(semantics, reference, UNDER_THE_CLOCK, partial(stream, ROWS))
         if self.job.case.mode != "fwd":
             expected = self._with_gradients(reference, expected, f"{name}-{semantics}", stream(COTANGENTS))
         self.expected[semantics, name] = expected
@@ -129,12 +131,12 @@ class ReferenceWorker:
     def _reference(self, semantics: str, inputs: str) -> Reference:
         return Reference(self.family.semantics[semantics], self.framework, self.workload, self.inputs[inputs])
 
-    def _expect(self, semantics: str, reference: Reference, whole_s: float, seed: Seed) -> Expected:
-        """The reference's answer, whole where that takes at most `whole_s`, else on some rows."""
+    def _expect(self, semantics: str, reference: Reference, effort: Effort, seed: Seed) -> Expected:
+        """The reference's answer, whole where that is within the effort, else on some rows."""
         count = self.family.rows(self.workload) if self.family.rows else None
         passes = 1 if self.job.case.mode == "fwd" else 4  # a gradient costs about three forwards
         tile = self.family.tile(self.workload)
-        rows = rows_to_judge(count or 0, tile, self.costs[semantics], passes, whole_s, seed)
+        rows = rows_to_judge(count or 0, tile, self.costs[semantics], passes, effort, seed)
         expected = Expected(reference.result(rows), rows, count, reference.ambiguous(rows))
         require_rows(expected)
         return expected

@@ -8,9 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-WHOLE_SECONDS = 2.0  # references expected to take longer are computed on chosen rows only
-FRESH_SECONDS = 0.5  # the same for inputs drawn while a group is being timed: many cases pay for them
-FEW, MORE = 8, 64
+FEW, MORE = 8, 64  # rows on which a reference is timed
+
+
+class Effort(NamedTuple):
+    """How much a reference may cost: whole up to `whole_s` seconds, else at least on `least` rows."""
+
+    whole_s: float
+    least: int
+
+
+BEFORE_THE_CLOCK = Effort(2.0, MORE)
+# While a group is timed many cases pay. What answers by rote has no row right that it has not seen.
+UNDER_THE_CLOCK = Effort(0.5, 16)
 
 
 class RowCost(NamedTuple):
@@ -38,19 +48,19 @@ def rows_to_judge(
     tile: int,
     cost: RowCost | None,
     passes: int,
-    whole_s: float,
+    effort: Effort,
     seed: Callable[[], np.random.Generator],
 ) -> Any:
-    """None for all `count` rows, else a sorted choice that takes about half of `whole_s`.
+    """None for all `count` rows, else a sorted choice that takes about half of the effort's seconds.
 
     The reference is evaluated `passes` times. The number of rows is a power of two, so that it seldom
     differs between two runs on one machine.
     """
-    if cost is None or passes * (cost.fixed_s + cost.row_s * count) <= whole_s:
+    if cost is None or passes * (cost.fixed_s + cost.row_s * count) <= effort.whole_s:
         return None
-    affordable = max(0.0, whole_s / 2 / passes - cost.fixed_s) / cost.row_s
-    if affordable <= MORE:
-        return choose_rows(count, tile, MORE, seed())
+    affordable = max(0.0, effort.whole_s / 2 / passes - cost.fixed_s) / cost.row_s
+    if affordable <= effort.least:
+        return choose_rows(count, tile, effort.least, seed())
     return choose_rows(count, tile, 2 ** int(math.log2(min(affordable, count))), seed())
 
 

@@ -1,4 +1,4 @@
-"""The k largest by a full sort, in numpy."""
+"""The k largest by a stable sort of all scores that reach the k-th, in numpy."""
 
 from __future__ import annotations
 
@@ -58,5 +58,11 @@ def _scores(w: TopkWorkload, queries: Any, keys: Any, weights: Any) -> Any:
 def _largest(w: TopkWorkload, scores: Any) -> tuple[Any, Any]:
     import numpy as np
 
-    indices = np.argsort(-scores, axis=-1, kind="stable")[..., : w.topk]
-    return np.take_along_axis(scores, indices, axis=-1), indices.astype(np.int32)
+    negative = -scores.astype(np.float64)
+    kth = np.partition(negative, w.topk - 1, axis=-1)[..., w.topk - 1, None]
+    indices = np.empty((*scores.shape[:-1], w.topk), np.int32)
+    for row in np.ndindex(indices.shape[:-1]):
+        reaching = np.flatnonzero(~(negative[row] > kth[row]))  # and all that is no number, which sorts last
+        order = np.argsort(negative[row][reaching], kind="stable")
+        indices[row] = reaching[order[: w.topk]]
+    return np.take_along_axis(scores, indices, axis=-1), indices

@@ -5,6 +5,7 @@ import pytest
 
 from harness.catalog.arrays import numpy_dtype
 from impls.topk.family import FAMILY, TopkWorkload
+from impls.topk.reference import largest
 from tests.impls.judgements import assert_failed, assert_passed
 from tests.impls.topk_case import judged, values_at
 
@@ -99,3 +100,18 @@ def test_contracts_judge_chosen_rows():
     assert judged("recall", w, scores, part, rows).passed
     assert not judged("exact", w, scores, tuple(array[:, :2] for array in whole), rows).passed
     assert FAMILY.rows(w) == 6
+
+
+@pytest.mark.parametrize("scores", ["distinct", "tied", "no numbers", "infinite"])
+def test_the_reference_selects_what_a_full_stable_sort_does(scores):
+    drawn = np.random.default_rng(0).standard_normal((2, 3, 97))
+    if scores == "tied":
+        drawn = np.round(drawn)
+    elif scores == "no numbers":
+        drawn[:, :, 9:] = np.nan
+    elif scores == "infinite":
+        drawn[drawn > 0] = np.inf
+    w = TopkWorkload(batch=2, rows=3, seq=97, topk=31)
+    values, indices = largest(w, None)(drawn)
+    assert np.array_equal(indices, np.argsort(-drawn, axis=-1, kind="stable")[..., :31])
+    assert np.array_equal(values, np.take_along_axis(drawn, indices, axis=-1), equal_nan=True)

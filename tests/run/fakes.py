@@ -139,7 +139,7 @@ class FakeWorker:
     def check(self, cotangent: str | None, result: str) -> dict[str, Any]:
         self.executor.results[result] = f"{self.name}/1"
         seconds = self.spend(self.act.call_s(self.job.case.seq))
-        return {"seconds": seconds, "high_water_bytes": 4096, "recompiled": 0}
+        return {"seconds": seconds, "warmup_s": seconds, "high_water_bytes": 4096, "recompiled": 0}
 
     def examine(self, only: list[str] | None, cotangent: str | None) -> dict[str, Any]:
         return {"checks": []}

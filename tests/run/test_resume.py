@@ -141,7 +141,7 @@ def test_the_overhead_of_two_sittings_adds_up(conduct):
     before, total = first.outcome.overhead, second.outcome.overhead
     assert total["wall_s"] == pytest.approx(before["wall_s"] + executor.clock.now, abs=2e-3)
     assert total["work_s"] == pytest.approx(
-        sum(total[f"{name}_s"] for name in ("compile", "contract", "samples")), abs=2e-3
+        sum(total[f"{name}_s"] for name in ("compile", "warmup", "contract", "samples")), abs=2e-3
     )
     assert total["share"] == pytest.approx(total["work_s"] / total["wall_s"], abs=1e-3)
     assert total["startup_per_case_s"] == pytest.approx(0.12)

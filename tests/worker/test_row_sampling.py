@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from harness.worker.row_sampling import (
-    FRESH_SECONDS,
-    WHOLE_SECONDS,
+    BEFORE_THE_CLOCK,
+    UNDER_THE_CLOCK,
     RowCost,
     choose_rows,
     measure_cost,
@@ -44,7 +44,7 @@ def decide(count, fixed, per_row, passes=1):
         return fixed + per_row * len(rows)
 
     cost = measure_cost(count, 64, seconds, seed)
-    return rows_to_judge(count, 64, cost, passes, WHOLE_SECONDS, seed), asked
+    return rows_to_judge(count, 64, cost, passes, BEFORE_THE_CLOCK, seed), asked
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,6 @@ def test_the_first_evaluation_does_not_count():
 
 def test_inputs_drawn_while_others_wait_are_judged_on_fewer_rows():
     cost = RowCost(0.0, 1e-3)
-    assert rows_to_judge(1000, 64, cost, 1, WHOLE_SECONDS, seed) is None
-    assert len(rows_to_judge(1000, 64, cost, 1, FRESH_SECONDS, seed)) == 128
+    assert rows_to_judge(1000, 64, cost, 1, BEFORE_THE_CLOCK, seed) is None
+    assert len(rows_to_judge(1000, 64, cost, 1, UNDER_THE_CLOCK, seed)) == 128
+    assert len(rows_to_judge(1000, 64, RowCost(10.0, 1.0), 1, UNDER_THE_CLOCK, seed)) == 16

@@ -33,7 +33,7 @@ READING_SECONDS = 1e-3  # a reading is at least this long; shorter calls are rep
 SHORT_READING_SECONDS = 0.02  # readings up to this long are taken READINGS times a turn
 READINGS = 3
 CHECK_ROUNDS = 3  # in one of the first of them, by chance, a short call is checked under the clock
-TURNS_NOW = 8
+TURNS_NOW, LONG_TURNS_NOW = 8, 2
 CONFIRMATIONS = 6  # further inputs before anybody is told that it remembers
 
 
@@ -146,9 +146,10 @@ def _sample_now(context: GroupContext, state: CaseState) -> float:
     They are more than one, since a memory may wait until it is used.
     """
     least_s = math.inf
-    for _ in range(TURNS_NOW if state.living else 0):
+    turns, readings = (LONG_TURNS_NOW, 1) if state.is_long else (TURNS_NOW, READINGS)
+    for _ in range(turns if state.living else 0):
         answer = context.ask(
-            state, "contract", "sample", readings=READINGS, inner=state.inner, warm=not state.is_long
+            state, "contract", "sample", readings=readings, inner=state.inner, warm=not state.is_long
         )
         least_s = min(least_s, *(answer["samples_s"] if answer is not None else ()))
     return least_s

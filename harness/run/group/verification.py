@@ -119,6 +119,9 @@ class Verifier:
         answer, reason = self.judge_call(state, FIRST, ask)
         if answer is None:
             return
+        spent = context.run.spent  # the first calls are no judging: whoever measures makes them
+        spent["contract"] -= answer["warmup_s"]
+        spent["warmup"] += answer["warmup_s"]
         state.call_s, state.high_water_bytes = answer["seconds"], answer["high_water_bytes"]
         state.recompiled = answer["recompiled"]
         if reason is None:
