@@ -21,7 +21,8 @@ class FrameworkTraits:
     devices: tuple[str, ...] = ()  # it runs on; empty where its own `start` alone can tell
     compiles_calls: bool = False  # every call is one compiled program, which depends on the processor
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
-    cross_compiles: bool = False  # its programs are compiled for targets that are not at hand
+    cross_compiler: str = ""  # the module whose Compiler makes programs for targets that are not at hand
+    interpreted_on: tuple[str, ...] = ()  # devices where a call is checked by an interpreter, and not timed
 
     @property
     def planner(self) -> str:
@@ -32,9 +33,15 @@ class FrameworkTraits:
 
 
 BUILT_IN: Mapping[str, FrameworkTraits] = {
-    "jax": FrameworkTraits(("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiles=True),
+    "jax": FrameworkTraits(("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler"),
     "numpy": FrameworkTraits(("cpu",)),
     "torch": FrameworkTraits(("cpu", "cuda"), traces_calls=True),
+    "triton": FrameworkTraits(
+        ("cpu", "cuda"),
+        traces_calls=True,
+        cross_compiler="harness.worker.frameworks.triton.compiler",
+        interpreted_on=("cpu",),
+    ),
 }
 
 

@@ -17,7 +17,7 @@ from harness.core.workload import Value
 
 SCHEMA = 1
 
-STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped")
+STATUSES = ("ok", "oom", "timeout", "crashed", "unsupported", "incorrect", "skipped", "planned")
 METHODS = ("wall", "cuda_events")
 REPLAY_METHODS = ("graph_events",)  # events that are part of a CUDA graph: no method of a Timing
 NO_GRAPH = "no CUDA graph"  # begins the warning that says why a call has no replays
@@ -254,6 +254,8 @@ class Record:
             self.status == "ok" and self.correctness is not None and self.correctness.passed
         ):
             raise ValueError(f"{self.case}: a timing without a passed contract")
+        if self.status == "planned" and self.timing is not None:
+            raise ValueError(f"{self.case}: planned with a timing: an interpreter's time is no kernel's")
         if self.profile is not None and self.timing is None:
             raise ValueError(f"{self.case}: a profile without a timing")
         if self.graphs is not None and self.timing is None:

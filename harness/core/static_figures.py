@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from harness.core.errors import require_member
+from harness.core.kernel_figures import KernelFigures
 from harness.core.units import format_big, format_bytes, format_ratio
 
 STATIC_FIGURES = (
@@ -99,6 +100,8 @@ class Static:
     operator_weights: tuple[OperatorWeight, ...] = ()  # the heaviest ones, heaviest first
     weighed: tuple[int, int] = (0, 0)  # operators with an estimate, of how many
     stages: tuple[StageWork, ...] = ()  # of a traced call that marks some, in the order in which they begin
+
+    kernels: tuple[KernelFigures, ...] = ()  # that a call launches, where their machine code can be read
 
     def __post_init__(self) -> None:
         if self.flops_source is not None:

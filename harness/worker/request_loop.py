@@ -5,6 +5,7 @@ Whatever an implementation raises becomes an answer here; nothing it does can be
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import sys
@@ -15,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness.catalog.known_frameworks import traits_of
 from harness.core import protocol
 from harness.core.errors import ScratchFull, SideError, Unsupported
 from harness.core.paths import PACKAGE
@@ -54,9 +56,8 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
 
 def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
-        from harness.xla.compiler import Compiler  # it loads jax, which other servers do without
-
-        return Compiler(job)
+        # Loaded late: it loads its framework, which other servers do without.
+        return importlib.import_module(traits_of(job.framework).cross_compiler).Compiler(job)
     if job.role == "reference":
         return ReferenceWorker(job)
     return {"case": GraphWorker, "trial": TrialWorker, "side": SideWorker}[job.role](job, tell_compiling)

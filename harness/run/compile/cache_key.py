@@ -24,9 +24,10 @@ FLAGS = (
     "NVIDIA_",
     "TORCH_",
     "TPU_",
+    "TRITON_",
     "XLA_",
 )  # variables that change what is compiled
-LAYERS = ("core", "catalog", "xla", "worker")  # the harness's layers that produce the figures
+LAYERS = ("core", "catalog", "cubin", "xla", "worker")  # the harness's layers that produce the figures
 
 
 def key(request: CompileRequest, catalog: Catalog, settings: Settings) -> dict[str, Any]:

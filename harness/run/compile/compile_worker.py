@@ -34,7 +34,7 @@ class CompileWorker:
     def __init__(self, catalog: Catalog, core: int = 0) -> None:
         self.catalog, self.core = catalog, core
         self.processes: Processes | None = None
-        self.compilers: dict[str, Process] = {}  # those that wait, by kind of target
+        self.compilers: dict[tuple[str, str], Process] = {}  # those that wait, by framework and kind of target
         self.working: Process | None = None
         self.stopped = False
 
@@ -42,7 +42,7 @@ class CompileWorker:
         """Compile a case. MachineError when no process can be started; any other failure is a result."""
         info = self.catalog.implementation(request.case.implementation)
         kind = target(request.target).kind
-        if kind != HOST and not traits_of(info.framework).cross_compiles:
+        if kind != HOST and not traits_of(info.framework).cross_compiler:
             why = f"{info.framework} has no compiler for {request.target}; its figures are the host's"
             return CompileResult.failed("unsupported", why)
         try:
@@ -75,23 +75,24 @@ class CompileWorker:
         The retry is there because earlier cases may have caused the failure. A plugin's code gets a process
         of its own, because importing it may change what is compiled next.
         """
-        builtin = self.catalog.implementation(request.case.implementation).module.startswith(OWN)
-        waiting = self.compilers.pop(kind, None) if builtin else None
+        info = self.catalog.implementation(request.case.implementation)
+        builtin, place = info.module.startswith(OWN), (info.framework, kind)
+        waiting = self.compilers.pop(place, None) if builtin else None
         if waiting is not None:
             try:
-                return self._compile_in(waiting, request, settings, kind)
+                return self._compile_in(waiting, request, settings, place)
             except Ended as end:
                 if end.status == "timeout" or self.stopped:
                     raise
         fresh = self._spawn(request, settings, "target")
         if isinstance(fresh, CompileResult):
             return fresh
-        return self._compile_in(fresh, request, settings, kind if builtin else None)
+        return self._compile_in(fresh, request, settings, place if builtin else None)
 
     def _compile_in(
-        self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: str | None
+        self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: tuple[str, str] | None
     ) -> CompileResult:
-        """Compile in a process, which is kept for targets of the kind `reuse_for` unless it is used up."""
+        """Compile in a process, which is kept for the framework and kind of target `reuse_for` unless it is used up."""
         self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")

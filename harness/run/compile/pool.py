@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import traits_of
 from harness.core.machine import usable_cores, usable_memory
 from harness.core.units import format_count
 from harness.run.compile.cache_key import key
@@ -79,7 +80,8 @@ class Pool:
 
     def _answer(self, worker: CompileWorker, request: CompileRequest, settings: Settings) -> CompileResult:
         kind = target(request.target).kind
-        missing = absent(kind) if kind != HOST else None
+        info = self.catalog.implementation(request.case.implementation)
+        missing = absent(kind) if kind != HOST and traits_of(info.framework).compiles_calls else None
         if missing:
             return CompileResult.failed("unsupported", missing)
         entry = key(request, self.catalog, settings)

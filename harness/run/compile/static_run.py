@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.catalog.accelerators import HOST, absent, target
 from harness.catalog.catalog import Catalog
+from harness.catalog.known_frameworks import traits_of
 from harness.core.case import Case
 from harness.core.record import Record
 from harness.core.static_figures import Static
@@ -59,7 +60,13 @@ def static_run(
     With `longest`, also search lengths beyond the schedule's for the largest one that fits each target.
     Compilers that are `warm` are used and stay so; without them the run has its own.
     """
-    for kind in dict.fromkeys(target(name).kind for name in targets):
+    infos = [
+        request.catalog.implementation(case.implementation)
+        for group in request.schedule.groups
+        for case in group.cases
+    ]
+    by_xla = any(traits_of(info.framework).compiles_calls for info in infos)
+    for kind in dict.fromkeys(target(name).kind for name in targets if by_xla):
         missing = absent(kind) if kind != HOST else None
         if missing:
             listener.message(missing)

@@ -80,6 +80,11 @@ class CaseState:
         return self.call_s > LONG_CALL_SECONDS
 
     @property
+    def is_interpreted(self) -> bool:
+        """Whether its calls are an interpreter's here, so that they can be judged and not timed."""
+        return self.case.device in traits_of(self.info.framework).interpreted_on
+
+    @property
     def living(self) -> bool:
         return self.status is None
 

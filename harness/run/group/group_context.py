@@ -12,6 +12,7 @@ from typing import Any
 from harness.core.errors import MachineError, Unsupported
 from harness.core.protocol import Job
 from harness.core.record import Correctness
+from harness.core.units import format_count, format_seconds
 from harness.run.group.case_state import CaseState
 from harness.run.group.run_context import RunContext
 from harness.run.processes.executor import Ended, Worker
@@ -108,6 +109,10 @@ class GroupContext:
             self.settle(state, "unsupported", str(refusal))
         except Ended as ended:
             end = self._judge_death(state, ended)
+            if state.is_interpreted and end.status == "timeout":
+                self.run.interpreted_below[state.case.series] = state.case.seq
+                self.settle(state, "planned", self.why_not_interpreted(state))
+                return None
             self.settle_ended(state, end)
             if end.status in {"oom", "timeout"} and state.side != "base":  # whose failures foretell nothing
                 self.run.prediction.stop(state.case, end.status, compiling=verb == "prepare")
@@ -129,6 +134,15 @@ class GroupContext:
             raise
         finally:
             state.wall_s += self.run.clock() - start
+
+    def why_not_interpreted(self, state: CaseState) -> str | None:
+        """Why a case is not given to the interpreter: at a length no longer than this it took too long."""
+        limit = self.run.interpreted_below.get(state.case.series)
+        if limit is None or limit > state.case.seq:
+            return None
+        limit_s = format_seconds(self.settings.timeout_s)
+        took = f"the interpreter takes more than {limit_s} at {format_count(limit)} tokens"
+        return f"not checked at this length: {took}; check it at a shorter one, or raise --timeout"
 
     def watch_cores(self, state: CaseState) -> None:
         """Settle a case that may run on more cores than were given."""

@@ -21,6 +21,12 @@ from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
 
 
+INTERPRETED = (
+    "its answer was judged in an interpreter, whose time is no kernel's; "
+    "seqsweep static --target cuda:h100 says what its machine code takes"
+)
+
+
 class Interrupted(Exception):  # noqa: N818 - a stop with something to keep
     """The run was stopped while a group was being sampled; its records are worth keeping.
 
@@ -116,8 +122,13 @@ class GroupRun:
 
     def _verify_and_sample(self, states: Sequence[CaseState]) -> None:
         for state in states:
+            if state.is_interpreted and (why := self.context.why_not_interpreted(state)):
+                self.context.settle(state, "planned", why)
+                continue
             self.verifier.check(state)
-            if self.depth == "check" and state.living:
+            if state.is_interpreted and state.living:
+                self.context.settle(state, "planned", INTERPRETED)
+            elif self.depth == "check" and state.living:
                 self.context.settle(state, "ok")  # what it holds is not needed any more
         if self.depth == "check":
             return

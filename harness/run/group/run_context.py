@@ -78,6 +78,7 @@ class RunContext:
     clock: Clock = time.monotonic
     prediction: Prediction = field(default_factory=Prediction)
     spent: dict[str, float] = field(default_factory=_seconds)
+    interpreted_below: dict[str, int] = field(default_factory=dict[str, int])  # lengths, by a case's series
     startups_s: list[float] = field(default_factory=list[float])
     keep_crash: KeepCrash | None = None
     extras: ProfileExtras = STAGES_ALONE

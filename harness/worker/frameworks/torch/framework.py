@@ -96,7 +96,7 @@ class Torch(Framework):
             return bind_call(function, names, mode, inputs, cotangent)
 
         def trace() -> Static:
-            return figures(bind, fake, patience)
+            return self.trace(bind, fake, patience)
 
         def trace_alone() -> Static:
             torch.set_num_threads(1)  # a forked process has lost the others
@@ -107,7 +107,7 @@ class Torch(Framework):
 
             def at(length: int) -> tuple[Static, extrapolation.Survey]:
                 survey, shortened = extrapolation.Survey(), extrapolation.cut(used, length)
-                return figures(bind, lambda: fake(shortened), patience, survey), survey
+                return self.trace(bind, lambda: fake(shortened), patience, survey), survey
 
             return extrapolation.figures(at, extrapolation.longest(used))
 
@@ -121,6 +121,16 @@ class Torch(Framework):
             if static.flops is not None:
                 return Prepared(bind, static)
         return Prepared(bind, forked_trace.trace_in_fork(trace_alone, patience.seconds))
+
+    def trace(
+        self,
+        bind: Callable[[Mapping[str, Any], Any], Callable[[], Any]],
+        fake: Callable[[], Mapping[str, Any]],
+        patience: Patience,
+        survey: extrapolation.Survey | None = None,
+    ) -> Static:
+        """The figures of one call over fake tensors."""
+        return figures(bind, fake, patience, survey)
 
     def put(self, tree: Any) -> Any:
         with without_modes():

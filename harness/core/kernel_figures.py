@@ -1,0 +1,49 @@
+"""The static figures of one GPU kernel: what its machine code for one target takes of a multiprocessor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Exact figures of which less is better, by the words of a sentence about them.
+KERNEL_WORDS = {
+    "registers": "registers a thread",
+    "spilled_bytes": "bytes spilled a thread",
+    "shared_bytes": "bytes of shared memory a block",
+    "code_bytes": "bytes of code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFigures:
+    """One kernel of a call in one configuration. An autotuned kernel has one of these per configuration.
+
+    `blocks_per_sm` is how many of its blocks one multiprocessor holds at once, and `limiter` what keeps it
+    from holding more: `registers`, `shared memory`, `threads` or `blocks`. `waves` is how often all
+    multiprocessors are filled by the grid, and `tail` the share of the last wave that stays empty. Where
+    `refused` says why the target cannot launch it, these are 0.
+    """
+
+    kernel: str
+    source: str  # `file:line` of its first line
+    grid: tuple[int, ...]  # blocks
+    warps: int  # of 32 threads, in a block
+    registers: int  # of 4 bytes, a thread
+    spilled_bytes: int  # of local memory, a thread
+    shared_bytes: int  # a block's, without what the system reserves
+    tensor_memory_columns: int  # a block's; 0 where the target has none
+    blocks_per_sm: int
+    limiter: str
+    waves: float
+    tail: float
+    instructions: Mapping[str, int]  # in the code, by class; each loop body once
+    code_bytes: int
+    program: str  # `sha256:…` of the machine code without its line table
+    launches: int = 1  # of this kernel in this configuration and grid, in one call
+    configuration: str = ""  # the autotuner's; empty where there is none
+    refused: str = ""
+    spilled_at: Mapping[str, int] = field(default_factory=dict[str, int])  # spill instructions by `file:line`
+
+    @property
+    def label(self) -> str:
+        return f"{self.kernel} ({self.configuration})" if self.configuration else self.kernel

@@ -1,0 +1,118 @@
+"""A kernel's machine code: its resources and its instructions, as NVIDIA's own tools list them.
+
+`cuobjdump` and `nvdisasm` come with Triton; neither needs a device. Registers and local memory are what
+`cuFuncGetAttribute` would answer on one (NUM_REGS, LOCAL_SIZE_BYTES).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from harness.core.errors import Unsupported
+from harness.cubin.occupancy import RESERVED_SHARED
+
+INSTRUCTION_BYTES = 16  # from capability 7.0 on
+SPILLS = ("STL", "LDL")
+# The first class whose pattern an opcode begins with; all other opcodes are "other".
+CLASSES: Mapping[str, re.Pattern[str]] = {
+    "matrix": re.compile(r"(UTC)?[A-Z]{0,2}MMA(?!\w)"),
+    "tensor memory": re.compile(r"LDTM|STTM|LDT|STT|UTCCP"),
+    "spill": re.compile("|".join(SPILLS)),
+    "shared": re.compile(r"LDS|STS|ATOMS|LDSM|STSM"),
+    "global": re.compile(r"LDG(?!D)|STG|ATOM|RED(?!UX)|UTMA|UBLK|LD(?!\w)|ST(?!\w)"),
+    "special": re.compile(r"MUFU"),
+    "barrier": re.compile(r"BAR|SYNCS|DEPBAR|LDGDEPBAR|WARPSYNC|WARPGROUP|MEMBAR|FENCE|UTCBAR|ERRBAR"),
+    "float": re.compile(r"[FHD](ADD|MUL|FMA|MNMX|SETP|SEL|CHK|SWZADD)|HFMA|HMNMX|F2F|F2I|I2F"),
+}
+LINE = re.compile(r'//## File "(?P<file>[^"]*)", line (?P<line>\d+)')
+INSTRUCTION = re.compile(r"/\*(?P<at>[0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<rest>[^;]*);")
+TARGET = re.compile(r"\.target\s+sm_(\d+)")
+RESOURCES = re.compile(r"REG:(?P<registers>\d+) STACK:(?P<stack>\d+) SHARED:(?P<shared>\d+)")
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What one kernel's machine code takes, and the instructions that it consists of."""
+
+    registers: int  # a thread
+    spilled_bytes: int  # a thread's local memory
+    static_shared_bytes: int  # a block's, declared in the code and without what the system reserves
+    opcodes: Mapping[str, int]  # in the code, each loop body once
+    spilled_at: Mapping[str, int]  # spill instructions by `file:line`
+    program: str
+
+    @property
+    def code_bytes(self) -> int:
+        return INSTRUCTION_BYTES * sum(self.opcodes.values())
+
+    def by_class(self) -> dict[str, int]:
+        """Instructions by the classes of CLASSES, the frequent ones first."""
+        counts: Counter[str] = Counter()
+        for opcode, count in self.opcodes.items():
+            counts[instruction_class(opcode)] += count
+        return dict(counts.most_common())
+
+
+def instruction_class(opcode: str) -> str:
+    return next((name for name, pattern in CLASSES.items() if pattern.match(opcode)), "other")
+
+
+def read(cubin: bytes, tools: Path) -> MachineCode:
+    """Of a cubin with one kernel, by the tools in that folder. Unsupported where they cannot read it."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        usage = _run([str(tools / "cuobjdump"), "-res-usage", file.name])
+        listing = _run([str(tools / "nvdisasm"), "-c", "-g", "-gi", file.name])
+    resources = RESOURCES.search(usage)
+    if resources is None:
+        raise Unsupported("cuobjdump names no resources of its kernel; install another version of triton")
+    return of_listings(usage, listing)
+
+
+def of_listings(usage: str, listing: str) -> MachineCode:
+    """The same, from what `cuobjdump -res-usage` and `nvdisasm -c -gi` have printed."""
+    resources = RESOURCES.search(usage)
+    assert resources is not None
+    opcodes: Counter[str] = Counter()
+    spilled: Counter[str] = Counter()
+    place, digest = "", sha256()
+    for text in listing.splitlines():
+        if line := LINE.search(text):
+            place = f"{Path(line['file']).name}:{line['line']}"
+        elif instruction := INSTRUCTION.search(text):
+            opcodes[instruction["opcode"]] += 1
+            digest.update(f"{instruction['opcode']}{instruction['rest']}\n".encode())
+            if instruction["opcode"] in SPILLS:
+                spilled[place] += 1
+    # From capability 9.0 on a block's shared memory begins behind what the system reserves, which is counted.
+    target = TARGET.search(listing)
+    reserved = RESERVED_SHARED if target and int(target[1]) >= 90 else 0
+    return MachineCode(
+        registers=int(resources["registers"]),
+        spilled_bytes=int(resources["stack"]),
+        static_shared_bytes=max(0, int(resources["shared"]) - reserved),
+        opcodes=opcodes,
+        spilled_at=spilled,
+        program=f"sha256:{digest.hexdigest()}",
+    )
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except FileNotFoundError:
+        raise Unsupported(
+            f"{command[0]} is missing, with which machine code is read; pip install -e '.[triton]'"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        lines = [line for line in (error.stderr or "").splitlines() if line] or [f"exit {error.returncode}"]
+        raise Unsupported(f"{Path(command[0]).name} cannot read the kernel: {lines[-1]}") from None
+    return done.stdout

@@ -1,0 +1,88 @@
+"""Occupancy: how many blocks of a kernel one multiprocessor holds at once, and what keeps it from more.
+
+The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
+the units of allocation those of the occupancy calculator that comes with CUDA (`cuda_occupancy.h`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+THREADS_PER_WARP = 32
+WARPS_TOGETHER = 4  # registers are allocated to this many warps at a time: one for each partition
+REGISTER_UNIT = 256  # of a warp's registers
+REGISTERS_PER_SM = 65_536
+SHARED_UNIT = 128  # bytes
+RESERVED_SHARED = 1024  # bytes of every block, for the system; from capability 8.0 on
+
+
+class Multiprocessor(NamedTuple):
+    """The limits of one streaming multiprocessor."""
+
+    warps: int
+    blocks: int
+    shared_bytes: int  # for all blocks together
+    shared_block_bytes: int  # for one block, once it has asked for more than 48 KiB
+
+
+KIB = 1024
+CAPABILITIES: Mapping[str, Multiprocessor] = {
+    "8.0": Multiprocessor(64, 32, 164 * KIB, 163 * KIB),
+    "8.6": Multiprocessor(48, 16, 100 * KIB, 99 * KIB),
+    "8.7": Multiprocessor(48, 16, 164 * KIB, 163 * KIB),
+    "8.9": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
+    "9.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "10.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "10.3": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
+    "12.0": Multiprocessor(48, 32, 100 * KIB, 99 * KIB),
+}
+
+
+class Occupancy(NamedTuple):
+    """Blocks on one multiprocessor, and the resource that runs out first."""
+
+    blocks: int
+    limiter: str  # registers, shared memory, threads or blocks
+
+
+def occupancy(capability: str, warps: int, registers: int, shared_bytes: int) -> Occupancy:
+    """Of blocks of so many `warps`, `registers` a thread and `shared_bytes` a block (none reserved).
+
+    0 blocks where a single one does not fit. KeyError for an unknown capability.
+    """
+    sm = CAPABILITIES[capability]
+    by_limiter = {
+        "threads": sm.warps // warps,
+        "registers": _by_registers(warps, registers),
+        "shared memory": _by_shared(sm, shared_bytes),
+        "blocks": sm.blocks,
+    }
+    limiter = min(by_limiter, key=lambda name: by_limiter[name])
+    return Occupancy(by_limiter[limiter], limiter)
+
+
+def _by_registers(warps: int, registers: int) -> int:
+    """Each partition of a multiprocessor holds whole warps of a quarter of the registers."""
+    a_warp = _round_up(registers * THREADS_PER_WARP, REGISTER_UNIT)
+    if a_warp == 0:
+        return REGISTERS_PER_SM
+    warps_on_sm = REGISTERS_PER_SM // WARPS_TOGETHER // a_warp * WARPS_TOGETHER
+    return warps_on_sm // _round_up(warps, WARPS_TOGETHER)
+
+
+def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:
+    if shared_bytes > sm.shared_block_bytes:
+        return 0
+    return sm.shared_bytes // _round_up(shared_bytes + RESERVED_SHARED, SHARED_UNIT)
+
+
+def waves(grid: tuple[int, ...], blocks_per_sm: int, multiprocessors: int) -> tuple[float, float]:
+    """(how often the grid fills all multiprocessors, share of the last wave that stays empty)."""
+    filled = math.prod(grid) / (blocks_per_sm * multiprocessors)
+    return filled, math.ceil(filled) - filled
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit

@@ -1,0 +1,1 @@
+"""Triton: callables over torch tensors that launch kernels; timed as torch on CUDA, interpreted on the cpu."""

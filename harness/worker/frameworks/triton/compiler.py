@@ -1,0 +1,120 @@
+"""The process that compiles Triton kernels for GPUs that are not at hand: one case after the other, running none."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from harness.catalog import loading
+from harness.catalog.accelerators import Accelerator, target
+from harness.catalog.build import Built, build
+from harness.core.errors import Unsupported
+from harness.core.kernel_figures import KernelFigures
+from harness.core.protocol import Job
+from harness.core.static_figures import Static
+from harness.cubin import machine_code, occupancy
+from harness.worker.frameworks.base import Patience
+from harness.worker.frameworks.triton.framework import prepare_environment, uncounted
+
+TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
+
+
+class Compiler:
+    """Answers `compile`, as often as it is asked; each time with a job of its own."""
+
+    def __init__(self, job: Job) -> None:
+        prepare_environment(interpret=False, cache=Path(job.folder) / "triton")
+
+    def do_compile(self, job: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """The figures of a case for a target, and its other facts that need no run."""
+        request = Job.from_json(job)
+        accelerator = target(name).accelerator
+        if accelerator is None or accelerator.kind != "cuda":
+            raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
+        os.environ["TRITON_CACHE_DIR"] = str(Path(request.folder) / "triton")
+        built = build(loading.load(request.module), request.case)
+        static = compile_call(built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000))
+        return {
+            **built.describe(static),
+            "resident_bytes": psutil.Process().memory_info().rss,
+            "spent": False,
+        }
+
+
+def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Patience) -> Static:
+    """Trace a call over fake tensors on the device that is not here, and compile every kernel it launches."""
+    import torch
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+
+    from harness.worker.frameworks.torch.arrays import empty
+    from harness.worker.frameworks.torch.binding import bind as bind_call
+    from harness.worker.frameworks.torch.trace import figures
+    from harness.worker.frameworks.triton import launches
+
+    capability = str(accelerator.gpu["compute_capability"])
+    driver.set_active(launches.AbsentDevice(GPUTarget("cuda", int(capability.replace(".", "")), 32)))
+    device = torch.device("cuda", 0)
+
+    def bind(inputs: Mapping[str, Any], cotangent: Any) -> Any:
+        return bind_call(built.function, built.names, mode, inputs, cotangent)
+
+    torch.set_grad_enabled(mode != "fwd")
+    with launches.recorded(compiling=True) as recorder:
+        static = figures(bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience)
+    if recorder.refusal is not None:
+        raise recorder.refusal
+    if not recorder.launches:
+        return static
+    kernels = tuple(
+        kernel_figures(launch, count, accelerator) for launch, count in launches.counted(recorder.launches)
+    )
+    digest = sha256("\n".join([static.program or "", *(kernel.program for kernel in kernels)]).encode())
+    return dataclasses.replace(
+        uncounted(static, [launch.kernel for launch in recorder.launches]),
+        kernels=kernels,
+        program=f"sha256:{digest.hexdigest()}" if static.program else None,
+    )
+
+
+def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelFigures:
+    """What one compiled kernel takes of a multiprocessor of this accelerator."""
+    from harness.worker.frameworks.triton.launches import tools_folder
+
+    capability = str(accelerator.gpu["compute_capability"])
+    code = machine_code.read(launch.compiled.asm["cubin"], tools_folder())
+    metadata = launch.compiled.metadata
+    shared = code.static_shared_bytes + metadata.shared
+    held = occupancy.occupancy(capability, metadata.num_warps, code.registers, shared)
+    refused = ""
+    if not held.blocks:
+        limit = occupancy.CAPABILITIES[capability].shared_block_bytes
+        refused = f"a block needs {shared} B of shared memory; {accelerator.name} gives one {limit} B"
+    filled, tail = occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"]) if held.blocks else (0.0, 0.0)
+    return KernelFigures(
+        kernel=launch.kernel,
+        source=launch.source,
+        grid=launch.grid,
+        warps=metadata.num_warps,
+        registers=code.registers,
+        spilled_bytes=code.spilled_bytes,
+        shared_bytes=shared,
+        tensor_memory_columns=getattr(metadata, "tmem_size", 0) or 0,
+        blocks_per_sm=held.blocks,
+        limiter=held.limiter,
+        waves=filled,
+        tail=tail,
+        instructions=code.by_class(),
+        code_bytes=code.code_bytes,
+        program=code.program,
+        launches=count,
+        configuration=launch.configuration,
+        refused=refused,
+        spilled_at=code.spilled_at,
+    )

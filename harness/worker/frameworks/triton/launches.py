@@ -1,0 +1,184 @@
+"""The kernel launches of a call over fake tensors: noted, and compiled for a target where one is named.
+
+Triton launches through the method `run` of what its decorators make (3.4 to 3.9); that of each is replaced
+while a call is traced. Nothing is launched, since there is nothing to launch it on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import triton
+from triton.compiler.errors import CompilationError
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.jit import JITFunction
+
+from harness.core.errors import Unsupported
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel in one configuration, with the grid of its blocks; `compiled` is Triton's own object."""
+
+    kernel: str
+    source: str  # `file:line`
+    grid: tuple[int, ...]
+    configuration: str = ""  # the autotuner's
+    compiled: Any = None
+
+
+class Recorder:
+    """What a traced call has launched, in order, and the error of a kernel that does not compile."""
+
+    def __init__(self) -> None:
+        self.launches: list[Launch] = []
+        self.refusal: Unsupported | None = None
+
+
+class FakePointer:
+    """A tensor as a launch looks at it: a dtype, and an address that is aligned as the real one would be."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.dtype = tensor.dtype
+        self.offset = tensor.storage_offset() * tensor.element_size()
+
+    def data_ptr(self) -> int:
+        return self.offset
+
+
+class AbsentDevice:
+    """Triton's driver for a GPU that is not here: it has a target, and neither memory nor a clock."""
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def get_current_target(self) -> Any:
+        return self.target
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, _: int = 0) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> torch.device:
+        return torch.device("cuda", 0)
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        raise Unsupported("it times a kernel while it is built or traced; do so in the call, by autotune")
+
+
+@contextmanager
+def recorded(*, compiling: bool) -> Generator[Recorder]:
+    """Note every launch of a block instead of making it; `compiling` for the active driver's target.
+
+    An autotuned kernel is noted in each of its configurations, or in the first where nothing is compiled.
+    """
+    recorder = Recorder()
+    run = JITFunction.run
+
+    def note(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> None:  # noqa: ARG001
+        compiled = None
+        if compiling and recorder.refusal is None:
+            fakes = [_fake_pointer(value) for value in args]
+            fake_options = {name: _fake_pointer(value) for name, value in options.items()}
+            try:
+                compiled = run(self, *fakes, grid=grid, warmup=True, **fake_options)
+            except CompilationError as error:
+                recorder.refusal = Unsupported(_why_not_compiled(self.fn, error))
+        blocks = grid(_arguments(self.fn, args, options)) if callable(grid) else grid
+        recorder.launches.append(
+            Launch(self.fn.__name__, _source(self.fn), tuple(int(size) for size in blocks), compiled=compiled)
+        )
+
+    def note_configurations(self: Any, *args: Any, **options: Any) -> None:
+        for configuration in configurations(self, args, options)[: None if compiling else 1]:
+            begin = len(recorder.launches)
+            self.fn.run(*args, **{**options, **configuration.all_kwargs()})
+            recorder.launches[begin:] = [
+                replace(launch, configuration=_spell(configuration)) for launch in recorder.launches[begin:]
+            ]
+
+    with (
+        patch.object(JITFunction, "run", note),
+        patch.object(InterpretedFunction, "run", note),
+        patch.object(Autotuner, "run", note_configurations),
+    ):
+        yield recorder
+
+
+def interpret_first_configurations() -> None:
+    """Let autotuned kernels run in their first configuration: an interpreter's times choose nothing."""
+
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        first = configurations(self, args, options)[0]
+        if first.pre_hook is not None:
+            first.pre_hook({**self.nargs, **options, **first.all_kwargs()})
+        return self.fn.run(*args, **{**options, **first.all_kwargs()})
+
+    Autotuner.run = run
+
+
+def configurations(autotuner: Any, args: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
+    """The configurations that an autotuner would time for these arguments, after it has pruned them."""
+    autotuner.nargs = dict(zip(autotuner.arg_names, args, strict=False))
+    return list(autotuner.prune_configs(dict(options)))
+
+
+def counted(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
+    """Launches that are the same program on the same grid together, with how many there are."""
+
+    def same(launch: Launch) -> Any:
+        return launch.kernel, launch.source, launch.grid, launch.configuration, getattr(launch.compiled, "hash", None)
+
+    groups: dict[Any, list[Launch]] = {}
+    for launch in launches:
+        groups.setdefault(same(launch), []).append(launch)
+    return [(group[0], len(group)) for group in groups.values()]
+
+
+def _fake_pointer(value: Any) -> Any:
+    return FakePointer(value) if isinstance(value, torch.Tensor) else value
+
+
+def _arguments(function: Any, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by name, as a grid's function gets them: with defaults, and with the options."""
+    names = inspect.signature(function).parameters
+    given = {name: value for name, value in options.items() if name in names}
+    bound = inspect.signature(function).bind_partial(*args, **given)
+    bound.apply_defaults()
+    return {**options, **bound.arguments}
+
+
+def _source(function: Any) -> str:
+    """`file:line` of a kernel's `def`, behind its decorators."""
+    lines, first = inspect.getsourcelines(function)
+    begin = next(number for number, line in enumerate(lines) if line.lstrip().startswith("def "))
+    return f"{Path(function.__code__.co_filename).name}:{first + begin}"
+
+
+def _why_not_compiled(function: Any, error: CompilationError) -> str:
+    """The compiler's own words, at the line of the kernel's file."""
+    lines = str(error.error_message or error).strip().splitlines()
+    file, _, first = _source(function).rpartition(":")
+    line = int(first) + max(0, getattr(error.node, "lineno", 1) - 1)
+    return f"{function.__name__} does not compile: {lines[-1] if lines else type(error).__name__} ({file}:{line})"
+
+
+def _spell(configuration: Any) -> str:
+    """`BM=128 BN=64 warps=4 stages=3`."""
+    values = {**configuration.kwargs, "warps": configuration.num_warps, "stages": configuration.num_stages}
+    return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+
+
+def tools_folder() -> Path:
+    """Where Triton has its copies of NVIDIA's tools."""
+    return Path(triton.__file__).parent / "backends" / "nvidia" / "bin"

@@ -1,0 +1,21 @@
+"""The kernel of `triton_scatter`."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill_and_scatter(indices, out, seq, topk, closed, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
+    """A block of one row's columns: closed, then opened where an index falls into it."""
+    row = tl.program_id(0).to(tl.int64)
+    first = tl.program_id(1) * BLOCK
+    columns = first + tl.arange(0, BLOCK)
+    line = out + row * seq
+    tl.store(line + columns, tl.full((BLOCK,), closed, tl.float32).to(out.dtype.element_ty), mask=columns < seq)
+    tl.debug_barrier()  # the threads that open a column are not those that closed it
+    last = tl.minimum(first + BLOCK, seq)
+    for begin in range(0, topk, CHUNK):
+        number = begin + tl.arange(0, CHUNK)
+        column = tl.load(indices + row * topk + number, mask=number < topk, other=-1)
+        here = (column >= first) & (column < last)
+        tl.store(line + column, tl.zeros((CHUNK,), out.dtype.element_ty), mask=here)
