@@ -33,7 +33,9 @@ class FrameworkTraits:
 
 
 BUILT_IN: Mapping[str, FrameworkTraits] = {
-    "jax": FrameworkTraits(("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler"),
+    "jax": FrameworkTraits(
+        ("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler"
+    ),
     "numpy": FrameworkTraits(("cpu",)),
     "torch": FrameworkTraits(("cpu", "cuda"), traces_calls=True),
     "triton": FrameworkTraits(

@@ -32,7 +32,9 @@ CLASSES: Mapping[str, re.Pattern[str]] = {
     "float": re.compile(r"[FHD](ADD|MUL|FMA|MNMX|SETP|SEL|CHK|SWZADD)|HFMA|HMNMX|F2F|F2I|I2F"),
 }
 LINE = re.compile(r'//## File "(?P<file>[^"]*)", line (?P<line>\d+)')
-INSTRUCTION = re.compile(r"/\*(?P<at>[0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<rest>[^;]*);")
+INSTRUCTION = re.compile(
+    r"/\*(?P<at>[0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<rest>[^;]*);"
+)
 TARGET = re.compile(r"\.target\s+sm_(\d+)")
 RESOURCES = re.compile(r"REG:(?P<registers>\d+) STACK:(?P<stack>\d+) SHARED:(?P<shared>\d+)")
 

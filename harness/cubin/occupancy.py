@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 THREADS_PER_WARP = 32
-WARPS_TOGETHER = 4  # registers are allocated to this many warps at a time: one for each partition
+PARTITIONS = 4  # of a multiprocessor; a warp lies in one of them
 REGISTER_UNIT = 256  # of a warp's registers
 REGISTERS_PER_SM = 65_536
 SHARED_UNIT = 128  # bytes
@@ -36,7 +36,7 @@ CAPABILITIES: Mapping[str, Multiprocessor] = {
     "9.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
     "10.0": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
     "10.3": Multiprocessor(64, 32, 228 * KIB, 227 * KIB),
-    "12.0": Multiprocessor(48, 32, 100 * KIB, 99 * KIB),
+    "12.0": Multiprocessor(48, 24, 100 * KIB, 99 * KIB),
 }
 
 
@@ -68,8 +68,8 @@ def _by_registers(warps: int, registers: int) -> int:
     a_warp = _round_up(registers * THREADS_PER_WARP, REGISTER_UNIT)
     if a_warp == 0:
         return REGISTERS_PER_SM
-    warps_on_sm = REGISTERS_PER_SM // WARPS_TOGETHER // a_warp * WARPS_TOGETHER
-    return warps_on_sm // _round_up(warps, WARPS_TOGETHER)
+    warps_on_sm = REGISTERS_PER_SM // PARTITIONS // a_warp * PARTITIONS
+    return warps_on_sm // warps
 
 
 def _by_shared(sm: Multiprocessor, shared_bytes: int) -> int:

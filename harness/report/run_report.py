@@ -23,6 +23,7 @@ from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
+from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
 
@@ -115,6 +116,10 @@ def _print_targets(
             print_tables(console, targets_table(panel, limits), growth_table(panel))
             lines = (*turning_lines(panel), *collective_lines(panel), *weight_lines(panel))
             _print_lines(console, lines)
+            for target in compiled:
+                _print_lines(console, kernel_lines(panel, target))
+                if (kernels := kernels_table(panel, target)).rows:
+                    print_tables(console, kernels)
     if len(compiled) == 1 and (abroad or info.get("depth") == "static"):
         for panel in suite.panels.values():
             print_tables(console, detail_table(panel, compiled[0], columns))

@@ -11,7 +11,9 @@ def fill_and_scatter(indices, out, seq, topk, closed, BLOCK: tl.constexpr, CHUNK
     first = tl.program_id(1) * BLOCK
     columns = first + tl.arange(0, BLOCK)
     line = out + row * seq
-    tl.store(line + columns, tl.full((BLOCK,), closed, tl.float32).to(out.dtype.element_ty), mask=columns < seq)
+    tl.store(
+        line + columns, tl.full((BLOCK,), closed, tl.float32).to(out.dtype.element_ty), mask=columns < seq
+    )
     tl.debug_barrier()  # the threads that open a column are not those that closed it
     last = tl.minimum(first + BLOCK, seq)
     for begin in range(0, topk, CHUNK):

@@ -25,7 +25,9 @@ def triton_scatter(w: MaskWorkload):
     def mask(topk_indices):
         out = torch.empty((w.batch, w.rows, w.seq), dtype=dtype, device=topk_indices.device)
         grid = (w.batch * w.rows, -(-w.seq // BLOCK))
-        fill_and_scatter[grid](topk_indices, out, w.seq, topk_indices.shape[-1], closed, BLOCK, CHUNK, num_warps=8)
+        fill_and_scatter[grid](
+            topk_indices, out, w.seq, topk_indices.shape[-1], closed, BLOCK, CHUNK, num_warps=8
+        )
         return out
 
     return mask

@@ -34,7 +34,9 @@ class CompileWorker:
     def __init__(self, catalog: Catalog, core: int = 0) -> None:
         self.catalog, self.core = catalog, core
         self.processes: Processes | None = None
-        self.compilers: dict[tuple[str, str], Process] = {}  # those that wait, by framework and kind of target
+        self.compilers: dict[
+            tuple[str, str], Process
+        ] = {}  # those that wait, by framework and kind of target
         self.working: Process | None = None
         self.stopped = False
 

@@ -39,7 +39,9 @@ class Compiler:
             raise Unsupported(f"Triton compiles for GPUs, not for {name}; name one as in --target cuda:h100")
         os.environ["TRITON_CACHE_DIR"] = str(Path(request.folder) / "triton")
         built = build(loading.load(request.module), request.case)
-        static = compile_call(built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000))
+        static = compile_call(
+            built, request.case.mode, accelerator, Patience(TRACE_SECONDS, request.memory_bytes * 1000)
+        )
         return {
             **built.describe(static),
             "resident_bytes": psutil.Process().memory_info().rss,
@@ -67,7 +69,9 @@ def compile_call(built: Built, mode: str, accelerator: Accelerator, patience: Pa
 
     torch.set_grad_enabled(mode != "fwd")
     with launches.recorded(compiling=True) as recorder:
-        static = figures(bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience)
+        static = figures(
+            bind, lambda: {name: empty(built.shapes[name], device) for name in built.names}, patience
+        )
     if recorder.refusal is not None:
         raise recorder.refusal
     if not recorder.launches:
@@ -96,7 +100,11 @@ def kernel_figures(launch: Any, count: int, accelerator: Accelerator) -> KernelF
     if not held.blocks:
         limit = occupancy.CAPABILITIES[capability].shared_block_bytes
         refused = f"a block needs {shared} B of shared memory; {accelerator.name} gives one {limit} B"
-    filled, tail = occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"]) if held.blocks else (0.0, 0.0)
+    filled, tail = (
+        occupancy.waves(launch.grid, held.blocks, accelerator.gpu["core_count"])
+        if held.blocks
+        else (0.0, 0.0)
+    )
     return KernelFigures(
         kernel=launch.kernel,
         source=launch.source,

@@ -137,7 +137,13 @@ def counted(launches: Sequence[Launch]) -> list[tuple[Launch, int]]:
     """Launches that are the same program on the same grid together, with how many there are."""
 
     def same(launch: Launch) -> Any:
-        return launch.kernel, launch.source, launch.grid, launch.configuration, getattr(launch.compiled, "hash", None)
+        return (
+            launch.kernel,
+            launch.source,
+            launch.grid,
+            launch.configuration,
+            getattr(launch.compiled, "hash", None),
+        )
 
     groups: dict[Any, list[Launch]] = {}
     for launch in launches:

@@ -1,0 +1,152 @@
+"""The kernels of a suite on each target: registers, spills, shared memory, and the occupancy they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.analysis.results import static_of
+from harness.analysis.suite_results import SuiteResults
+from harness.core.kernel_figures import KernelFigures
+from harness.core.record import Record
+from harness.core.units import format_bytes, format_count
+from harness.report.format import short_label, trim_zeros
+from harness.report.tables.cells import Cell
+from harness.report.tables.suite import heading
+from harness.report.tables.table_data import Column, TableData
+
+COLUMNS = (
+    Column("seq"),
+    Column("implementation", right=False),
+    Column("kernel", right=False, rank=5, folds=True),
+    Column("grid", rank=9),
+    Column("warps", rank=6),
+    Column("registers", caption="registers: a thread's; 255 at most."),
+    Column("spilled", caption="spilled: local memory a thread, in its machine code."),
+    Column("shared", rank=3, caption="shared: memory a block, without the 1 KiB that the system takes."),
+    Column("tensor", rank=8),
+    Column(
+        "blocks/SM",
+        caption="blocks/SM: blocks that one multiprocessor holds at once, and what allows no more.",
+    ),
+    Column("limit", right=False),
+    Column(
+        "waves",
+        rank=4,
+        caption="waves: how often the grid fills all multiprocessors; idle: of the last wave.",
+    ),
+    Column("idle", rank=7),
+    Column("matrix", rank=10, caption="matrix: matrix instructions in the code, each loop body once."),
+)
+
+
+def kernels_table(panel: SuiteResults, target: str) -> TableData:
+    """A row per kernel and configuration that a call launches; no row where no machine code was read."""
+    sections = [
+        (
+            (format_count(record.seq), short_label(record.as_case.label)),
+            [_cells(kernel) for kernel in kernels],
+        )
+        for record, kernels in _kernels(panel, target)
+    ]
+    return TableData.of_sections(f"{heading(panel)}: kernels on {target}", COLUMNS, sections)
+
+
+def kernel_lines(panel: SuiteResults, target: str) -> list[str]:
+    """The answer before the table: `cuda:h100: attn of triton_flash spills 1 080 B …` or that none spills."""
+    found = list(_kernels(panel, target))
+    kernels = [(record, kernel) for record, each in found for kernel in each]
+    if not kernels:
+        return []
+    refused = [(record, kernel) for record, kernel in kernels if kernel.refused]
+    spilling = [(record, kernel) for record, kernel in kernels if kernel.spilled_bytes]
+    lines: list[str] = []
+    if spilling:
+        record, worst = max(spilling, key=lambda pair: pair[1].spilled_bytes)
+        place = f", most at {_most(worst)}" if worst.spilled_at else ""
+        lines.append(
+            f"{target}: {worst.label} of {short_label(record.as_case.label)} at {format_count(record.seq)} "
+            f"{_takes(worst)}{place}."
+        )
+    else:
+        record, widest = max(kernels, key=lambda pair: pair[1].registers)
+        lines.append(
+            f"{target}: no kernel spills; {widest.label} of {short_label(record.as_case.label)} "
+            f"at {format_count(record.seq)} {_takes(widest)}."
+        )
+    lines += list(
+        dict.fromkeys(
+            f"{target}: {kernel.label} cannot be launched: {kernel.refused}." for _, kernel in refused
+        )
+    )
+    return lines
+
+
+def kernel_page(record: Record, target: str) -> list[str]:
+    """All about the kernels of one case on one target, a paragraph each."""
+    figures = record.static.get(target)
+    lines: list[str] = []
+    for kernel in figures.kernels if figures is not None else ():
+        classes = ", ".join(f"{count} {name}" for name, count in kernel.instructions.items())
+        tensor = (
+            f", {kernel.tensor_memory_columns} columns of tensor memory"
+            if kernel.tensor_memory_columns
+            else ""
+        )
+        lines += [
+            f"{kernel.label} ({kernel.source}), {kernel.launches}× in a call of {record.case}, on {target}",
+            f"  {_takes(kernel)}",
+            f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {format_bytes(kernel.shared_bytes)} shared a block",
+            f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
+            f"  {sum(kernel.instructions.values())} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
+            *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
+            f"  {kernel.program}",
+        ]
+        if kernel.refused:
+            lines.append(f"  cannot be launched: {kernel.refused}")
+        lines.append("")
+    return lines
+
+
+def _kernels(panel: SuiteResults, target: str) -> Iterator[tuple[Record, tuple[KernelFigures, ...]]]:
+    for records in panel.by_case.values():
+        figures = static_of(records, target)
+        if figures is not None and figures.kernels:
+            yield records[0], figures.kernels
+
+
+def _cells(kernel: KernelFigures) -> list[Cell | str]:
+    return [
+        kernel.label,
+        _grid(kernel),
+        str(kernel.warps),
+        str(kernel.registers),
+        Cell(trim_zeros(format_bytes(kernel.spilled_bytes)), style="red" if kernel.spilled_bytes else ""),
+        trim_zeros(format_bytes(kernel.shared_bytes)),
+        str(kernel.tensor_memory_columns),
+        Cell(str(kernel.blocks_per_sm), (kernel.refused,) if kernel.refused else ()),
+        kernel.limiter,
+        f"{kernel.waves:.3g}",
+        f"{100 * kernel.tail:.0f} %",
+        str(kernel.instructions.get("matrix", 0)),
+    ]
+
+
+def _takes(kernel: KernelFigures) -> str:
+    """`takes 255 registers a thread, spills 1 080 B and leaves one block an SM: registers`."""
+    spills = (
+        f"spills {format_bytes(kernel.spilled_bytes)} a thread" if kernel.spilled_bytes else "spills nothing"
+    )
+    blocks = "1 block" if kernel.blocks_per_sm == 1 else f"{kernel.blocks_per_sm} blocks"
+    return f"takes {kernel.registers} registers a thread, {spills}, {blocks} an SM: {kernel.limiter}"
+
+
+def _grid(kernel: KernelFigures) -> str:
+    return "×".join(map(format_count, kernel.grid))
+
+
+def _spills(kernel: KernelFigures) -> list[tuple[str, int]]:
+    return sorted(((place, count) for place, count in kernel.spilled_at.items()), key=lambda pair: -pair[1])
+
+
+def _most(kernel: KernelFigures) -> str:
+    return _spills(kernel)[0][0]

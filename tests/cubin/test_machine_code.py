@@ -1,0 +1,81 @@
+"""Reading what NVIDIA's tools print of a kernel."""
+
+import pytest
+
+from harness.core.errors import Unsupported
+from harness.cubin.machine_code import instruction_class, of_listings, read
+
+USAGE = """
+Resource usage:
+ Function attn:
+  REG:255 STACK:1080 SHARED:{shared} LOCAL:0 CONSTANT[0]:584 TEXTURE:0 SURFACE:0 SAMPLER:0
+"""
+LISTING = """
+	.target	sm_{target}
+	//## File "{folder}/flash.py", line {line}
+        /*0000*/                   LDC R1, c[0x0][0x37c] ;
+        /*0010*/               @P1 STL [R1+0x4], R2 ;
+        /*0020*/              @!P0 LDL.LU R4, [R1] ;
+	//## File "{folder}/flash.py", line 19 inlined at "{folder}/flash.py", line 30
+        /*0030*/                   HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], R24 ;
+        /*0040*/                   STL [R1], R7 ;
+        /*0050*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+        /*1f060*/                  EXIT ;
+"""
+
+
+def code_of(target="90a", shared=1024, folder="/somewhere", line=12):
+    return of_listings(USAGE.format(shared=shared), LISTING.format(target=target, folder=folder, line=line))
+
+
+def test_resources_and_instructions():
+    code = code_of()
+    assert (code.registers, code.spilled_bytes, code.code_bytes) == (255, 1080, 7 * 16)
+    assert code.by_class() == {"spill": 3, "other": 2, "matrix": 1, "barrier": 1}
+    assert code.spilled_at == {"flash.py:12": 2, "flash.py:19": 1}
+
+
+@pytest.mark.parametrize(
+    ("target", "shared", "own"), [("90a", 1024, 0), ("100a", 1536, 512), ("80", 512, 512)]
+)
+def test_what_the_system_reserves_is_no_memory_of_the_kernel(target, shared, own):
+    assert code_of(target=target, shared=shared).static_shared_bytes == own
+
+
+def test_a_program_is_the_same_wherever_its_source_lies():
+    assert code_of().program == code_of(folder="/elsewhere", line=99).program
+    assert code_of().program != of_listings(USAGE.format(shared=0), LISTING.replace("R7", "R8")).program
+
+
+@pytest.mark.parametrize(
+    ("opcode", "name"),
+    [
+        *[(opcode, "matrix") for opcode in ("HMMA", "IMMA", "DMMA", "QGMMA", "UTCHMMA", "UTCQMMA")],
+        *[
+            ("LDGSTS", "global"),
+            ("STG", "global"),
+            ("ATOMG", "global"),
+            ("UTMALDG", "global"),
+            ("RED", "global"),
+        ],
+        *[("LDS", "shared"), ("LDSM", "shared"), ("ATOMS", "shared"), ("LDL", "spill"), ("MUFU", "special")],
+        *[("LDTM", "tensor memory"), ("LDGDEPBAR", "barrier"), ("SYNCS", "barrier"), ("FFMA", "float")],
+        *[("REDUX", "other"), ("LDC", "other"), ("IMAD", "other"), ("FMNMX", "float"), ("HFMA2", "float")],
+    ],
+)
+def test_an_opcode_has_one_class(opcode, name):
+    assert instruction_class(opcode) == name
+
+
+def test_missing_tools_are_named_with_the_remedy(tmp_path):
+    with pytest.raises(Unsupported, match=r"cuobjdump is missing.*pip install -e '\.\[triton\]'"):
+        read(b"", tmp_path)
+
+
+def test_what_a_tool_says_of_no_cubin_is_passed_on(tmp_path):
+    for name in ("cuobjdump", "nvdisasm"):
+        tool = tmp_path / name
+        tool.write_text("#!/bin/sh\necho 'not an ELF file' >&2\nexit 3\n")
+        tool.chmod(0o755)
+    with pytest.raises(Unsupported, match="cuobjdump cannot read the kernel: not an ELF file"):
+        read(b"", tmp_path)
