@@ -32,6 +32,7 @@ SHARED = {
         "worker/frameworks/numpy": "numpy's face",
         "worker/frameworks/torch": "torch's",
         "worker/frameworks/jax": "jax's",
+        "worker/frameworks/triton": "Triton's",
     },
     "history": {
         "analysis": "of a case",

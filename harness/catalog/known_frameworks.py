@@ -21,7 +21,7 @@ class FrameworkTraits:
     devices: tuple[str, ...] = ()  # it runs on; empty where its own `start` alone can tell
     compiles_calls: bool = False  # every call is one compiled program, which depends on the processor
     traces_calls: bool = False  # its figures are those of a trace over fake tensors
-    cross_compiler: str = ""  # the module whose Compiler makes programs for targets that are not at hand
+    cross_compiler: str = ""  # `module:class` of who compiles for targets that are not at hand
     interpreted_on: tuple[str, ...] = ()  # devices where a call is checked by an interpreter, and not timed
 
     @property
@@ -34,14 +34,14 @@ class FrameworkTraits:
 
 BUILT_IN: Mapping[str, FrameworkTraits] = {
     "jax": FrameworkTraits(
-        ("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler"
+        ("cpu", "cuda", "tpu"), compiles_calls=True, cross_compiler="harness.xla.compiler:Compiler"
     ),
     "numpy": FrameworkTraits(("cpu",)),
     "torch": FrameworkTraits(("cpu", "cuda"), traces_calls=True),
     "triton": FrameworkTraits(
         ("cpu", "cuda"),
         traces_calls=True,
-        cross_compiler="harness.worker.frameworks.triton.compiler",
+        cross_compiler="harness.worker.frameworks.triton.kernel_compiler:KernelCompiler",
         interpreted_on=("cpu",),
     ),
 }

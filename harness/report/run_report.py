@@ -19,11 +19,11 @@ from harness.report.tables.compare_runs import sides_tables
 from harness.report.tables.detail import detail_table
 from harness.report.tables.graph_lines import graph_lines
 from harness.report.tables.history import history_table, left_out_lines
+from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.max_seq import largest_table, measured_table
 from harness.report.tables.render import Legend, Page, print_pages, print_tables
 from harness.report.tables.run_listing import origin
 from harness.report.tables.suite import suite_tables
-from harness.report.tables.kernels import kernel_lines, kernels_table
 from harness.report.tables.target_lines import collective_lines, program_lines, turning_lines, weight_lines
 from harness.report.tables.targets import growth_table, targets_table
 

@@ -57,7 +57,8 @@ def serve(job: protocol.Job, end: socket.socket) -> None:
 def _role(job: protocol.Job, tell_compiling: Callable[[bool], None]) -> Any:
     if job.role == COMPILER:
         # Loaded late: it loads its framework, which other servers do without.
-        return importlib.import_module(traits_of(job.framework).cross_compiler).Compiler(job)
+        module, _, compiler = traits_of(job.framework).cross_compiler.partition(":")
+        return getattr(importlib.import_module(module), compiler)(job)
     if job.role == "reference":
         return ReferenceWorker(job)
     return {"case": GraphWorker, "trial": TrialWorker, "side": SideWorker}[job.role](job, tell_compiling)

@@ -92,12 +92,13 @@ def kernel_page(record: Record, target: str) -> list[str]:
             if kernel.tensor_memory_columns
             else ""
         )
+        shared, instructions = format_bytes(kernel.shared_bytes), sum(kernel.instructions.values())
         lines += [
             f"{kernel.label} ({kernel.source}), {kernel.launches}× in a call of {record.case}, on {target}",
             f"  {_takes(kernel)}",
-            f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {format_bytes(kernel.shared_bytes)} shared a block",
+            f"  grid {_grid(kernel)} of {kernel.warps} warps{tensor}; {shared} shared a block",
             f"  {kernel.waves:.3g} waves, {100 * kernel.tail:.0f} % of the last one idle",
-            f"  {sum(kernel.instructions.values())} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
+            f"  {instructions} instructions, {format_bytes(kernel.code_bytes)}: {classes}",
             *(f"  {count} spill instructions at {place}" for place, count in _spills(kernel)),
             f"  {kernel.program}",
         ]

@@ -94,7 +94,7 @@ class CompileWorker:
     def _compile_in(
         self, worker: Process, request: CompileRequest, settings: Settings, reuse_for: tuple[str, str] | None
     ) -> CompileResult:
-        """Compile in a process, which is kept for the framework and kind of target `reuse_for` unless it is used up."""
+        """Compile in a process, kept for `reuse_for` (framework, kind of target) unless it is used up."""
         self.working, reusable = worker, False
         try:
             job = self._job(request, settings, "target")

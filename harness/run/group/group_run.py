@@ -20,7 +20,6 @@ from harness.run.group.records import record_of
 from harness.run.group.sampling import leave, sample
 from harness.run.group.verification import Verifier
 
-
 INTERPRETED = (
     "its answer was judged in an interpreter, whose time is no kernel's; "
     "seqsweep static --target cuda:h100 says what its machine code takes"

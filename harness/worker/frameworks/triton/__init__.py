@@ -1,1 +1,1 @@
-"""Triton: callables over torch tensors that launch kernels; timed as torch on CUDA, interpreted on the cpu."""
+"""Triton: torch calls that launch kernels; timed as torch is on CUDA, interpreted on the cpu."""

@@ -48,7 +48,7 @@ class FakePointer:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.dtype = tensor.dtype
-        self.offset = tensor.storage_offset() * tensor.element_size()
+        self.offset = int(tensor.storage_offset()) * tensor.element_size()
 
     def data_ptr(self) -> int:
         return self.offset
@@ -86,7 +86,7 @@ def recorded(*, compiling: bool) -> Generator[Recorder]:
     run = JITFunction.run
 
     def note(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> None:  # noqa: ARG001
-        compiled = None
+        compiled: Any = None
         if compiling and recorder.refusal is None:
             fakes = [_fake_pointer(value) for value in args]
             fake_options = {name: _fake_pointer(value) for name, value in options.items()}
@@ -94,7 +94,7 @@ def recorded(*, compiling: bool) -> Generator[Recorder]:
                 compiled = run(self, *fakes, grid=grid, warmup=True, **fake_options)
             except CompilationError as error:
                 recorder.refusal = Unsupported(_why_not_compiled(self.fn, error))
-        blocks = grid(_arguments(self.fn, args, options)) if callable(grid) else grid
+        blocks: Any = grid(_arguments(self.fn, args, options)) if callable(grid) else grid
         recorder.launches.append(
             Launch(self.fn.__name__, _source(self.fn), tuple(int(size) for size in blocks), compiled=compiled)
         )
@@ -176,7 +176,8 @@ def _why_not_compiled(function: Any, error: CompilationError) -> str:
     lines = str(error.error_message or error).strip().splitlines()
     file, _, first = _source(function).rpartition(":")
     line = int(first) + max(0, getattr(error.node, "lineno", 1) - 1)
-    return f"{function.__name__} does not compile: {lines[-1] if lines else type(error).__name__} ({file}:{line})"
+    said = lines[-1] if lines else type(error).__name__
+    return f"{function.__name__} does not compile: {said} ({file}:{line})"
 
 
 def _spell(configuration: Any) -> str:

@@ -1,4 +1,4 @@
-"""The process that compiles Triton kernels for GPUs that are not at hand: one case after the other, running none."""
+"""The process that compiles Triton kernels for GPUs that are not at hand, one case after the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harness.worker.frameworks.triton.framework import prepare_environment, unco
 TRACE_SECONDS = 120.0  # of all configurations of all kernels of a call
 
 
-class Compiler:
+class KernelCompiler:
     """Answers `compile`, as often as it is asked; each time with a job of its own."""
 
     def __init__(self, job: Job) -> None:
