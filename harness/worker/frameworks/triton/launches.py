@@ -188,4 +188,4 @@ def _spell(configuration: Any) -> str:
 
 def tools_folder() -> Path:
     """Where Triton has its copies of NVIDIA's tools."""
-    return Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    return Path(str(triton.__file__)).parent / "backends" / "nvidia" / "bin"

@@ -1,0 +1,182 @@
+"""Kernels in Triton, from a user's folder to what his machine code takes of a GPU that is not here."""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from tests.cli.conftest import call
+
+pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="the extra triton is not installed")
+
+KERNELS = '''\
+"""A stranger's kernels: nothing here knows of seqsweep."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+@triton.autotune([triton.Config({"BLOCK": block}, num_warps=4) for block in (128, 1024)], key=["n"])
+@triton.heuristics({"EVEN": lambda given: given["n"] % 2 == 0})
+@triton.jit
+def tuned(x, y, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def hungry(x, y, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    square = tl.load(x + (at[:, None] * BLOCK + at[None, :]) % n)
+    for _ in range(n):
+        square = tl.dot(square, tl.trans(square), input_precision="ieee")
+    tl.store(y + at, tl.sum(square, 1), mask=at < n)
+
+
+@triton.jit
+def misspelt(x, y, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + at, tl.lod(x + at))
+
+
+@triton.jit
+def endless(x, y, n):
+    i = 0
+    while i < 1 << 30:
+        i += tl.load(x).to(tl.int32) * 0 + 1
+
+
+@triton.jit
+def beyond(x, y, n):
+    tl.store(y, tl.load(x + (1 << 40)))
+'''
+PLUGIN = '''\
+"""Points, doubled by kernels."""
+
+from dataclasses import dataclass
+
+from seqsweep import Array, Family, Semantics, axis, exact, implementation
+
+
+@dataclass(frozen=True)
+class Points:
+    seq: int = axis()
+
+
+FAMILY = Family(
+    name="points",
+    question="What does doubling take?",
+    workload=Points,
+    shapes=lambda w: {"x": Array((w.seq,), "f32")},
+    inputs=lambda w, rng: {"x": rng.integers(0, 100, w.seq).astype("f4")},
+    semantics={"double": Semantics("double", lambda w, rows: lambda x: 2 * x, exact())},
+)
+
+
+@implementation(framework="triton", semantics="double")
+def KERNEL(w: Points):
+    import torch
+    from kernels import KERNEL as kernel
+
+    def call(x):
+        y = torch.empty_like(x)
+        kernel[LAUNCH](x, y, w.seq, ARGUMENTS)
+        return y
+
+    return call
+'''
+BENCH = """\
+plugins: [points.py]
+defaults: {budget: 50ms, timeout: TIMEOUT, memory: 2GiB}
+suites:
+  points: {family: points, seq: [256, 1000]}
+"""
+GRID = "lambda given: (-(-w.seq // given['BLOCK']),)"
+
+
+def written(folder, kernel, launch=GRID, arguments="BLOCK=256", timeout="30s"):
+    """A folder with the stranger's kernels, a plugin that launches one of them, and a suite."""
+    (folder / "kernels.py").write_text(KERNELS)
+    plugin = PLUGIN.replace("KERNEL", kernel).replace("LAUNCH", launch).replace("ARGUMENTS", arguments)
+    (folder / "points.py").write_text(plugin)
+    (folder / "bench.yaml").write_text(BENCH.replace("TIMEOUT", timeout))
+    return folder
+
+
+def records(folder, *command, code=0):
+    done = call(folder, *command, "--json")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return json.loads(done.stdout)["records"]
+
+
+def test_a_kernel_is_checked_here_and_has_no_time(tmp_path):
+    for record in records(written(tmp_path, "double"), "run"):
+        assert record["status"] == "planned"
+        assert record["correctness"]["passed"]
+        assert record["timing"] is None
+        assert "interpreter" in record["reason"]
+
+
+def test_a_kernel_is_compiled_for_gpus_that_are_not_here(tmp_path):
+    found = records(written(tmp_path, "double"), "static", "--target", "cuda:a100,cuda:h100")
+    for record in found:
+        for target in ("cuda:a100", "cuda:h100"):
+            figures = record["static"][target]
+            (kernel,) = figures["kernels"]
+            assert kernel["kernel"] == "double"
+            assert kernel["source"].startswith("kernels.py:")
+            assert kernel["grid"] == [-(-record["seq"] // 256)]
+            assert 0 < kernel["registers"] <= 255
+            assert kernel["spilled_bytes"] == 0
+            assert kernel["limiter"] == "threads"
+            assert kernel["instructions"]["global"] >= 2
+            assert figures["argument_bytes"] == figures["output_bytes"] == 4 * record["seq"]
+            assert figures["flops"] is None
+            assert "double" in figures["unavailable"]["flops"]
+
+
+def test_an_autotuned_kernel_has_a_row_per_configuration(tmp_path):
+    folder = written(tmp_path, "tuned", arguments="")
+    (first, second) = records(folder, "static", "--target", "cuda:b200")[0]["static"]["cuda:b200"]["kernels"]
+    assert [kernel["configuration"].split()[0] for kernel in (first, second)] == ["BLOCK=128", "BLOCK=1024"]
+    assert [kernel["grid"] for kernel in (first, second)] == [[2], [1]]
+    assert all(record["status"] == "planned" for record in records(folder, "run"))
+
+
+def test_a_kernel_that_spills_says_so_first_and_where(tmp_path):
+    folder = written(tmp_path, "hungry", "(1,)", "BLOCK=256, num_warps=1")
+    done = call(folder, "static", "--target", "cuda:a100", "--seq", "256")
+    assert "255 registers a thread, spills" in done.stdout
+    assert "most at kernels.py:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch", "arguments", "status", "reason"),
+    [
+        ("misspelt", "(1,)", "BLOCK=256", "unsupported", "misspelt does not compile: .*lod.*(kernels.py:40)"),
+    ],
+)
+def test_a_kernel_that_does_not_compile_names_its_line(tmp_path, kernel, launch, arguments, status, reason):
+    (record, _) = records(written(tmp_path, kernel, launch, arguments), "static", "--target", "cuda:h100")
+    assert reason in record["static"]["cuda:h100"]["unavailable"]["temp_bytes"] or status
+    print(record)
+
+
+def test_what_hangs_in_the_interpreter_costs_its_own_check(tmp_path):
+    folder = written(tmp_path, "endless", "(1,)", "", timeout="2s")
+    first, second = records(folder, "run")
+    assert {first["status"], second["status"]} == {"planned"}
+    assert first["correctness"] is None
+    assert "not checked at this length: the interpreter takes more than 2 s at 256 tokens" in second["reason"]
+
+
+def test_what_reads_beyond_its_memory_is_no_traceback(tmp_path):
+    for record in records(written(tmp_path, "beyond", "(1,)", ""), "run"):
+        assert record["status"] == "crashed"
