@@ -15,7 +15,8 @@ import re
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
 from typing import Any
@@ -30,7 +31,6 @@ from harness.core.static_figures import StageWork, Static
 from harness.core.units import format_bytes
 from harness.worker.frameworks.base import Patience
 from harness.worker.frameworks.torch import sdpa_flops
-from harness.worker.frameworks.torch.compiled import reaches_compiled
 from harness.worker.frameworks.torch.extrapolation import Survey
 from harness.worker.frameworks.torch.fake_ops import Fakes
 from harness.worker.frameworks.torch.stage_counts import Counts, counts_by_stage, moved_bytes
@@ -191,11 +191,9 @@ def figures(
     """Trace what `bind` returns, filling in `survey`. An untraceable call has no figures, with the reason."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     totals = TraceTotals(patience, Fakes(mode), survey)
-    compiled = reaches_compiled(bind)
     start = time.perf_counter()
     try:
-        # Compiled here, this mode itself would be traced by dynamo: half a minute for three operators.
-        with torch.compiler.set_stance("force_eager"), mode:
+        with _uncompiled() as compiled, mode:
             inputs = fake_inputs()
             with totals:
                 totals.hold(inputs)
@@ -236,6 +234,30 @@ def figures(
         unavailable=unavailable,
         stages=() if compiled else _stage_work(recorder),
     )
+
+
+@contextmanager
+def _uncompiled() -> Generator[list[Any]]:
+    """Run the functions inside of torch.compile's callables; the list has a callback for each call of one.
+
+    Compiled here, a trace's mode itself would be traced by dynamo: half a minute for three operators.
+    """
+    from torch._dynamo import eval_frame
+
+    called: list[Any] = []
+    by_stance = eval_frame._callback_from_stance  # what every such call asks first (torch 2.13)
+
+    def note(callback: Any) -> Any:
+        if callback:
+            called.append(callback)
+        return by_stance(callback)
+
+    eval_frame._callback_from_stance = note
+    try:
+        with torch.compiler.set_stance("force_eager"):
+            yield called
+    finally:
+        eval_frame._callback_from_stance = by_stance
 
 
 def _stage_work(recorder: StageRecorder[Counts]) -> tuple[StageWork, ...]:
