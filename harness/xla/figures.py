@@ -49,12 +49,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     elif graph and open_ended(graph, turns):
         warnings.append("a collective in a loop of unknown length is counted once")
     return Static(
-        argument_bytes=memory["argument_bytes"],
-        output_bytes=memory["output_bytes"],
-        temp_bytes=memory["temp_bytes"],
-        alias_bytes=memory["alias_bytes"],
-        peak_bytes=memory["peak_bytes"],
-        generated_code_bytes=memory["generated_code_bytes"],
+        **memory,
         flops=cost.flops,
         bytes_accessed=cost.bytes_accessed,
         flops_source=cost.source,
@@ -91,7 +86,7 @@ def _modules(compiled: Any) -> tuple[list[Any], str | None]:
         return [], unread
 
 
-def _memory(memory: Any, platform: str) -> dict[str, int | None]:
+def _memory(memory: Any, platform: str) -> dict[str, Any]:
     """Bytes by the figure's name; None for what is missing, negative, or not what its name says."""
     known = {name: getattr(memory, f"{name.removesuffix('_bytes')}_size_in_bytes", None) for name in BYTES}
     known["peak_bytes"] = None if platform == "cpu" else getattr(memory, "peak_memory_in_bytes", None)

@@ -33,6 +33,11 @@ LAZY = ("chlo", "func", "stablehlo")  # what lowering imports on its first use
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
+def name_scope(stage: str) -> AbstractContextManager[Any]:
+    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
+    return jax.named_scope(SCOPE + stage)
+
+
 @dataclass(frozen=True)
 class CompiledProgram:
     """A program that has been compiled, and what it was lowered from."""
@@ -103,6 +108,7 @@ class Jax(Framework):
     def enter(self, mode: str, *, wide: bool) -> None:  # noqa: ARG002 - a compiled program has its mode
         jax.config.update("jax_enable_x64", wide)
 
+    @recording(name_scope)
     def prepare(
         self,
         function: Callable[..., Any],
@@ -110,12 +116,6 @@ class Jax(Framework):
         shapes: Shapes,
         mode: str,
         patience: Patience,  # noqa: ARG002 - XLA plans without allocating
-    ) -> Prepared:
-        with recording(name_scope):
-            return self._prepare(function, names, shapes, mode)
-
-    def _prepare(
-        self, function: Callable[..., Any], names: tuple[str, ...], shapes: Shapes, mode: str
     ) -> Prepared:
         structs = {name: lowering.structs(shapes[name]) for name in names}
         if mode == "fwd":
@@ -127,28 +127,17 @@ class Jax(Framework):
                 compiled.steps,
             )
         backward = lowering.Backward(function, structs)
-        if mode == "bwd":
-            return self._pullback(backward, names)
-        compiled, static = self._compile(backward.both())
+        # The pullback alone is one program; another one computes the residuals that it takes.
+        residuals, timed = backward.pullback() if mode == "bwd" else (None, backward.both())
+        save = residuals.lower().compile() if residuals else None
+        compiled, static = self._compile(timed)
 
         def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
             leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
             seed = _cotangents_as(backward.outputs, cotangent)
-            return lambda: compiled.executable(leaves, rest, seed)
-
-        return Prepared(bind, static, compiled, compiled.steps)
-
-    def _pullback(self, backward: lowering.Backward, names: tuple[str, ...]) -> Prepared:
-        """The pullback alone as one program; another one computes the residuals it takes."""
-        residuals, pull = backward.pullback()
-        prepare = residuals.lower().compile()
-        compiled, static = self._compile(pull)
-
-        def bind(inputs: Mapping[str, Any], cotangent: Any) -> Callable[[], Any]:
-            leaves, rest, _ = lowering.split({name: inputs[name] for name in names})
-            saved, seed = jax.block_until_ready(
-                (prepare(leaves, rest), _cotangents_as(backward.outputs, cotangent))
-            )
+            if save is None:
+                return lambda: compiled.executable(leaves, rest, seed)
+            saved, seed = jax.block_until_ready((save(leaves, rest), seed))
             return lambda: compiled.executable(saved, seed)
 
         return Prepared(bind, static, compiled, compiled.steps)
@@ -244,11 +233,6 @@ class Jax(Framework):
             return highest - in_use
 
         return peak
-
-
-def name_scope(stage: str) -> AbstractContextManager[Any]:
-    """A scope of names for what is traced in a stage; the program and its hash are the same without."""
-    return jax.named_scope(SCOPE + stage)
 
 
 def _cotangents_as(outputs: list[Any], cotangent: Any) -> list[Any]:
