@@ -15,7 +15,7 @@ from harness.analysis.results import (
     static_of,
     targets,
 )
-from harness.analysis.stats import seconds_of
+from harness.analysis.stats import time_of
 from harness.core.record import Record
 from harness.core.units import format_count
 
@@ -75,7 +75,7 @@ def scalings(suite: SuiteRecords) -> list[Scaling]:
                 continue
             lengths = {records[0].seq: records for records in cases}
             blank = Scaling(suite.name, label, panel, "time", None, None, None, None, 0)
-            times = {seq: seconds_of(records) for seq, records in lengths.items()}
+            times = {seq: time_of(records).value for seq, records in lengths.items()}
             failed = (records[0].status for records in cases if records[0].status != "ok")
             fits.append(_fit_power_law(blank, times, next(failed, "")))
             for target in compiled:

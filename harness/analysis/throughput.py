@@ -62,7 +62,7 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
         count = getattr(record.cost, work)
         rate = _rate(record, count, time)
         peak, no_peak = _peak(record, work, suite.fingerprints.get(record.fingerprint) or {})
-        shares = [None if x is None or peak is None else x / peak for x in (rate.value, rate.low, rate.high)]
+        share = rate.map(lambda each, peak=peak: each / peak if peak else None)
         yield Throughput(
             suite=suite.name,
             case=record.case,
@@ -77,9 +77,9 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
             high=rate.high,
             reason=rate.reason,
             peak=peak,
-            share=shares[0],
-            share_low=shares[1],
-            share_high=shares[2],
+            share=share.value,
+            share_low=share.low,
+            share_high=share.high,
             no_peak=no_peak,
         )
 
@@ -90,16 +90,7 @@ def _rate(record: Record, count: float | None, time: Estimate) -> Estimate:
         return Estimate(None, reason="the family has no formula for it")
     if record.mode != COUNTED_MODE:
         return Estimate(None, reason=f"the family's formula is of {COUNTED_MODE} alone")
-    if time.value is None:
-        return Estimate(None, reason=time.reason)
-    return Estimate(
-        count / time.value,
-        None if time.high is None else count / time.high,
-        None if time.low is None else count / time.low,
-        time.samples,
-        time.unit,
-        time.reason,
-    )
+    return time.map(lambda seconds: count / seconds, falling=True)
 
 
 def _peak(record: Record, work: str, facts: Mapping[str, Any]) -> tuple[float | None, str | None]:
