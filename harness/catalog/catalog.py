@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,6 +12,13 @@ from harness.core.plain_data import from_plain
 from harness.core.workload import Field
 
 LISTING = "seqsweep list"  # the command that names families and implementations
+
+
+def _field(fields: Sequence[Field], name: str, kind: str, owner: str) -> Field:
+    known = {field.name: field for field in fields}
+    if name not in known:
+        raise UsageError(f'unknown {kind} "{name}" of {owner}{nearest(name, list(known))}')
+    return known[name]
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,7 @@ class FamilyInfo:
     inputs: tuple[str, ...] = ()
 
     def field(self, name: str) -> Field:
-        for candidate in self.fields:
-            if candidate.name == name:
-                return candidate
-        raise UsageError(
-            f'unknown workload field "{name}" of family {self.name}'
-            f"{nearest(name, [candidate.name for candidate in self.fields])}"
-        )
+        return _field(self.fields, name, "workload field", f"family {self.name}")
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,7 @@ class ImplementationInfo:
         return self.id.split("/", 1)[1]
 
     def option(self, name: str) -> Field:
-        for option in self.options:
-            if option.name == name:
-                return option
-        raise UsageError(
-            f'unknown option "{name}" of {self.id}{nearest(name, [option.name for option in self.options])}'
-        )
+        return _field(self.options, name, "option", self.id)
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,18 @@ def first_place(where: Any, evidence: Evidence) -> tuple[tuple[int, ...], list[i
     return index, place
 
 
+def name_nonfinite(path: str, got: Any, want: Any, judged: Any, evidence: Evidence) -> str:
+    """Names the first infinity or NaN that only one side has, and how many there are; empty without any."""
+    import numpy as np
+
+    mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
+    if not mismatch.any():
+        return ""
+    index, place = first_place(mismatch, evidence)
+    more = f"; so differ {int(mismatch.sum())} of {want.size} elements"
+    return f"{path}{place} is {got[index]}; the reference has {want[index]}{more}"
+
+
 def _name_first(path: str, wrong: Any, got: Any, want: Any, evidence: Evidence) -> str:
     """`so far off: 3 of 12 elements, the first result[1, 2], which is 0.5; the reference has 0.0`."""
     index, place = first_place(wrong, evidence)
@@ -208,11 +220,8 @@ def _deviation(
     judged = judged_mask(evidence, want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     got, want = got.astype(wide), want.astype(wide)
-    nonfinite_mismatch = judged & ~(np.isfinite(got) & np.isfinite(want)) & ~same(got, want)
-    if nonfinite_mismatch.any():
-        index, place = first_place(nonfinite_mismatch, evidence)
-        more = f"; so differ {int(nonfinite_mismatch.sum())} of {want.size} elements"
-        return math.inf, math.inf, f"{path}{place} is {got[index]}; the reference has {want[index]}{more}"
+    if why := name_nonfinite(path, got, want, judged, evidence):
+        return math.inf, math.inf, why
     judged = judged & np.isfinite(want)
     count = int(np.count_nonzero(judged))
     if count == 0:
