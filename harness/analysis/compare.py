@@ -86,7 +86,8 @@ def series_of(compared: Iterable[Comparison]) -> dict[tuple[str, str], list[Comp
 
 
 def _compare(suite: SuiteRecords, records: CaseRecords, base: tuple[Record, ...], target: str) -> Comparison:
-    speedup = _speedup(suite, records, base)
+    why_none = _why_none(suite, records, base)
+    speedup = Estimate(None, reason=why_none) if why_none else ratio(base, records)
     timed = speedup.value is not None and suite.layers is not None
     per_step = saving(records, base, suite.layers or 0) if timed else Estimate(None)
     figures: dict[str, float | None] = {}
@@ -127,11 +128,6 @@ def _same_program(records: Sequence[Record], base: Sequence[Record], target: str
     fallback = f"{representative(base).semantics} by fallback"
     stated = fallback in representative(records).facts.values()
     return stated or same_kind(records, base, target=target) == PROGRAM
-
-
-def _speedup(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> Estimate:
-    reason = _why_none(suite, records, base)
-    return Estimate(None, reason=reason) if reason else ratio(base, records)
 
 
 def _why_none(suite: SuiteRecords, records: Sequence[Record], base: Sequence[Record]) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from harness.analysis.compare import NOT_EQUIVALENT, is_apart
-from harness.analysis.results import HOST, by_case, group_of, label_of, panel_of
+from harness.analysis.results import HOST, by_case, forms, group_of, label_of, panel_of
 from harness.analysis.same_program import OPERATORS, same_kind
 from harness.analysis.stats import Estimate, ratio, time_of
 from harness.catalog.source_hash import alike_in_kind
@@ -133,8 +133,7 @@ def _records_by_group(cases: Any, word: str) -> dict[str, Replicates]:
     known: set[str] = set()
     by_group: dict[str, Replicates] = {}
     for records in cases:
-        names = {records[0].implementation, label_of(records[0])}
-        names |= {name.split("/", 1)[1] for name in names}
+        names = forms(label_of(records[0]))
         known |= names
         if word in names:
             group = group_of(records[0])

@@ -99,13 +99,11 @@ def _half_width(suite: SuiteRecords, paired: Sequence[Comparison]) -> tuple[floa
 def _note_missing_lengths(panel: Sequence[Mean]) -> list[Mean]:
     """The means of a panel, with a note on each that lacks a length which another covers."""
     all_lengths = {length for mean in panel if mean.mean is not None for length in mean.lengths}
-    return [
-        replace(mean, notes=(_fewer(mean.lengths),))
-        if mean.mean is not None and set(mean.lengths) != all_lengths
-        else mean
-        for mean in panel
-    ]
-
-
-def _fewer(lengths: Sequence[int]) -> str:
-    return f"over {', '.join(map(format_count, lengths))}: rank it only with means over the same lengths"
+    noted: list[Mean] = []
+    for mean in panel:
+        notes: tuple[str, ...] = ()
+        if mean.mean is not None and set(mean.lengths) != all_lengths:
+            lengths = ", ".join(map(format_count, mean.lengths))
+            notes = (f"over {lengths}: rank it only with means over the same lengths",)
+        noted.append(replace(mean, notes=notes))
+    return noted

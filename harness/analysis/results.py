@@ -82,6 +82,11 @@ def label_of(record: Record) -> str:
     return label(record.implementation, record.options)
 
 
+def forms(label: str) -> set[str]:
+    """How an implementation may be written: with or without its family, with or without its options."""
+    return {form for text in (label, label.partition("[")[0]) for form in (text, text.split("/", 1)[1])}
+
+
 def group_of(record: Record) -> str:
     """The group of a record's case, from its id: equal for all cases that are compared with each other."""
     return f"{record.family}{record.case.removeprefix(label_of(record))}"

@@ -97,7 +97,8 @@ def roof_share(roofline: Roofline | None, work: Work, time: Estimate) -> RoofSha
 
 def _share(work: float, roof: Ceiling, time: Estimate) -> Estimate:
     """Its interval is the time's: the least share is over the longest time."""
-    return time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
+    shares = time.map(lambda seconds: work / (seconds * roof.rate) if seconds else None, falling=True)
+    return shares._replace(warnings=())  # they stand at the time
 
 
 def _is_above(share: Estimate) -> bool:
