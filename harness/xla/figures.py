@@ -30,8 +30,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
     has_loop, communicates = re.search(r"\bwhile\(", text) is not None, has_collective(text)
-    module_graph = _graph(modules)
-    graph, turns = _turning(module_graph) if has_loop or communicates else (None, {})
+    graph, turns = _read_graph(modules)
     looped = has_loop or unread is not None  # a module that cannot be read may have a loop
     memory = _memory(compiled.memory_analysis(), platform)
     operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
@@ -58,7 +57,7 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         custom_calls=calls,
         collectives=collectives(graph, turns) if graph else (),
         body_only=cost.body_only,
-        opcodes=module_graph.opcodes if module_graph else {},
+        opcodes=graph.opcodes if graph else {},
         operator_weights=operators,
         weighed=weighed,
         lower_s=lower_s,
@@ -93,21 +92,14 @@ def _memory(memory: Any, platform: str) -> dict[str, Any]:
     return {name: value if value is not None and value >= 0 else None for name, value in known.items()}
 
 
-def _graph(modules: Sequence[Any]) -> Graph | None:
-    """The program's one module; None where it cannot be read.
+def _read_graph(modules: Sequence[Any]) -> tuple[Graph | None, dict[str, int | None]]:
+    """(the graph of the program's one module, how often its loops turn); (None, {}) if it cannot be read.
 
     Another jaxlib may write modules otherwise. That must cost these figures alone, not the program's run.
     """
     try:
         (module,) = modules
-        return Graph.of(module)
-    except (ImportError, AttributeError, TypeError, ValueError, LookupError):
-        return None
-
-
-def _turning(graph: Graph | None) -> tuple[Graph | None, dict[str, int | None]]:
-    """(the graph, how often its loops turn); (None, {}) where the graph cannot be read."""
-    try:
-        return (graph, lengths(graph)) if graph else (None, {})
-    except (TypeError, ValueError, LookupError, RecursionError):
+        graph = Graph.of(module)
+        return graph, lengths(graph)
+    except (ImportError, AttributeError, TypeError, ValueError, LookupError, RecursionError):
         return None, {}
