@@ -181,10 +181,7 @@ def incomparable(name: str, mine: Static | None, theirs: Static | None) -> str |
 
 
 NOT_EQUIVALENT = "not mathematically equivalent"
-_SAME = {
-    PROGRAM: "a difference in time is noise",
-    OPERATORS: "only the host's work between them can differ",
-}
+_SAME = {PROGRAM: "a difference in time is noise", OPERATORS: "only the host's work between them can differ"}
 _APART = "the interval excludes 1 all the same, for a reason outside of the program"
 
 

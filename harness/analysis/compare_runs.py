@@ -28,13 +28,8 @@ APART = "same program on both sides, yet the times are apart: something outside 
 OTHER_SOURCE = "the source has changed in between"
 UNKNOWN_SOURCE = "whether the source has changed cannot be told: the two runs hash it in different ways"
 
-FASTER, SLOWER, SAME, UNDECIDED, NO_INTERVAL = (
-    "faster",
-    "slower",
-    "about the same",
-    "undecided",
-    "no interval",
-)
+FASTER, SLOWER, SAME = "faster", "slower", "about the same"
+UNDECIDED, NO_INTERVAL = "undecided", "no interval"
 SAME_UP_TO = 1.1  # an interval that reaches further from 1 leaves open whether anything has changed
 
 

@@ -16,13 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.analysis.compare import Comparison, comparisons
-from harness.analysis.compare_runs import (
-    FASTER,
-    NO_INTERVAL,
-    SAME,
-    SLOWER,
-    read_interval,
-)
+from harness.analysis.compare_runs import FASTER, NO_INTERVAL, SAME, SLOWER, read_interval
 from harness.analysis.results import CaseRecords, SuiteRecords, representative
 from harness.analysis.stats import Estimate
 from harness.core.fingerprint_identity import CACHES, cache_texts, fingerprint_differences

@@ -134,10 +134,7 @@ def by_suite(info: Mapping[str, Any], records: Sequence[Record]) -> list[SuiteRe
             )
         )
     suites += _suites_by_family([r for case, rs in by_case_id.items() if case not in named_cases for r in rs])
-    shared = {
-        "targets": tuple(info.get("targets") or ()),
-        "fingerprints": info.get("fingerprints") or {},
-    }
+    shared = {"targets": tuple(info.get("targets") or ()), "fingerprints": info.get("fingerprints") or {}}
     return [replace(suite, **shared) for suite in suites]
 
 

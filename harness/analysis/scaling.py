@@ -7,14 +7,7 @@ from itertools import pairwise
 
 from harness.analysis.compare import Comparison, series_of
 from harness.analysis.power_law import bends, fit
-from harness.analysis.results import (
-    COUNTED,
-    HOST,
-    SuiteRecords,
-    body_only,
-    static_of,
-    targets,
-)
+from harness.analysis.results import COUNTED, HOST, SuiteRecords, body_only, static_of, targets
 from harness.analysis.stats import time_of
 from harness.core.record import Record
 from harness.core.units import format_count

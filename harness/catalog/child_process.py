@@ -49,11 +49,7 @@ def environment(path: Sequence[str] = ()) -> dict[str, str]:
 
 
 def ask(
-    words: Sequence[str],
-    seconds: float,
-    *,
-    path: Sequence[str] = (),
-    interpreter: str = sys.executable,
+    words: Sequence[str], seconds: float, *, path: Sequence[str] = (), interpreter: str = sys.executable
 ) -> Any:
     """The data that `interpreter -m WORDS` prints. Unreadable when it prints none.
 

@@ -20,10 +20,8 @@ from harness.core.static_figures import StageWork, Static
 
 LONG = 1 << 16  # shorter inputs are always traced whole
 MOST_OPERATORS = 64_000  # a trace of so many takes some 4 s
-PLANS = (
-    (1024, 2),
-    (4096, 4),
-)  # (step between lengths, a multiple of the callable's own block size; first length in steps)
+# (Step between lengths, a multiple of the callable's own block size; first length in steps.)
+PLANS = ((1024, 2), (4096, 4))
 LENGTHS = 5
 BYTES = ("argument_bytes", "output_bytes", "alias_bytes")
 COUNTS = ("entered", "operators", "flops", "bytes")  # of a stage
