@@ -131,14 +131,12 @@ class Catalog:
 
         An entry of both keeps this catalog's version: a plugin may import another module's implementation.
         """
-        for name, info in other.implementations.items():
-            mine = self.implementations.get(name)
-            if mine and mine.file != info.file:
-                raise UsageError(f"{name} is defined twice: {mine.file} and {info.file}; rename one")
-        for name, family in other.families.items():
-            mine = self.families.get(name)
-            if mine and mine.file != family.file:
-                raise UsageError(f"family {name} is defined twice: {mine.file} and {family.file}; rename one")
+        defined = {**self.implementations, **{f"family {name}": info for name, info in self.families.items()}}
+        again = {**other.implementations, **{f"family {name}": info for name, info in other.families.items()}}
+        for name, info in again.items():
+            if name in defined and defined[name].file != info.file:
+                files = f"{defined[name].file} and {info.file}"
+                raise UsageError(f"{name} is defined twice: {files}; rename one")
         brought = {(i.family, i.semantics): i.file for i in self.implementations.values() if i.bounds}
         for info in other.implementations.values():
             file = brought.get((info.family, info.semantics), info.file)
@@ -147,9 +145,10 @@ class Catalog:
                     f'semantics "{info.semantics}" of family {info.family} is brought by {file} and '
                     f"{info.file}: give one another name="
                 )
-        families = {name: f for name, f in other.families.items() if name not in self.families}
-        added = {name: i for name, i in other.implementations.items() if name not in self.implementations}
-        return Catalog({**self.families, **families}, {**self.implementations, **added})
+        return Catalog(
+            {**self.families, **other.families, **self.families},
+            {**self.implementations, **other.implementations, **self.implementations},
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
