@@ -26,11 +26,6 @@ ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,<=]*)\]")
 Tally = Counter[tuple[str, str]]  # by operation and `count` or `bytes`
 
 
-def has_collective(text: str) -> bool:
-    """Whether a module's text has a collective."""
-    return re.search(rf" (?:{'|'.join(OPS)})(?:-start)?\(", text) is not None
-
-
 def collectives(graph: Graph, lengths: Mapping[str, int | None]) -> tuple[Collective, ...]:
     """The collectives of one device's program, by operation.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core.static_figures import Static
 from harness.xla import libtpu_module
-from harness.xla.collectives import collectives, has_collective, open_ended
+from harness.xla.collectives import collectives, open_ended
 from harness.xla.cost_analysis import work
 from harness.xla.hlo import Graph
 from harness.xla.operator_weights import weights
@@ -29,9 +29,9 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
     modules, unread = _modules(compiled)
     text, constants = texts(modules)
     calls = tuple(sorted(set(re.findall(r'custom_call_target="([^"]+)"', text))))
-    has_loop, communicates = re.search(r"\bwhile\(", text) is not None, has_collective(text)
     graph, turns = _read_graph(modules)
-    looped = has_loop or unread is not None  # a module that cannot be read may have a loop
+    # A module that cannot be read may have a loop.
+    looped = re.search(r"\bwhile\(", text) is not None or unread is not None
     memory = _memory(compiled.memory_analysis(), platform)
     operators, weighed = weights(modules, turns) if platform == "tpu" else ((), (0, 0))
     cost = work(compiled, platform, modules, calls, graph=graph, turns=turns, looped=looped)
@@ -43,8 +43,8 @@ def figures(compiled: Any, platform: str, *, lower_s: float, compile_s: float) -
         warnings.append("the program's hash leaves out the values of its large constants")
     if unread:
         warnings.append("custom calls, collectives and loops are not known: the module cannot be read")
-    if communicates and graph is None:
-        warnings.append("the collectives are not counted: the module's text could not be read")
+    if text and graph is None:
+        warnings.append("collectives are not counted: the module's text could not be read")
     elif graph and open_ended(graph, turns):
         warnings.append("a collective in a loop of unknown length is counted once")
     return Static(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 
 from harness.catalog.arrays import Shapes
 from harness.core.errors import Unsupported
+from harness.core.grouped import grouped
 from harness.core.record import OperatorFigures
 from harness.core.stage import SCOPE, recording
 from harness.core.static_figures import Static
@@ -24,7 +24,7 @@ from harness.worker import array_files
 from harness.worker.frameworks.base import CapturedCall, Framework, Patience, Prepared, match
 from harness.worker.frameworks.jax.trace import trace_call
 from harness.worker.stage_recorder import OUTSIDE, StageSpan
-from harness.worker.trace_times import OperatorRun, busy_s, times_by_stage
+from harness.worker.trace_times import busy_s, times_by_stage
 from harness.xla import figures as xla_figures
 from harness.xla import lowering
 from harness.xla.stage_operators import StagedProgram
@@ -190,10 +190,8 @@ class Jax(Framework):
     ) -> Sequence[OperatorFigures]:
         program = prepared.program.staged
         _, runs = trace_call(call, self.sync, program.stages, trace)
-        by_name: dict[str, list[OperatorRun]] = defaultdict(list)
-        for run in runs:
-            if run.operator not in program.containers:
-                by_name[run.operator].append(run)
+        ran_alone = (run for run in runs if run.operator not in program.containers)
+        by_name = grouped(ran_alone, lambda run: run.operator)
         sizes = {operator.name: operator.bytes for operator in program.operators}
         return [
             OperatorFigures(
