@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.compare import Comparison, series_of
+from harness.analysis.compare import Comparison, panel_series
 from harness.analysis.results import SuiteRecords
 from harness.analysis.stats import BY_PROCESS, PROCESSES, log_by_process, t_half_width, too_few
 from harness.core.units import format_count
@@ -41,18 +41,10 @@ class Mean:
 
 def means(suite: SuiteRecords, compared: Iterable[Comparison]) -> list[Mean]:
     """A mean per panel and implementation but the baseline; empty where the suite has no baseline."""
-    if not suite.baseline:
-        return []
-    series = series_of(compared)
     result: list[Mean] = []
-    for panel, cases in suite.by_panel.items():
-        of = len({records[0].seq for listed in cases.values() for records in listed})
-        panels = [
-            _mean(suite, series[panel, label], of)
-            for label in suite.implementations
-            if (panel, label) in series
-        ]
-        result += _note_missing_lengths(panels)
+    for panel, listed in panel_series(suite, compared).items():
+        of = len({records[0].seq for cases in suite.by_panel[panel].values() for records in cases})
+        result += _note_missing_lengths([_mean(suite, series, of) for series in listed])
     return result
 
 

@@ -31,6 +31,11 @@ class CaseRecords(tuple[Record, ...]):  # noqa: SLOT001 - what is computed once 
     def panel(self) -> str:
         return panel_of(self[0])
 
+    @property
+    def point(self) -> dict[str, Any]:
+        """What a figure of the case is called by, under the names that all figures have for it."""
+        return {"case": self[0].case, "implementation": self.label, "panel": self.panel, "seq": self[0].seq}
+
 
 @dataclass(frozen=True)
 class SuiteRecords:

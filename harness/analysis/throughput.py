@@ -65,10 +65,7 @@ def _of_case(suite: SuiteRecords, records: CaseRecords, time: Estimate) -> Itera
         share = rate.map(lambda each, peak=peak: each / peak if peak else None)
         yield Throughput(
             suite=suite.name,
-            case=record.case,
-            implementation=records.label,
-            panel=records.panel,
-            seq=record.seq,
+            **records.point,
             work=work,
             unit=unit,
             count=count,
