@@ -1,11 +1,13 @@
 """The commands that read stored runs: tables, charts, comparisons and exports."""
 
+from pathlib import Path
+
 import typer
 
 from harness.commands import options, output, stored_options
 from harness.commands.known_rooflines import ROOF
-from harness.commands.option_groups import command
-from harness.commands.options import split_words
+from harness.commands.option_groups import REQUIRED, argument, command, flag, option
+from harness.commands.options import OUTPUT, PLACES, RUN, SELECTION, Text, Words, split_words
 from harness.core.errors import UsageError
 
 group = typer.Typer()
@@ -13,15 +15,15 @@ group = typer.Typer()
 
 @command(group, "show")
 def show(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
     selection: stored_options.StoredFlags,
-    run: stored_options.StoredRun = stored_options.LATEST,
-    baseline: stored_options.StoredBaseline = None,
-    record: stored_options.RecordHash = None,
+    run: str = stored_options.STORED_RUN,
+    baseline: Text = stored_options.BASELINE,
+    record: Text = option(SELECTION, "The record whose hash begins so, and no table."),
     place: options.ResultsFlags,
     tables: options.TableFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Print the tables of a stored run or profile, or one record."""
     from harness.commands.profile import print_profile
@@ -45,11 +47,11 @@ def show(
 
 @command(group, "runs")
 def runs(
-    keep: stored_options.Keep = None,
-    dry_run: stored_options.KeepDryRun = False,
+    keep: int | None = option(RUN, "Delete all runs but so many, the newest."),
+    dry_run: bool = flag(RUN, "With --keep: name what would be deleted, and its size."),
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
@@ -66,16 +68,18 @@ def runs(
 
 @command(group, "compare")
 def compare(
-    names: stored_options.ComparedRuns = None,
-    impl: options.Impl = None,
-    force: stored_options.Force = False,
-    across: stored_options.Across = False,
-    out: stored_options.SvgFile = None,
+    names: Words = argument(
+        "Two runs, the earlier first, or one with --impl; with --across: suites, or none."
+    ),
+    impl: options.Words = options.IMPL,
+    force: bool = flag(SELECTION, "Also compare runs of different machines."),
+    across: bool = flag(SELECTION, "The same comparisons on every machine: how many agree, and on what."),
+    out: Path | None = stored_options.SVG_FILE,
     *,
-    run: stored_options.RunsAcross = None,
+    run: Words = option(PLACES, "With --across: these runs alone, not all stored ones."),
     place: options.ResultsFlags,
-    notes: options.Notes = False,
-    json: options.Json = False,
+    notes: bool = options.NOTES,
+    json: bool = options.JSON,
 ) -> None:
     """Compare two implementations, two runs, or machines. Two runs are a trend, and no verdict."""
     from harness.commands.compare import compare_machines, compare_sides
@@ -97,15 +101,15 @@ def compare(
 
 @command(group, "chart")
 def chart(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
     selection: stored_options.StoredFlags,
-    run: stored_options.StoredRun = "latest",
-    baseline: stored_options.StoredBaseline = None,
-    out: stored_options.ChartFolder = None,
+    run: str = stored_options.STORED_RUN,
+    baseline: Text = stored_options.BASELINE,
+    out: Path | None = option(PLACES, "Folder for the SVGs."),
     place: options.ResultsFlags,
-    png: stored_options.Png = False,
-    json: options.Json = False,
+    png: bool = flag(OUTPUT, "Each chart as PNG, too."),
+    json: bool = options.JSON,
 ) -> None:
     """Draw a stored run as SVG. Of every suite latency, speedup, memory, scaling, profiles and more."""
     from harness.commands.stored import draw_charts, read_run
@@ -117,12 +121,12 @@ def chart(
 
 @command(group, "report")
 def report(
-    names: stored_options.StoredSuites = None,
+    names: Words = stored_options.SUITES,
     *,
-    run: stored_options.StoredRuns = None,
+    run: Words = option(PLACES, "Stored runs, one or several; none: the newest."),
     flags: stored_options.ReportFlags,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
     from harness.commands.findings import (
@@ -155,11 +159,11 @@ def report(
 
 @command(group, "collect")
 def collect(
-    sources: stored_options.Sources,
-    check: stored_options.CollectCheck = False,
+    sources: list[str] = argument("Folders or URLs of other machines' results, or of single runs.", REQUIRED),
+    check: bool = flag(OUTPUT, "Write nothing; exit 1 where a joined run is not what its shards give."),
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Join runs of other machines. Shards of one sweep become one run."""
     from harness.commands.collect import collect_runs
@@ -171,11 +175,11 @@ def collect(
 
 @command(group, "verify")
 def verify(
-    receipt: stored_options.ReceiptFile,
+    receipt: Path = argument("A file with a receipt, as report --pr writes it.", REQUIRED),
     *,
     place: options.PlaceFlags,
-    wait: options.Wait = False,
-    json: options.Json = False,
+    wait: bool = options.WAIT,
+    json: bool = options.JSON,
 ) -> None:
     """Run a receipt again here. What holds, what differs, what cannot be checked."""
     from harness.commands.findings import print_checks, read_text
@@ -191,11 +195,11 @@ def verify(
 
 @command(group, "export")
 def export(
-    run: stored_options.ExportedRun = "latest",
+    run: str = argument("A stored run: id, unique beginning, path or latest.", "latest"),
     *,
     flags: stored_options.ExportFlags,
     selection: stored_options.StoredFlags,
-    baseline: stored_options.StoredBaseline = None,
+    baseline: Text = stored_options.BASELINE,
     place: options.ResultsFlags,
 ) -> None:
     """Write a stored run for other programs. Rows, Markdown for a pull request, or a service's JSON."""
@@ -211,11 +215,11 @@ def export(
 
 @command(group, "history")
 def history(
-    case: stored_options.CasePattern,
-    out: stored_options.SvgFile = None,
+    case: str = argument("A case's id, or a pattern: 'mask/scatter@*seq=4096*'.", REQUIRED),
+    out: Path | None = stored_options.SVG_FILE,
     *,
     place: options.ResultsFlags,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
     from harness.commands.history import read_histories
