@@ -8,7 +8,6 @@ from harness.commands import options, output
 from harness.commands.option_groups import argument, command, flag, option
 from harness.commands.options import OUTPUT, PLACES, SELECTION, Text, Words
 from harness.core.errors import UsageError
-from harness.core.version import VERSION
 
 group = typer.Typer()
 
@@ -92,7 +91,7 @@ def doctor(
     elif self_check:
         from harness.commands.self_check import check_self
 
-        check_self(place.project(), VERSION, json=json)
+        check_self(place.project(), json=json)
     elif roofline:
         from harness.commands.measure_roofline import measure_rooflines
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,9 @@ from harness.claims.page_diff import alike, parts
 from harness.claims.verdict import judge
 from harness.commands.exit_codes import NOTHING
 from harness.commands.output import progress_of
+from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
+from harness.core.version import version_of
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog
@@ -73,7 +74,7 @@ def compile_shard(
 ) -> int:
     """Compile the part of the claims' programs that `3/8` names, and judge nothing; the exit code."""
     from harness.claims.evidence import compile_part
-    from harness.commands.output import print_json, print_written
+    from harness.commands.output import print_json
     from harness.sweep.shard import Shard
 
     shard = Shard.parse(text, {})
@@ -85,7 +86,7 @@ def compile_shard(
     else:
         said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
         folder = project.results / "compiled"
-        print_written([f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}"], json=False)
+        print_line(f"shard {shard.index}/{shard.count}, programs: {said}; kept in {folder}")
     return NOTHING if answers and not counts.keys() - {"absent"} else 0
 
 
@@ -128,13 +129,8 @@ def _select_claims(names: Sequence[str], catalog: Catalog) -> list[Claim]:
 
 def _versions() -> dict[str, str]:
     """Versions of the packages that the figures depend on, where installed; `2.9.0+cpu` is 2.9.0."""
-    versions: dict[str, str] = {}
-    for name in RESTS_ON:
-        try:
-            versions[name] = version(name).partition("+")[0]
-        except PackageNotFoundError:  # an extra that is not installed
-            continue
-    return versions
+    versions = {name: version_of(name) for name in RESTS_ON}
+    return {name: text.partition("+")[0] for name, text in versions.items() if text}
 
 
 def _incomplete_reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from harness.analysis.history import CaseHistory, GateVerdict, history_of
 from harness.analysis.results import CaseRecords
 from harness.commands.compare import TREND
+from harness.commands.output import console, print_json, write_data
 from harness.core.errors import UsageError
 from harness.core.patterns import chosen, matches
 from harness.core.record import Record
@@ -80,6 +81,20 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
         ),
         fingerprints,
     )
+
+
+def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
+    """Print a table per case, and draw them into the file if one is named."""
+    if out is not None:
+        from harness.report.charts.history import draw_history
+
+        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
+    if json:
+        print_json(histories.to_json())
+    else:
+        from harness.report.run_report import print_history
+
+        print_history(console(), histories.cases, histories.heading)
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from harness.analysis.compare_runs import SideBySide
     from harness.analysis.reproduction import Reproduction
     from harness.catalog.catalog import Catalog
-    from harness.commands.history import Histories
     from harness.report.progress import Progress
     from harness.run.doctor import Finding
     from harness.run.dry_run import Rehearsal
@@ -90,10 +89,9 @@ def print_stored(stored: Stored, columns: Sequence[str] = (), *, json: bool, not
 def print_new(file: Path, commands: Sequence[str], *, json: bool) -> None:
     """Print the file that was written, and what to type next."""
     if json:
-        print_json({"file": str(file), "next": list(commands)})
+        print_json({"file": str(file), "next": commands})
     else:
-        for line in (f"wrote {file}", *(f"next: {command}" for command in commands)):
-            print_line(line)
+        print_line("\n".join([f"wrote {file}", *(f"next: {command}" for command in commands)]))
 
 
 def print_plan(rehearsal: Rehearsal, *, json: bool) -> None:
@@ -215,19 +213,10 @@ def print_pruned(pruned: Iterable[PrunedRun], *, json: bool, dry_run: bool) -> N
         print_line(said)
 
 
-def print_paths(paths: Sequence[Path], *, json: bool) -> None:
-    """Print the files of the charts that were drawn."""
+def print_lines(what: str, lines: Sequence[str], *, json: bool) -> None:
+    """Print lines, or as JSON a list of them under the name of what they are."""
     if json:
-        print_json({"charts": [str(path) for path in paths]})
-    else:
-        for path in paths:
-            print_line(str(path))
-
-
-def print_written(lines: Sequence[str], *, json: bool) -> None:
-    """Print what became of files, a sentence each."""
-    if json:
-        print_json({"files": list(lines)})
+        print_json({what: lines})
     else:
         for line in lines:
             print_line(line)
@@ -244,17 +233,3 @@ def write_data(data: bytes, out: Path | None, flag: str = "--out") -> None:
 
         file = out.resolve()  # a link stays, and leads to what is written
         write_files(file.parent, {file.name: data})
-
-
-def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
-    """Print a table per case, and draw them into the file if one is named."""
-    if out is not None:
-        from harness.report.charts.history import draw_history
-
-        write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
-    if json:
-        print_json(histories.to_json())
-    else:
-        from harness.report.run_report import print_history
-
-        print_history(console(), histories.cases, histories.heading)

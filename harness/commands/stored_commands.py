@@ -116,7 +116,8 @@ def chart(
 
     project = place.project()
     stored = read_run(project, run, selection.part(names), baseline, rooflines=True)
-    output.print_paths(draw_charts(project, stored, out, png=png), json=json)
+    charts = draw_charts(project, stored, out, png=png)
+    output.print_lines("charts", list(map(str, charts)), json=json)
 
 
 @command(group, "report")
@@ -147,13 +148,13 @@ def report(
     document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
     if flags.html is not None:
         write_page(document, runs, flags.html)
-        output.print_written([f"wrote {flags.html}"], json=json)
+        output.print_lines("files", [f"wrote {flags.html}"], json=json)
         return
     if flags.into is None:
         print_document(document, json=json)
         return
     lines, code = write_into(document, flags.into, check=flags.check)
-    output.print_written(lines, json=json)
+    output.print_lines("files", lines, json=json)
     raise typer.Exit(code)
 
 
@@ -222,7 +223,7 @@ def history(
     json: bool = options.JSON,
 ) -> None:
     """Show a case over all runs of one machine. Its medians are a trend, not a verdict."""
-    from harness.commands.history import read_histories
+    from harness.commands.history import print_histories, read_histories
 
     histories = read_histories(place.project().results, case, output.print_note)
-    output.print_histories(histories, out, json=json)
+    print_histories(histories, out, json=json)
