@@ -6,6 +6,7 @@ a project, names of columns.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -54,10 +55,7 @@ def combine(*groups: OverridingFlags) -> "Overrides":
     """The overrides of bench.yaml that all groups make together."""
     from harness.sweep.overrides import Overrides
 
-    overrides = Overrides()
-    for group in groups:
-        overrides = group.apply(overrides)
-    return overrides
+    return reduce(lambda overrides, group: group.apply(overrides), groups, Overrides())
 
 
 SELECTION, LIMITS, RUN, PLACES, OUTPUT = "Selection", "Limits", "Run", "Places", "Output"

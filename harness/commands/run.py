@@ -17,13 +17,8 @@ from harness.core.typed_command import resuming_command, typed_command
 from harness.core.version import VERSION
 
 FAILURES = ("crashed", "timeout", "unsupported")  # that --strict does not let pass
-# By depth: what became of a case, and how to go on with a run that was stopped.
+# What became of a case, by depth.
 DONE = {"run": "measured", "profile": "profiled", "check": "checked", "static": "compiled"}
-GO_ON = {
-    **dict.fromkeys(TIMED, "resume with"),
-    "check": "check all of it again with",
-    "static": "go on with",
-}
 
 if TYPE_CHECKING:
     from harness.core.record import Record
@@ -101,8 +96,8 @@ def end_run(done: Done, *, strict: bool) -> int:
     depth, records = done.folder.info["depth"], done.outcome.records
     if done.outcome.interrupted:
         print_line(f"stopped; what was {DONE[depth]} is in {done.folder.path}", err=True)
-        again = resuming_command() if depth in TIMED else shlex.join(typed_command())
-        print_line(f"{GO_ON[depth]}: {again}", err=True)
+        again = f"{depth} again with: {shlex.join(typed_command())}"
+        print_line(f"resume with: {resuming_command()}" if depth in TIMED else again, err=True)
         return STOPPED
     if _is_empty_shard(done):
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "
 _QUANTITY = re.compile(
     r"\s*([0-9][0-9_]{0,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z%]*)\s*"
 )
-_LARGEST = 2**1023  # what a float surely holds
 
 
 def _split(text: object, example: str) -> tuple[Fraction, str]:
@@ -32,7 +32,7 @@ def _split(text: object, example: str) -> tuple[Fraction, str]:
 
 def _bounded(text: object, amount: Amount) -> Amount:
     """The same amount. ValueError where it is beyond what a float holds."""
-    if amount > _LARGEST:
+    if amount > sys.float_info.max:
         raise ValueError(f'"{text}" is too large')
     return amount
 

@@ -163,22 +163,15 @@ def _axes(grid: SuiteAxes, overrides: Overrides) -> dict[str, list[Value]]:
     }
     absent = missing(grid.family, {**grid.axes, **from_flags})
     if absent:
-        raise UsageError(_missing_fields_sentence(grid, absent))
+        flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in absent)
+        raise UsageError(
+            f"{grid.suite.where}: {grid.suite.name} needs {' and '.join(absent)}; "
+            f"add {flags}, or write them in bench.yaml"
+        )
     axes = complete(grid.family, {**grid.axes, **from_flags})
     if overrides.quick:
         axes["seq"] = axes["seq"][:QUICK_LENGTHS]
     return axes
-
-
-def _missing_fields_sentence(grid: SuiteAxes, fields: Sequence[str]) -> str:
-    flags = " ".join("--seq N" if name == "seq" else f"--set {name}=VALUE" for name in fields)
-    names = " and ".join(fields)
-    if grid.suite.where.startswith("--"):
-        family = grid.family.name
-        return (
-            f"{grid.suite.where}: family {family} has no suite in bench.yaml and needs {names}; add {flags}"
-        )
-    return f"{grid.suite.where}: suite {grid.suite.name} has no {names}; add it there, or {flags}"
 
 
 def _settings(grid: SuiteAxes, base: Settings, overrides: Overrides) -> Settings:
