@@ -28,13 +28,6 @@ class Histories:
     cases: tuple[CaseHistory, ...]
     fingerprints: Mapping[str, Any]
 
-    @property
-    def heading(self) -> str:
-        return f"a trend, {TREND}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"trend": True, "heading": self.heading, "cases": [asdict(case) for case in self.cases]}
-
 
 def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> Histories:
     """The histories of the cases that a pattern matches; what cannot be read is told and left out.
@@ -66,21 +59,13 @@ def read_histories(results: Path, pattern: str, tell: Callable[[str], None]) -> 
             f'write more of one, as "{cases[0]}"'
         )
     verdicts = _verdicts(results, tell)
-    return Histories(
-        tuple(
-            history_of(
-                {
-                    run: CaseRecords(sorted(records, key=lambda r: r.replicate))
-                    for run, records in runs.items()
-                },
-                fingerprints,
-                environments,
-                verdicts.get(case, ()),
-            )
-            for case, runs in kept.items()
-        ),
-        fingerprints,
-    )
+    histories: list[CaseHistory] = []
+    for case, runs in kept.items():
+        replicates = {
+            run: CaseRecords(sorted(records, key=lambda r: r.replicate)) for run, records in runs.items()
+        }
+        histories.append(history_of(replicates, fingerprints, environments, verdicts.get(case, ())))
+    return Histories(tuple(histories), fingerprints)
 
 
 def print_histories(histories: Histories, out: Path | None, *, json: bool) -> None:
@@ -89,12 +74,14 @@ def print_histories(histories: Histories, out: Path | None, *, json: bool) -> No
         from harness.report.charts.history import draw_history
 
         write_data(draw_history(histories.cases, {"fingerprints": histories.fingerprints}), out)
+    heading = f"a trend, {TREND}"
     if json:
-        print_json(histories.to_json())
+        cases = [asdict(case) for case in histories.cases]
+        print_json({"trend": True, "heading": heading, "cases": cases})
     else:
         from harness.report.run_report import print_history
 
-        print_history(console(), histories.cases, histories.heading)
+        print_history(console(), histories.cases, heading)
 
 
 def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[GateVerdict]]:

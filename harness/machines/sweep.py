@@ -16,7 +16,7 @@ from harness.machines.dispatch import Dispatch
 from harness.machines.inbox import Inbox
 from harness.machines.measured_unit import MeasuredUnit
 from harness.machines.node import SweepOrder
-from harness.machines.node_info import InstalledCode, NodeInfo
+from harness.machines.node_info import NodeInfo, installed_code
 from harness.machines.ray_cluster import RayCluster
 from harness.run.compile.static_run import kept_answers
 from harness.store.compile_cache import CompileCache
@@ -51,7 +51,7 @@ def admit(
 ) -> dict[str, NodeInfo | SeqsweepError]:
     """Each node's info, or why it may not measure these implementations for this driver."""
     answers: dict[str, NodeInfo | SeqsweepError] = dict(cluster.ask("info", tuple(plugins)))
-    ours = InstalledCode.of(catalog)
+    ours = installed_code(catalog)
     for node, answer in answers.items():
         if isinstance(answer, NodeInfo) and (why := answer.refusal(ours, implementations)):
             answers[node] = MachineError(why)
