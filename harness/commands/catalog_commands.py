@@ -97,9 +97,12 @@ def doctor(
 
         measure_rooflines(place.project(), json=json)
     else:
+        from harness.report.tables.listing import findings_table
         from harness.run.doctor import examine
 
-        output.print_findings(examine(place.project().results), json=json)
+        found = examine(place.project().results)
+        data = {"findings": [vars(finding) for finding in found]}
+        output.print_table(data, lambda: findings_table(found), json=json)
 
 
 @command(group, "machines")

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.stats import t_half_width
 from harness.catalog import child_process
-from harness.commands.output import console, print_json, progress_of
+from harness.commands.output import print_table, progress_of
 from harness.core.errors import MachineError, UsageError
 from harness.core.typed_command import typed_command
 from harness.core.version import VERSION
+from harness.report.tables.listing import agreements_table
 from harness.run.machine.lock import device_lock
 from harness.run.processes.module_subprocess import run_module
 from harness.run.session import Request, conduct
@@ -79,12 +80,8 @@ def check_self(project: Project, *, json: bool) -> None:
         )
     with closing(progress_of(schedule)) as progress:
         agreements = compare_with_loops(schedule, project.catalog, progress)
-    if json:
-        print_json({"cases": [vars(agreement) for agreement in agreements]})
-    else:
-        from harness.report.tables.listing import agreements_table
-
-        console().print(agreements_table(agreements))
+    data = {"cases": [vars(agreement) for agreement in agreements]}
+    print_table(data, lambda: agreements_table(agreements), json=json)
 
 
 def compare_with_loops(schedule: Schedule, catalog: Catalog, listener: Listener) -> list[Agreement]:

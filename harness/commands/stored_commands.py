@@ -55,6 +55,7 @@ def runs(
 ) -> None:
     """List stored runs, newest first. With --keep N delete all but the newest N."""
     from harness.commands.stored import list_runs
+    from harness.report.tables.run_listing import runs_table
     from harness.store.prune import prune
 
     results = place.project(writes=keep is not None).results
@@ -63,7 +64,8 @@ def runs(
     elif dry_run:
         raise UsageError("--dry-run: goes with --keep N; without it nothing is deleted anyway")
     else:
-        output.print_runs(list_runs(results), json=json)
+        listed = list_runs(results)
+        output.print_table({"runs": [vars(run) for run in listed]}, lambda: runs_table(listed), json=json)
 
 
 @command(group, "compare")

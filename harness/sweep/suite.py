@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -101,15 +102,12 @@ def build(grid: SuiteAxes, base: Settings, overrides: Overrides) -> tuple[Suite,
     refuse_too_many(grid.suite.where, counts, f"suite {grid.suite.name} has")
     cases: list[Case] = []
     skips: list[Skip] = []
-    for device in devices:
-        for mode in modes:
-            for point in points(grid.family, axes):
-                for variant in grid.variants:
-                    case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
-                    cases.append(case)
-                    reason = _impossible(grid.family, variant, mode, device)
-                    if reason:
-                        skips.append(Skip(case, reason))
+    order = itertools.product(devices, modes, points(grid.family, axes), grid.variants)
+    for device, mode, point, variant in order:
+        case = Case.of(variant.info.id, dict(variant.options), point, mode, device)
+        cases.append(case)
+        if reason := _impossible(grid.family, variant, mode, device):
+            skips.append(Skip(case, reason))
     suite = Suite(
         name=grid.suite.name,
         family=grid.family.name,
