@@ -16,7 +16,7 @@ from harness.claims.page_diff import alike, parts
 from harness.claims.read_yaml import claims_of
 from harness.claims.report import claims_data, print_claims
 from harness.claims.verdict import judge
-from harness.commands.exit_codes import NOTHING
+from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import console, print_json, progress_of
 from harness.commands.streams import print_line
 from harness.core.errors import UsageError, nearest
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path("docs")
 RESTS_ON = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "torch")  # compilers, and what contracts run in
-STALE = 1
 
 
 @dataclass(frozen=True)

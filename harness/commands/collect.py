@@ -7,11 +7,9 @@ from pathlib import Path
 
 from harness.collection.collection import Collection, collect
 from harness.collection.joined_lines import joined_data, joined_lines
-from harness.commands.exit_codes import NOTHING
+from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json, print_note
 from harness.commands.streams import print_line
-
-STALE = 1
 
 
 def collect_runs(sources: Sequence[Path], results: Path, *, check: bool, json: bool) -> int:

@@ -12,7 +12,7 @@ import msgspec
 
 from harness.claims.model import Claim
 from harness.claims.read_yaml import claims_of
-from harness.commands.exit_codes import NOTHING
+from harness.commands.exit_codes import NOTHING, STALE
 from harness.commands.output import print_json, print_note, write_data
 from harness.commands.streams import print_line
 from harness.core.errors import MachineError, UsageError, nearest
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
-STALE = 1
 LEAST_DIGITS = 4
 
 

@@ -83,7 +83,7 @@ def load(path: Path, home: Path | None = None) -> Config:
     """Read a bench.yaml; `home` is its own folder unless given. UsageError: `bench.yaml:LINE: …`."""
     root = table(read(path), path.name)
     root.refuse_unknown(TOP_KEYS, "at the top level")
-    suites = _suites(root)
+    suites = {name: suite_of(name, entry) for name, entry in root.section("suites").items()}
     defaults = _defaults(root)
     return Config(
         path=path.absolute(),
@@ -93,15 +93,8 @@ def load(path: Path, home: Path | None = None) -> Config:
         plugins=_plugins(root, path),
         suites=suites,
         given=frozenset(defaults),
-        machines=pools_of(root.entries.get("machines")),
+        machines=pools_of(root.section("machines")),
     )
-
-
-def _suites(root: YamlMapping) -> dict[str, SuiteConfig]:
-    if "suites" not in root.entries:
-        return {}
-    mapping = table(root.entries["suites"].node, "suites")
-    return {name: suite_of(name, entry) for name, entry in mapping.entries.items()}
 
 
 def suite_of(name: str, entry: Entry) -> SuiteConfig:
