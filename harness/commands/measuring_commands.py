@@ -139,7 +139,7 @@ def static(
         )
         raise typer.Exit(code)
     schedule = project.plan(named, overrides, ids)
-    done = stages.compile_schedule(project, schedule, targets, max_seq=max_seq, wait=wait)
+    done = stages.run_schedule(project, schedule, depth="static", targets=targets, max_seq=max_seq, wait=wait)
     if stages_:
         from harness.commands.profile import print_planned_stages
 

@@ -39,8 +39,9 @@ def run_schedule(
     wait: bool = False,
     extras: ProfileExtras | None = None,
     max_seq: bool = False,
+    targets: Sequence[str] = (),
 ) -> Done:
-    """Measure a schedule, or with depth `check` hold it to its contracts alone, and store it."""
+    """Measure a schedule, hold it to its contracts (`check`) or compile it (`static`), and store the run."""
     from harness.run.session import STAGES_ALONE, Request, conduct
 
     request = Request(
@@ -48,20 +49,10 @@ def run_schedule(
         *(resume, checks, wait, extras or STAGES_ALONE, max_seq),
     )
     with closing(progress_of(schedule)) as progress:
-        return conduct(request, progress)
+        if depth != "static":
+            return conduct(request, progress)
+        from harness.run.compile.static_run import static_run
 
-
-def compile_schedule(
-    project: Project, schedule: Schedule, targets: Sequence[str], *, max_seq: bool, wait: bool = False
-) -> Done:
-    """Compile a schedule for each target, and store its static figures."""
-    from harness.run.compile.static_run import static_run
-    from harness.run.session import Request
-
-    request = Request(
-        schedule, project.catalog, project.results, typed_command(), "static", VERSION, wait=wait
-    )
-    with closing(progress_of(schedule)) as progress:
         return static_run(request, tuple(targets), progress, longest=max_seq)
 
 
