@@ -31,7 +31,6 @@ from harness.findings.recheck import DIFFERS, HOLDS, LineCheck
 from harness.gate.store import gates
 from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
-from harness.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from harness.sweep.project import Project
@@ -54,7 +53,6 @@ def read_runs(project: Project, runs: Sequence[str], suites: Sequence[str]) -> l
 
 
 def compose_document(project: Project, runs: Sequence[KeptRun], *, charts: bool) -> Document:
-
     lock = project.config.home / LOCK
     return compose(runs, _claims(project, runs), lock if lock.is_file() else None, charts=charts)
 
@@ -167,7 +165,6 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
 
 
 def _read(path: Path) -> bytes | None:
-
     try:
         return read_regular(path)
     except FileNotFoundError:
@@ -183,17 +180,13 @@ def find_record(project: Project, beginning: str, run: str | None) -> Record:
     """The record whose hash begins so: of one run, or of all that are stored, the newest first."""
     if len(beginning) < LEAST_DIGITS or not set(beginning) <= set("0123456789abcdef"):
         raise UsageError(f'--record: "{beginning}" is no hash; write {LEAST_DIGITS} or more of its digits')
-    folders: Sequence[RunFolder]
-    if run is not None:
-        folders = [find(project.results, run)]
-    else:
-        folders = [*reversed(all_runs(project.results)), *runs_in(project.results / KEPT)]
-    for folder in folders:
-        record = folder.record_of_hash(beginning)
-        if record is not None:
+    results = project.results
+    stored = [*reversed(all_runs(results)), *runs_in(results / KEPT)] if run is None else [find(results, run)]
+    for folder in stored:
+        if record := folder.record_of_hash(beginning):
             return record
     raise UsageError(
-        f'--record: none of {len(folders)} runs has a record "{beginning}"; name its run with --run'
+        f'--record: none of {len(stored)} runs has a record "{beginning}"; name its run with --run'
     )
 
 

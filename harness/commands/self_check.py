@@ -71,13 +71,11 @@ def check_self(project: Project, *, json: bool) -> None:
             f"{project.config.path}: no suite's name begins with {SUITES}; add the cases to compare"
         )
     schedule = project.plan(suites)
-    other = next(
-        (c.id for s in schedule.suites for c in s.cases if (c.mode, c.device) != ("fwd", "cpu")), None
-    )
-    if other is not None:
-        raise UsageError(
-            f"{other}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
-        )
+    for case in (case for suite in schedule.suites for case in suite.cases):
+        if (case.mode, case.device) != ("fwd", "cpu"):
+            raise UsageError(
+                f"{case.id}: a plain loop is a forward on the cpu; take it out of the suites {SUITES}…"
+            )
     with closing(progress_of(schedule)) as progress:
         agreements = compare_with_loops(schedule, project.catalog, progress)
     data = {"cases": [vars(agreement) for agreement in agreements]}
