@@ -132,30 +132,25 @@ def report(
     json: bool = options.JSON,
 ) -> None:
     """Write the findings of stored runs as a document. Verdicts, every case, replay, method."""
-    from harness.commands.findings import (
-        compose_document,
-        print_document,
-        read_runs,
-        write_into,
-        write_page,
-        write_receipt,
-    )
+    from harness.commands import findings
 
     flags.refuse_alone()
     project = place.project()
-    runs = read_runs(project, split_words(run), names or ())
+    runs = findings.read_runs(project, split_words(run), names or ())
     if flags.pr:
-        output.write_data(write_receipt(project, runs, flags.chart).encode(), None)
+        output.write_data(findings.write_receipt(project, runs, flags.chart).encode(), None)
         return
-    document = compose_document(project, runs, charts=flags.into is not None or flags.html is not None)
+    document = findings.compose_document(
+        project, runs, charts=flags.into is not None or flags.html is not None
+    )
     if flags.html is not None:
-        write_page(document, runs, flags.html)
+        findings.write_page(document, runs, flags.html)
         output.print_lines("files", [f"wrote {flags.html}"], json=json)
         return
     if flags.into is None:
-        print_document(document, json=json)
+        findings.print_document(document, json=json)
         return
-    lines, code = write_into(document, flags.into, check=flags.check)
+    lines, code = findings.write_into(document, flags.into, check=flags.check)
     output.print_lines("files", lines, json=json)
     raise typer.Exit(code)
 
