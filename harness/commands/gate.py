@@ -8,10 +8,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from harness.commands.exit_codes import STOPPED
 from harness.commands.output import console, print_json
 from harness.commands.streams import print_line
-from harness.core.errors import SeqsweepError, SideError, UsageError
+from harness.core.errors import SideError, UsageError
 from harness.core.typed_command import resuming_command
 from harness.gate.options import GateOptions, limit_threads
 from harness.gate.outcome import STATIC, TIME, GateOutcome
@@ -23,12 +22,6 @@ from harness.report.console import TextConsole
 from harness.sweep.project import Project
 
 Evidence = Mapping[str, Any]
-
-
-class GateInterrupted(SeqsweepError):  # noqa: N818 - Ctrl-C, with everything measured kept
-    """The sentence says where the pairs are stored, and how to resume."""
-
-    exit_code = STOPPED
 
 
 def run_gate(project: Project, options: GateOptions, *, json: bool) -> int:
@@ -86,10 +79,10 @@ def decide(project: Project, options: GateOptions, progress: GateProgress) -> tu
         outcome, folder = run_timed(project, options, progress)
         return outcome, folder.header["evidence"]
     except KeyboardInterrupt:
-        if progress.kept is None:
-            raise
-        print_line(f"stopped; the pairs measured so far are in {progress.kept}", err=True)
-        raise GateInterrupted(f"resume with: {resuming_command()}") from None
+        if progress.kept is not None:
+            print_line(f"the pairs measured so far are in {progress.kept}", err=True)
+            print_line(f"resume with: {resuming_command()}", err=True)
+        raise
 
 
 def read_newest(project: Project) -> tuple[GateOutcome, Evidence]:

@@ -23,6 +23,7 @@ from harness.gate.output import report_outcome
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.report.charts import draw_run
+from harness.report.tables.run_listing import runs_table
 from harness.run.processes.exit_cause import explain
 from harness.store.prune import PrunedRun
 from harness.store.run_summary import summarise
@@ -113,7 +114,7 @@ def test_stored_runs(capsys, monkeypatch, tmp_path):
     folder.write_environment({"git": {"commit": NASTY}})
     folder.write_fingerprint({"cpu": NASTY})
     run = summarise(folder)
-    output.print_runs([run], json=False)
+    output.print_table({}, lambda: runs_table([run]), json=False)
     assert_fit(capsys.readouterr().out)
     output.print_pruned([PrunedRun(NASTY, 1, ""), PrunedRun(NASTY, 1, NASTY)], json=False, dry_run=True)
     assert_shown(capsys.readouterr().out)

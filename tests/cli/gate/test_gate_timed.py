@@ -92,10 +92,11 @@ def resumed(work, gate, interrupted):
 def test_ctrl_c_says_how_to_go_on(interrupted):
     assert interrupted.code == 130
     assert interrupted.out == ""
-    folder, again = interrupted.err.splitlines()[-2:]
+    folder, again, end = interrupted.err.splitlines()[-3:]
     assert str(interrupted.results) in folder
-    assert again.startswith(f"seqsweep: resume with: seqsweep gate {' '.join(SELF_CHECK)}")
+    assert again.startswith(f"resume with: seqsweep gate {' '.join(SELF_CHECK)}")
     assert again.endswith("--resume")
+    assert end == "seqsweep: stopped"
 
 
 def test_only_whole_pairs_are_kept(interrupted):
