@@ -7,7 +7,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from harness.core.units import format_count
 from harness.gate.outcome import NOT_ENOUGH, STATIC, UNCHANGED, CaseVerdict, GateOutcome
 from harness.gate.report import wording
 from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
@@ -75,8 +74,7 @@ def _row(
     name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], static: bool
 ) -> tuple[Cell, ...]:
     case = verdicts[name.case]
-    seq = wording.ABSENT if name.seq is None else format_count(name.seq)
-    name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(seq))
+    name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason
     text, style = wording.in_words(case.verdict), PRESENTATIONS[case.verdict].style
     if static:

@@ -72,6 +72,16 @@ def interval(case: CaseVerdict) -> str:
     return f"[{percent(case.low)}, {percent(case.high)}]"
 
 
+def measured(case: CaseVerdict) -> str:
+    """`+5.1 % [+3.2 %, +7.0 %]`; empty where nothing was timed."""
+    return "" if case.effect is None else f"{change(case)} {interval(case)}"
+
+
+def said(case: CaseVerdict) -> str:
+    """The reason and the notes, a line each."""
+    return "\n".join([case.reason, *case.notes])
+
+
 def comparison(outcome: GateOutcome) -> str:
     """The two sides: what was compared with what."""
     if outcome.self_check:
