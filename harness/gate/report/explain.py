@@ -11,10 +11,9 @@ from rich.text import Text
 
 from harness.analysis.stats import PROCESSES
 from harness.core.units import format_count, format_seconds
+from harness.gate.case_evidence import CaseEvidence, Explanation
 from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.report import wording
-from harness.gate.report.case_names import name_of
-from harness.gate.report.evidence import CaseEvidence
 from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.report.required_pairs import required_pairs
 from harness.gate.report.strip_plot import LABELS, LEAST, WIDTH, Strip, strip_chart
@@ -34,10 +33,10 @@ _PAIRS = (
 _LENGTHS = (Column("seq"), Column("change"), Column("verdict", right=False), Column("", 1, right=False))
 
 
-def print_explanation(console: Console, evidence: CaseEvidence) -> None:
+def print_explanation(console: Console, evidence: Explanation) -> None:
     """The claim first, then its evidence: a chart, the pairs, other lengths, the compiler's figures."""
     case = evidence.verdict
-    title = Text(evidence.case, style="bold").append(": ", style="not bold")
+    title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
         title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
     )
@@ -57,7 +56,7 @@ def print_explanation(console: Console, evidence: CaseEvidence) -> None:
         console.print(Text(line, style="dim"))
 
 
-def claim(evidence: CaseEvidence) -> list[str]:
+def claim(evidence: Explanation) -> list[str]:
     """The claim in sentences: the mean, its bounds, and the thresholds they are compared with."""
     if not evidence.first:
         return ["nothing was timed, so there is no effect to explain"]
@@ -112,7 +111,7 @@ def _bar(decision: Decision) -> list[Strip]:
     return [Strip("", bar=(decision.low, decision.effect, decision.high))]
 
 
-def _programs(evidence: CaseEvidence) -> Sequence[str]:
+def _programs(evidence: Explanation) -> Sequence[str]:
     if evidence.same_program is None:
         return []
     if not evidence.same_program:
@@ -148,19 +147,18 @@ def _pair_row(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cel
     )
 
 
-def lengths_table(evidence: CaseEvidence) -> TableData:
+def lengths_table(evidence: Explanation) -> TableData:
     """The case among the other lengths of its implementation."""
-    case_seq = name_of(evidence.case).seq
-    if case_seq is None or not evidence.neighbours:
+    if not evidence.neighbours:
         return TableData("", _LENGTHS, ())
-    lengths = [*evidence.neighbours, (case_seq, evidence.verdict.verdict, evidence.verdict.effect)]
+    lengths = dict(sorted([*evidence.neighbours, (evidence.seq, evidence.verdict)], key=lambda pair: pair[0]))
     rows = tuple(
         (
             Cell(format_count(seq)),
-            Cell(wording.ABSENT if effect is None else wording.percent(effect)),
-            Cell(wording.in_words(verdict), style=PRESENTATIONS[verdict].style),
-            Cell("this case" if seq == case_seq else ""),
+            Cell(wording.ABSENT if case.effect is None else wording.percent(case.effect)),
+            Cell(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style),
+            Cell("this case" if seq == evidence.seq else ""),
         )
-        for seq, verdict, effect in sorted(lengths, key=lambda length: length[0])
+        for seq, case in lengths.items()
     )
     return TableData("effect over length", _LENGTHS, rows)

@@ -3,16 +3,16 @@
 import statistics
 
 from harness.analysis.stats import PROCESSES, t_half_width
+from harness.gate.case_evidence import Explanation
 from harness.gate.noise.detectable import pairs_needed
 from harness.gate.outcome import NOT_ENOUGH
 from harness.gate.report import wording
-from harness.gate.report.evidence import CaseEvidence
 from harness.gate.timed.decision import Margin, judge
 
 MOST_PAIRS = 1000  # a verdict that needs more is called out of reach
 
 
-def required_pairs(evidence: CaseEvidence) -> list[str]:
+def required_pairs(evidence: Explanation) -> list[str]:
     """Sentences: the smallest effect these pairs can detect, and how many would settle an open case."""
     effects, margin = evidence.deciding, evidence.margin
     if len(effects) < PROCESSES:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from harness.analysis.power_law import fit
 from harness.core.case import Case
-from harness.core.static_figures import WORDS, known
+from harness.core.static_figures import WORDS
 from harness.gate.outcome import IMPROVED, REGRESSED, UNCHANGED
 from harness.gate.static.diff import MEANT, StaticFigures, StaticVerdict, compare
 
@@ -59,7 +59,7 @@ def _growth_sentence(figure: str, lengths: Mapping[int, tuple[StaticFigures, Sta
     for seq, (base, candidate) in lengths.items():
         if figure == "flops" and base.flops_source != candidate.flops_source:
             continue
-        old, new = known(base.figures.get(figure)), known(candidate.figures.get(figure))
+        old, new = base.figures.get(figure), candidate.figures.get(figure)
         if old and new:  # 0 is on no power of the length
             both[seq] = old, new
     if len(both) < 2:

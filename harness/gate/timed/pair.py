@@ -12,11 +12,12 @@ from functools import partial
 
 from harness.core.errors import SideError, Unsupported
 from harness.core.units import format_bytes, format_seconds
+from harness.gate.case_evidence import Rounds
 from harness.gate.outcome import INVALID, NOT_ENOUGH
 from harness.gate.timed.context import GateContext
 from harness.gate.timed.paired_case import BOTH, PairedCase
 from harness.gate.timed.processes import SideProcess
-from harness.gate.timed.sampling import PairSampler, Rounds
+from harness.gate.timed.sampling import PairSampler
 from harness.run.group.at_once import exhaust_at_once
 from harness.run.group.case_state import CaseState
 from harness.run.group.compilation import compile_case
@@ -71,9 +72,8 @@ class Pair:
             # Pinned, a process could not step aside for a neighbour on its core (docs/2026-11-20-gate.md).
             for process in processes.values():
                 self._release(process)
-            return PairSampler(shared, self.random).sample(
-                [paired for paired in chosen if paired.living]
-            ), waiting
+            sampler = PairSampler(shared, self.number, self.random)
+            return sampler.sample([paired for paired in chosen if paired.living]), waiting
         finally:
             for paired in paired_cases:
                 for state in paired.sides.values():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.gate.case_evidence import Explanation
 from harness.gate.outcome import (
     IMPROVED,
     INCORRECT,
@@ -21,7 +22,6 @@ from harness.gate.outcome import (
     CaseVerdict,
     GateOutcome,
 )
-from harness.gate.report.evidence import CaseEvidence
 
 BASE = "git:3d602ab (merge base with origin/main)"
 SPREAD = "12 pairs spread by 6 %: raise --max-pairs"
@@ -88,8 +88,13 @@ def evidence_of(**more):
     first = (0.048, 0.051, 0.055, 0.050)
     fresh = (0.049, 0.052, 0.047, 0.053)
     rounds = tuple(tuple(effect + step for step in (-0.02, 0.0, 0.02)) for effect in (*first, *fresh))
+    neighbours = {
+        4096: CaseVerdict(id_of("mask/scatter", 4096), UNCHANGED, "excluded", effect=0.002),
+        65536: CaseVerdict(id_of("mask/scatter", 65536), UNCHANGED, "excluded"),
+    }
     values = {
-        "case": id_of("mask/scatter", 16384),
+        "series": "mask/scatter",
+        "seq": 16384,
         "verdict": timed_verdict(id_of("mask/scatter", 16384), REGRESSED, 4.2, 5.2, 6.2, 4),
         "slowdown": 0.05,
         "first": first,
@@ -98,10 +103,10 @@ def evidence_of(**more):
         "levels_s": ((0.0252, 0.024),) * 8,
         "static": ("FLOPs 4.30e9 on both sides",),
         "same_program": False,
-        "neighbours": ((4096, UNCHANGED, 0.002), (65536, UNCHANGED, None)),
+        "neighbours": tuple(neighbours.items()),
         **more,
     }
-    return CaseEvidence(**values)
+    return Explanation(**values)
 
 
 def golden(name: str) -> bytes:
