@@ -5,6 +5,7 @@ Everything is computed from the evidence given; nothing is measured here, and no
 
 import statistics
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.console import Console
 from rich.text import Text
@@ -16,7 +17,6 @@ from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
 from harness.gate.report import wording
 from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.report.required_pairs import required_pairs
-from harness.gate.report.strip_plot import LABELS, LEAST, WIDTH, Strip, strip_chart
 from harness.gate.timed.decision import Decision, judge
 from harness.report.tables.cells import Cell
 from harness.report.tables.render import print_tables
@@ -34,7 +34,7 @@ _LENGTHS = (Column("seq"), Column("change"), Column("verdict", right=False), Col
 
 
 def print_explanation(console: Console, evidence: Explanation) -> None:
-    """The claim first, then its evidence: a chart, the pairs, other lengths, the compiler's figures."""
+    """The claim first, then its evidence: the pairs, other lengths, the compiler's figures."""
     case = evidence.verdict
     title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
@@ -44,11 +44,6 @@ def print_explanation(console: Console, evidence: Explanation) -> None:
     for line in claim(evidence):
         console.print(Text(line))
     console.print()
-    if evidence.first:
-        for line in chart(evidence, max(LEAST, min(WIDTH, console.width - LABELS))):
-            console.print(Text(line), no_wrap=True, crop=False)
-        console.print(Text(_legend(evidence), style="dim"))
-        console.print()
     print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
     for line in (*required_pairs(evidence), *_programs(evidence)):
         console.print(Text(line))
@@ -71,13 +66,13 @@ def claim(evidence: Explanation) -> list[str]:
         UNCHANGED: f"unchanged: the upper bound lies below {delta}, so that slowdown is excluded",
         NOT_ENOUGH: f"open: neither does the lower bound lie above {limit} nor the upper one below {delta}",
     }
-    by_bounds = judge(evidence.deciding, margin).verdict
-    if evidence.verdict.verdict not in meanings:
+    by_bounds, verdict = judge(evidence.deciding, margin).verdict, evidence.verdict.verdict
+    if verdict not in meanings:
         return lines
-    if by_bounds != evidence.verdict.verdict:
-        alone = f"by these bounds alone: {meanings[by_bounds]}; the reason above says what outweighs them"
-        return [*lines, alone]
-    return [*lines, meanings[by_bounds]]
+    meaning = meanings[by_bounds]
+    if by_bounds != verdict:
+        meaning = f"by these bounds alone: {meaning}; the reason above says what outweighs them"
+    return [*lines, meaning]
 
 
 def _bounds(label: str, decision: Decision) -> str:
@@ -87,28 +82,6 @@ def _bounds(label: str, decision: Decision) -> str:
         return f"{label}: {mean} over {count}; bounds need at least {PROCESSES} pairs"
     low, high = wording.percent(decision.low), wording.percent(decision.high)
     return f"{label}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
-
-
-def chart(evidence: CaseEvidence, width: int = WIDTH) -> list[str]:
-    """A dot per pair, the bounds as a bar below, and lines at 0, Δ/2 and Δ."""
-    margin = evidence.margin
-    strips: list[Strip] = []
-    for label, effects in (("first", evidence.first), ("confirmation", evidence.fresh)):
-        if effects:
-            strips += [Strip(label, effects), *_bar(judge(effects, margin))]
-    marks = (("0", 0.0), ("½", margin.least), ("Δ", margin.excluded))
-    return strip_chart(strips, marks, width)
-
-
-def _legend(evidence: CaseEvidence) -> str:
-    limit, delta = wording.percent(evidence.margin.least), wording.percent(evidence.margin.excluded)
-    return f"0 no difference, ½ {limit} (regressed: bar right of it), Δ {delta} (unchanged: bar left of it)"
-
-
-def _bar(decision: Decision) -> list[Strip]:
-    if decision.low is None or decision.effect is None or decision.high is None:
-        return []
-    return [Strip("", bar=(decision.low, decision.effect, decision.high))]
 
 
 def _programs(evidence: Explanation) -> Sequence[str]:
@@ -122,29 +95,24 @@ def _programs(evidence: Explanation) -> Sequence[str]:
 
 def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
     """A row per pair: the first ones, and apart from them those of the confirmation."""
+    effects = [*evidence.first, *evidence.fresh]
+    pairs = zip_longest(effects, evidence.rounds[: len(effects)], evidence.levels_s[: len(effects)])
+    rows = [_pair_row(number, *pair) for number, pair in enumerate(pairs, start=1)]
     count = len(evidence.first)
-    titles = (("first pairs", evidence.first, 0), ("confirmation, fresh pairs", evidence.fresh, count))
     return [
-        TableData(
-            title,
-            _PAIRS,
-            tuple(_pair_row(evidence, start + i, e) for i, e in enumerate(effects)),
-        )
-        for title, effects, start in titles
+        TableData("first pairs", _PAIRS, tuple(rows[:count])),
+        TableData("confirmation, fresh pairs", _PAIRS, tuple(rows[count:])),
     ]
 
 
-def _pair_row(evidence: CaseEvidence, position: int, effect: float) -> tuple[Cell, ...]:
-    rounds = evidence.rounds[position] if position < len(evidence.rounds) else ()
-    levels = evidence.levels_s[position] if position < len(evidence.levels_s) else None
-    return (
-        Cell(str(position + 1)),
-        Cell(wording.percent(effect)),
-        Cell(str(len(rounds)) if rounds else wording.ABSENT),
-        Cell(f"{100 * statistics.stdev(rounds):.1f} %" if len(rounds) > 1 else wording.ABSENT),
-        *(Cell(format_seconds(level)) for level in levels or ()),
-        *([Cell(wording.ABSENT)] * 2 if levels is None else []),
-    )
+def _pair_row(
+    number: int, effect: float, rounds: Sequence[float] | None, levels_s: tuple[float, float] | None
+) -> tuple[Cell, ...]:
+    count = len(rounds or ())
+    spread = f"{100 * statistics.stdev(rounds or ()):.1f} %" if count > 1 else wording.ABSENT
+    levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
+    texts = (str(number), wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
+    return tuple(map(Cell, texts))
 
 
 def lengths_table(evidence: Explanation) -> TableData:

@@ -1,9 +1,8 @@
-"""An explanation: its claim, its chart, and what an open case would need."""
+"""An explanation: its claim, its pairs, and what an open case would need."""
 
 from harness.gate.outcome import NOT_ENOUGH, VANISHED, CaseVerdict
 from harness.gate.report.explain import claim, print_explanation
 from harness.gate.report.required_pairs import required_pairs
-from harness.gate.report.strip_plot import Strip, strip_chart
 from tests.gate.report.conftest import golden
 
 OPEN = (-0.02, 0.06, 0.01, 0.05)
@@ -27,7 +26,6 @@ def test_what_was_not_timed_has_only_its_reason(page, evidence):
     bare = {"first": (), "fresh": (), "rounds": (), "levels_s": (), "neighbours": ()}
     text = page(print_explanation, evidence(verdict=gone, **bare))
     assert "the working tree does not have it\nnothing was timed" in text
-    assert "┊" not in text
 
 
 def test_a_confirmation_that_disagrees_is_said_to_outweigh(evidence):
@@ -54,27 +52,3 @@ def test_an_open_case_says_what_would_settle_it(evidence):
 
 def test_a_settled_case_needs_nothing(evidence):
     assert len(required_pairs(evidence())) == 1
-
-
-def test_dots_on_the_axis():
-    lines = strip_chart([Strip("first", (0.0, 1.0, 1.0))], [("0", 0.0), ("Δ", 1.0)])
-    dots, axis, _ = lines
-    assert dots.startswith("first")
-    assert dots.index("●") == axis.index("0")
-    assert dots.index("2") == axis.index("Δ")
-
-
-def test_a_bar_spans_its_bounds():
-    _, bar, axis, ends = strip_chart(
-        [Strip("", (0.05,)), Strip("", bar=(0.0, 0.05, 0.1))], [("0", 0.0), ("½", 0.05), ("Δ", 0.1)]
-    )
-    assert [bar.index(sign) for sign in "├┼┤"] == [axis.index(mark) for mark in "0½Δ"]
-    assert ends.split() == ["−0.3", "%", "+10.8", "%"]
-
-
-def test_a_chart_fits_its_terminal(page, evidence):
-    for columns, most in ((60, 60), (140, 74)):
-        lines = page(print_explanation, evidence(), columns).splitlines()
-        (axis,) = (line for line in lines if "─½─" in line)
-        assert "Δ" in axis
-        assert len(axis) == most
