@@ -1,9 +1,7 @@
 """Evidence of a gate, as it is stored: the rounds of every pair, and what explains the verdict on a case."""
 
 from dataclasses import dataclass
-from itertools import chain
 
-from harness.gate.outcome import CaseVerdict, refuse_no_effects
 from harness.gate.timed.decision import Margin, pair_effect
 
 
@@ -30,14 +28,12 @@ class Rounds:
 class CaseEvidence:
     """The evidence on one case. Effects are logarithms, one per pair of processes.
 
-    `series` is equal for the lengths of one case. `first` are the pairs that led to a verdict, `fresh`
-    those of the confirmation. `rounds` are the log ratios of each pair's rounds and `levels_s` the seconds
-    per call of (candidate, base), for the first pairs and then the fresh ones. `static` are lines of text
-    about the compiler's figures, and `same_program` is None where programs are not known.
+    `first` are the pairs that led to a verdict, `fresh` those of the confirmation. `rounds` are the log
+    ratios of each pair's rounds and `levels_s` the seconds per call of (candidate, base), for the first
+    pairs and then the fresh ones. `static` are lines of text about the compiler's figures, and
+    `same_program` is None where programs are not known.
     """
 
-    series: str
-    seq: int
     slowdown: float
     first: tuple[float, ...] = ()
     fresh: tuple[float, ...] = ()
@@ -45,11 +41,6 @@ class CaseEvidence:
     levels_s: tuple[tuple[float, float], ...] = ()
     static: tuple[str, ...] = ()
     same_program: bool | None = None
-
-    def __post_init__(self) -> None:
-        refuse_no_effects((*self.first, *self.fresh, *chain.from_iterable(self.rounds)))
-        if not all(level > 0 for pair in self.levels_s for level in pair):
-            raise ValueError("a level is a positive number of seconds")
 
     @property
     def margin(self) -> Margin:
@@ -59,11 +50,3 @@ class CaseEvidence:
     def deciding(self) -> tuple[float, ...]:
         """The pairs that decide: the fresh ones where there are any, else the first."""
         return self.fresh or self.first
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation(CaseEvidence):
-    """The evidence on one case with its verdict, and (seq, verdict) of the case's other lengths."""
-
-    verdict: CaseVerdict
-    neighbours: tuple[tuple[int, CaseVerdict], ...] = ()

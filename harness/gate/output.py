@@ -4,18 +4,20 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 
 from harness.core.errors import MachineError, UsageError, nearest
-from harness.gate.case_evidence import CaseEvidence, Explanation
-from harness.gate.outcome import GateOutcome
+from harness.gate.case_evidence import CaseEvidence
+from harness.gate.outcome import CaseVerdict, GateOutcome
 from harness.gate.planning import single_match
 from harness.gate.report.explain import print_explanation
 from harness.gate.report.github import annotations, summary
 from harness.gate.report.junit import junit
 from harness.gate.report.table import gate_data, print_gate
+
+Explanation: TypeAlias = tuple[CaseVerdict, CaseEvidence]
 
 
 def report_outcome(
@@ -33,12 +35,13 @@ def report_outcome(
     if json:
         data = gate_data(outcome)
         if explanation:
-            data["explanation"] = {"case": explanation.verdict.case, **vars(explanation)}
+            case, evidence = explanation
+            data["explanation"] = {"case": case.case, "verdict": case, **vars(evidence)}
         return data
     print_gate(console, outcome)
     if explanation:
         console.print()
-        print_explanation(console, explanation)
+        print_explanation(console, *explanation)
     return None
 
 
@@ -76,16 +79,10 @@ def _report_to_github(outcome: GateOutcome) -> None:
 
 
 def explanation_of(outcome: GateOutcome, evidence: Mapping[str, CaseEvidence], pattern: str) -> Explanation:
-    """The evidence on one case. UsageError when the pattern means none, or several."""
+    """The case that a pattern means, and the evidence on it. UsageError where it means none, or several."""
     verdicts = {case.case: case for case in outcome.cases}
     case = single_match(pattern, verdicts)
     if case not in evidence:
         suggestion = nearest(case, evidence) if evidence else ""
         raise UsageError(f"--explain: nothing was timed of {case} ({verdicts[case].reason}){suggestion}")
-    neighbours = {
-        other.seq: verdicts[name]
-        for name, other in evidence.items()
-        if other.series == evidence[case].series and name != case and name in verdicts
-    }
-    own = vars(evidence[case])
-    return Explanation(**own, verdict=verdicts[case], neighbours=tuple(sorted(neighbours.items())))
+    return verdicts[case], evidence[case]

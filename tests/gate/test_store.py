@@ -37,7 +37,7 @@ def full_disk(*_):
 
 
 def test_what_was_written_is_read_again(new_gate, tmp_path):
-    evidence = {"a": CaseEvidence("a", 1024, 0.05, first=(0.5,), levels_s=((0.3, 0.2),))}
+    evidence = {"a": CaseEvidence(0.05, first=(0.5,), levels_s=((0.3, 0.2),))}
     gate = new_gate(outcome=OUTCOME, evidence=evidence, sources={"a": "sha256:b"})
     assert gate.path == tmp_path / "gates" / "20261120T113000Z-1"
     assert gate.rounds() == []
@@ -115,7 +115,6 @@ def test_a_damaged_header_is_a_sentence(new_gate, damaged):
         {"outcome": []},
         {"outcome": {"verdict": "unchanged"}},
         {"evidence": {"a": {}}},
-        {"evidence": {"a": {"series": "a", "seq": 1, "slowdown": 0.05, "levels_s": [[0, 1]]}}},
         {"sources": []},
     ],
 )

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.analysis.stats import PROCESSES
-from harness.core.units import format_count, format_seconds
-from harness.gate.case_evidence import CaseEvidence, Explanation
-from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED
+from harness.core.units import format_seconds
+from harness.gate.case_evidence import CaseEvidence
+from harness.gate.outcome import IMPROVED, NOT_ENOUGH, REGRESSED, UNCHANGED, CaseVerdict
 from harness.gate.report import wording
 from harness.gate.report.presentation import PRESENTATIONS
 from harness.gate.report.required_pairs import required_pairs
@@ -30,28 +30,26 @@ _PAIRS = (
     Column("candidate", rank=1),
     Column("base", rank=1),
 )
-_LENGTHS = (Column("seq"), Column("change"), Column("verdict", right=False), Column("", 1, right=False))
 
 
-def print_explanation(console: Console, evidence: Explanation) -> None:
-    """The claim first, then its evidence: the pairs, other lengths, the compiler's figures."""
-    case = evidence.verdict
+def print_explanation(console: Console, case: CaseVerdict, evidence: CaseEvidence) -> None:
+    """The claim first, then its evidence: the pairs, and the compiler's figures."""
     title = Text(case.case, style="bold").append(": ", style="not bold")
     console.print(
         title.append(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style), soft_wrap=True
     )
     console.print(Text(case.reason))
-    for line in claim(evidence):
+    for line in claim(case, evidence):
         console.print(Text(line))
     console.print()
-    print_tables(console, *pairs_tables(evidence), lengths_table(evidence))
-    for line in (*required_pairs(evidence), *_programs(evidence)):
+    print_tables(console, *pairs_tables(evidence))
+    for line in (*required_pairs(case, evidence), *_programs(case, evidence)):
         console.print(Text(line))
     for line in (*evidence.static, *(f"! {note}" for note in case.notes)):
         console.print(Text(line, style="dim"))
 
 
-def claim(evidence: Explanation) -> list[str]:
+def claim(case: CaseVerdict, evidence: CaseEvidence) -> list[str]:
     """The claim in sentences: the mean, its bounds, and the thresholds they are compared with."""
     if not evidence.first:
         return ["nothing was timed, so there is no effect to explain"]
@@ -66,7 +64,7 @@ def claim(evidence: Explanation) -> list[str]:
         UNCHANGED: f"unchanged: the upper bound lies below {delta}, so that slowdown is excluded",
         NOT_ENOUGH: f"open: neither does the lower bound lie above {limit} nor the upper one below {delta}",
     }
-    by_bounds, verdict = judge(evidence.deciding, margin).verdict, evidence.verdict.verdict
+    by_bounds, verdict = judge(evidence.deciding, margin).verdict, case.verdict
     if verdict not in meanings:
         return lines
     meaning = meanings[by_bounds]
@@ -84,13 +82,13 @@ def _bounds(label: str, decision: Decision) -> str:
     return f"{label}: {mean} over {count}; at least {low}, at most {high} (99 % each)"
 
 
-def _programs(evidence: Explanation) -> Sequence[str]:
+def _programs(case: CaseVerdict, evidence: CaseEvidence) -> Sequence[str]:
     if evidence.same_program is None:
         return []
     if not evidence.same_program:
         return ["the compiler made different programs of the two sides"]
     same = "the compiler made the same program of both sides"
-    return [f"{same}: a difference in time is the machine's" if evidence.verdict.effect else same]
+    return [f"{same}: a difference in time is the machine's" if case.effect else same]
 
 
 def pairs_tables(evidence: CaseEvidence) -> list[TableData]:
@@ -113,20 +111,3 @@ def _pair_row(
     levels = [format_seconds(level) for level in levels_s] if levels_s else [wording.ABSENT] * 2
     texts = (str(number), wording.percent(effect), str(count or wording.ABSENT), spread, *levels)
     return tuple(map(Cell, texts))
-
-
-def lengths_table(evidence: Explanation) -> TableData:
-    """The case among the other lengths of its implementation."""
-    if not evidence.neighbours:
-        return TableData("", _LENGTHS, ())
-    lengths = dict(sorted([*evidence.neighbours, (evidence.seq, evidence.verdict)], key=lambda pair: pair[0]))
-    rows = tuple(
-        (
-            Cell(format_count(seq)),
-            Cell(wording.ABSENT if case.effect is None else wording.percent(case.effect)),
-            Cell(wording.in_words(case.verdict), style=PRESENTATIONS[case.verdict].style),
-            Cell("this case" if seq == evidence.seq else ""),
-        )
-        for seq, case in lengths.items()
-    )
-    return TableData("effect over length", _LENGTHS, rows)

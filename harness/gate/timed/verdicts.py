@@ -122,13 +122,10 @@ def left_out_reasons(paired_cases: Sequence[PairedCase]) -> dict[str, str]:
 
 def evidence_of(paired: PairedCase, result: TimedResult, plan: GatePlan) -> CaseEvidence:
     """What --explain shows of a case beside its verdict."""
-    case = paired.candidate.case
     state = result.sequential_test.cases.get(paired.id)
     rounds = result.rounds.get(paired.id, ())
     return CaseEvidence(
-        series=case.series,
-        seq=case.seq,
-        slowdown=plan.delta(case),
+        slowdown=plan.delta(paired.candidate.case),
         first=tuple(state.first) if state else (),
         fresh=tuple(state.fresh or ()) if state else (),
         rounds=tuple(pair.log_ratios for pair in rounds),
