@@ -76,18 +76,11 @@ class GatePlan:
 
     def bound_notes(self, case: Case) -> tuple[str, ...]:
         """How close the authors of a case's implementations, of both sides, say that they come."""
-        pairs = [(self.sides[CANDIDATE], case), (self.sides.get(BASE), self.opponents.get(case))]
-        infos = [
-            (other.mode, side.catalog.implementations.get(other.implementation))
-            for side, other in pairs
-            if side is not None and other is not None
-        ]
-        sentences = [
-            f"{info.id}: {words}"
-            for mode, info in infos
-            if info is not None
-            for words in state_bound(info.bounds.get(mode, ""))
-        ]
+        sentences: list[str] = []
+        for name, other in ((CANDIDATE, case), (BASE, self.opponents.get(case))):
+            if other is not None and name in self.sides:
+                info = self.sides[name].catalog.implementation(other.implementation)
+                sentences += [f"{info.id}: {words}" for words in state_bound(info.bounds.get(other.mode, ""))]
         return tuple(dict.fromkeys(sentences))
 
     def verdict_on(

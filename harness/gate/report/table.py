@@ -26,6 +26,7 @@ _TIME_COLUMNS = (
     Column("98 %", rank=3, right=False),
     Column("pairs", rank=4),
 )
+BOUNDS = "98 %: between two one-sided bounds of 99 % each, over pairs of processes."
 _REASON_COLUMN = (Column("reason", rank=1, right=False, folds=True),)
 
 
@@ -58,15 +59,15 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
     families = by_family([name_of(case) for case in verdicts])
     static = outcome.kind == STATIC
     columns = (*_NAME_COLUMNS, *(_REASON_COLUMN if static else _TIME_COLUMNS))
-    rows = {
-        family: tuple(_row(name, names, verdicts, static) for name in names)
-        for family, names in families.items()
-    }
-    timed = [case for case in outcome.cases if case.low is not None]
-    caption = "98 %: between two one-sided bounds of 99 % each, over pairs of processes." if timed else ""
+    has_bounds = any(case.low is not None for case in outcome.cases)
     return [
-        TableData(heading(names), columns, rows[family], caption=caption * (position == 0))
-        for position, (family, names) in enumerate(families.items())
+        TableData(
+            heading(names),
+            columns,
+            tuple(_row(name, names, verdicts, static) for name in names),
+            caption=BOUNDS if has_bounds and not position else "",
+        )
+        for position, names in enumerate(families.values())
     ]
 
 

@@ -98,11 +98,6 @@ def default_commit(repo: Path) -> tuple[str, str]:
     On a branch: where it left origin/main, or origin/master where only that is known. On main itself:
     the commit before, or with changes that are not committed yet, the last one.
     """
-    if toplevel(repo) is None:
-        raise NoHistory(
-            f"{repo} is in no git repository that can be asked for a base; "
-            "commit it to one, or name a base with --against impl:NAME or py:INTERPRETER"
-        )
     head = _commit(repo, "HEAD")
     ref = MAIN if _commit(repo, MAIN) or not _commit(repo, MASTER) else MASTER
     main, name = _commit(repo, ref), ref.removeprefix("refs/remotes/")

@@ -178,12 +178,10 @@ def _graver_verdict(live: StaticVerdict | None, by_file: StaticVerdict) -> Stati
     """Both verdicts on a case as one: the graver, with the notes on the difference from the file."""
     if live is None or live.verdict is None:
         return by_file if live is None else live
-    file_notes = [f"against the file: {note}" for note in by_file.notes]
-    if by_file.verdict is None or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
-        return live._replace(notes=(*live.notes, *file_notes))
-    if by_file.verdict == NEW:
-        return live._replace(notes=(*live.notes, *file_notes))
-    return StaticVerdict(by_file.verdict, by_file.reason, (*live.notes, *file_notes))
+    notes = (*live.notes, *(f"against the file: {note}" for note in by_file.notes))
+    if by_file.verdict in {None, NEW} or WEIGHT.index(by_file.verdict) >= WEIGHT.index(live.verdict):
+        return live._replace(notes=notes)
+    return by_file._replace(notes=notes)
 
 
 def _verdicts(
