@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.collection.joined_run import JoinedRun, joined_runs
 from harness.collection.piece import Piece, read_pieces
@@ -100,18 +99,11 @@ def _runs_of(source: Path) -> list[RunFolder]:
 
 
 def _is_shard(folder: RunFolder) -> bool:
-    return bool(_info(folder).get("shard")) or _is_joined(folder)
+    return bool(folder.readable_info([]).get("shard")) or _is_joined(folder)
 
 
 def _is_joined(folder: RunFolder) -> bool:
-    return bool(_info(folder).get("shards"))
-
-
-def _info(folder: RunFolder) -> Mapping[str, Any]:
-    try:
-        return folder.info
-    except UsageError:  # unreadable, and so nothing that could be joined
-        return {}
+    return bool(folder.readable_info([]).get("shards"))
 
 
 def _new_runs(wholes: Sequence[RunFolder], target: Path, problems: list[str]) -> dict[str, dict[str, bytes]]:
