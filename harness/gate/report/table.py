@@ -40,11 +40,9 @@ def print_gate(console: Console, outcome: GateOutcome) -> None:
         console.print(Text(promise, style="dim"))
     console.print()
     print_tables(console, *gate_tables(outcome))
-    for line in filter(None, [wording.same_code_line(outcome), *wording.left_out_lines(outcome)]):
+    same_code, means = wording.same_code_line(outcome), wording.means_line(outcome)
+    for line in filter(None, [same_code, *wording.left_out_lines(outcome), means]):
         console.print(Text(line, style="dim"))
-    means = wording.means_line(outcome)
-    if means:
-        console.print(Text(means, style="dim"))
     for note in outcome.notes:
         console.print(Text(f"! {note}", style="yellow"))
     style = PRESENTATIONS[outcome.verdict if outcome.cases else NOT_ENOUGH].style

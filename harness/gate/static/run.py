@@ -71,7 +71,7 @@ def run_static(project: Project, options: GateOptions, progress: GateProgress) -
     cases, left_out = _verdicts(plan, verdicts)
     return GateOutcome(
         kind=STATIC,
-        base=_base_names(plan, bool(plan.opponents and baseline), str(path)),
+        base=" and ".join(filter(None, [plan.base, str(path) if plan.opponents and baseline else ""])),
         cases=(*cases, *(CaseVerdict(case, VANISHED, STALE) for case in stale)),
         left_out={**plan.left_out, **left_out},
         notes=(*plan.notes, *notes),
@@ -198,8 +198,3 @@ def _verdicts(
         notes = (*finding.notes, *plan.bound_notes(case))
         cases.append(plan.verdict_on(case, finding.verdict, reason, notes))
     return (*cases, *unmeasured_verdicts(plan)), left_out
-
-
-def _base_names(plan: GatePlan, has_file: bool, path: str) -> str:
-    sides = [plan.base] if plan.base else []
-    return " and ".join([*sides, *([path] if has_file else [])])

@@ -133,7 +133,7 @@ class GateLoop:
         Verification and sampling are per case, and the first compilation (with static figures, one
         side after the other) is slower than later ones.
         """
-        known = all(state.compiled for paired in paired_cases for state in paired.sides.values())
+        known = all(paired.compiled for paired in paired_cases)
         return ("contract", "turns") if known else ("contract", "turns", "compile")
 
     def _seconds_spent(self, activities: Collection[str]) -> float:

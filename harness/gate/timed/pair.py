@@ -48,7 +48,7 @@ class Pair:
         frameworks = sorted(
             {state.info.framework for paired in paired_cases for state in paired.sides.values()}
         )
-        tracing = not all(state.compiled for paired in paired_cases for state in paired.sides.values())
+        tracing = not all(paired.compiled for paired in paired_cases)
         shared = self.shared
         self.started = shared.run.clock()
         processes: dict[str, SideProcess] = {}
@@ -99,11 +99,7 @@ class Pair:
         """
         for paired in paired_cases:
             paired.resolve()  # the reference worker of its group may have failed meanwhile
-        known = [
-            paired
-            for paired in paired_cases
-            if paired.living and paired.candidate.compiled and paired.base.compiled
-        ]
+        known = [paired for paired in paired_cases if paired.living and paired.compiled]
         placed = list(known)
         for paired in paired_cases:
             if placed and self._over_share(COMPILE_SHARE):
@@ -198,12 +194,10 @@ class Pair:
         """Settle a case whose shorter lengths predict that its first analysis is beyond the budget."""
         case, work = paired.candidate.case, paired.candidate.work
         predicted = self.shared.run.prediction.call(case, work)
-        if predicted is None or predicted.seconds * FIRST_LOOK_CALLS <= self.shared.budget_s:
+        whole_s = predicted.seconds * FIRST_LOOK_CALLS if predicted else 0.0
+        if predicted is None or whole_s <= self.shared.budget_s:
             return False
-        call, whole = (
-            format_seconds(seconds, 2)
-            for seconds in (predicted.seconds, predicted.seconds * FIRST_LOOK_CALLS)
-        )
+        call, whole = format_seconds(predicted.seconds, 2), format_seconds(whole_s, 2)
         paired.settle(
             NOT_ENOUGH,
             f"predicted {call} a call (exponent {predicted.exponent:.2f}, from {predicted.basis}), "
