@@ -86,9 +86,10 @@ class GatePlan:
     def verdict_on(
         self, case: Case, verdict: str, reason: str, notes: tuple[str, ...] = (), **more: Any
     ) -> CaseVerdict:
-        """A verdict with the place of the case's implementation."""
-        info = self.catalog.implementation(case.implementation)
-        return CaseVerdict(case.id, verdict, reason, notes=notes, file=info.file, line=info.line, **more)
+        """A verdict with the place and the bounds of the case's implementations."""
+        info, bounds = self.catalog.implementation(case.implementation), self.bound_notes(case)
+        place = {"file": info.file, "line": info.line}
+        return CaseVerdict(case.id, verdict, reason, notes=(*notes, *bounds), **place, **more)
 
     def delta(self, case: Case) -> float:
         """The smallest Δ of the suites that have the case."""

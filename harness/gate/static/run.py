@@ -195,6 +195,5 @@ def _verdicts(
             left_out[case.id] = finding.reason if finding else "its group did not run"
             continue
         reason = plan.new.get(case.id, finding.reason) if finding.verdict == NEW else finding.reason
-        notes = (*finding.notes, *plan.bound_notes(case))
-        cases.append(plan.verdict_on(case, finding.verdict, reason, notes))
+        cases.append(plan.verdict_on(case, finding.verdict, reason, finding.notes))
     return (*cases, *unmeasured_verdicts(plan)), left_out

@@ -34,17 +34,13 @@ def verdicts(plan: GatePlan, result: TimedResult, options: GateOptions) -> tuple
     by_id = {paired.id: paired for paired in result.paired_cases}
     case_verdicts: list[CaseVerdict] = []
     for case in plan.opponents:
-        bounds = plan.bound_notes(case)
-        if case.id in plan.new:
-            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id], bounds))
-            continue
-        paired = by_id[case.id]
-        if paired.verdict == LEFT_OUT:
-            continue
-        if paired.verdict is not None:
-            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason, bounds))
-            continue
-        case_verdicts.append(_timed_verdict(paired, result, plan, options))
+        paired = by_id.get(case.id)
+        if paired is None:
+            case_verdicts.append(plan.verdict_on(case, NEW, plan.new[case.id]))
+        elif paired.verdict is None:
+            case_verdicts.append(_timed_verdict(paired, result, plan, options))
+        elif paired.verdict != LEFT_OUT:
+            case_verdicts.append(plan.verdict_on(case, paired.verdict, paired.reason))
     return (*case_verdicts, *unmeasured_verdicts(plan))
 
 
@@ -67,10 +63,9 @@ def _timed_verdict(
         verdict, reason = UNCHANGED, MEANT
     if verdict != REGRESSED:
         notes += _tail_note(result.rounds.get(paired.id, ()))
-    case = paired.candidate.case
     measured = {"effect": decision.effect, "low": decision.low, "high": decision.high}
     return plan.verdict_on(
-        case, verdict, reason, (*notes, *plan.bound_notes(case)), pairs=decision.pairs, **measured
+        paired.candidate.case, verdict, reason, tuple(notes), pairs=decision.pairs, **measured
     )
 
 
