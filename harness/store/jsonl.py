@@ -16,6 +16,7 @@ import msgspec
 
 from harness.core.record import SCHEMA, Record
 
+EXPONENT = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=\de)(?=\d)')
 CHECKSUM = b',"crc32":"'
 
 Part = tuple[int, int]  # which record of how many, in the append that wrote it
@@ -44,7 +45,8 @@ def unseal(line: bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or "crc32" not in data:
         raise ValueError("the line has no crc32")
     checksum = data.pop("crc32")
-    if checksum != _checksum(_canonical(data)):
+    text = _canonical(data)
+    if checksum != _checksum(text) and checksum != _checksum(_with_signed_exponents(text)):
         raise ValueError("the checksum does not fit: the line was damaged or edited")
     return data
 
@@ -95,6 +97,11 @@ def part_of(data: Mapping[str, Any]) -> Part:
 def _canonical(data: Mapping[str, Any]) -> bytes:
     """The object as text, keys sorted."""
     return msgspec.json.encode(data, order="deterministic")
+
+
+def _with_signed_exponents(text: bytes) -> bytes:
+    """1e+16 for 1e16 outside of strings: so numbers stood in the text that earlier versions summed."""
+    return EXPONENT.sub(lambda match: match[0] or b"+", text)
 
 
 def _checksum(text: bytes) -> str:

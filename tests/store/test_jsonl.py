@@ -163,6 +163,17 @@ def test_whole_numbers_stay_whole(record, flops):
     assert (stored, type(stored)) == (flops, type(flops))
 
 
+def test_a_line_whose_checksum_was_taken_over_signed_exponents_is_whole(record):
+    import zlib
+
+    line = encode(record(cost=Cost(flops=1e16), facts={"note 1e16": "so 2e16"}))
+    data = unseal(line)
+    text = msgspec.json.encode(data, order="deterministic").replace(b":1e16", b":1e+16")
+    written = msgspec.json.encode({**data, "crc32": f"{zlib.crc32(text):08x}"})
+    assert written != line.strip()
+    assert decode(written) == decode(line)
+
+
 def test_figures_that_are_no_numbers_become_null(record):
     figures = {"worst": math.nan}
     stored = decode(
