@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core.shown_text import clean_line, clean_text, escape_markdown
-from harness.gate.outcome import IMPROVED, STATIC, UNCHANGED, WEIGHT, CaseVerdict, GateOutcome
+from harness.gate.outcome import IMPROVED, STATIC, WEIGHT, CaseVerdict, GateOutcome
 from harness.gate.report import wording
-from harness.gate.report.case_names import Name, by_family, distinction, heading, name_of
+from harness.gate.report.case_names import Name, by_family, heading, name_of
 from harness.gate.report.presentation import LEVELS, PRESENTATIONS
+from harness.gate.report.table import row
 from harness.report.markdown_table import markdown_table
 from harness.report.templates import fill, without_gaps
 
@@ -98,21 +99,14 @@ def _tables(outcome: GateOutcome, cases: Sequence[CaseVerdict]) -> list[tuple[st
 
 
 def _table(outcome: GateOutcome, names: Sequence[Name], verdicts: Mapping[str, CaseVerdict]) -> str:
-    timed = outcome.kind != STATIC
-    rows: list[list[str]] = []
+    timed, rows = outcome.kind != STATIC, list[list[str]]()
     for name in names:
-        case = verdicts[name.case]
-        figures = [wording.change(case), wording.interval(case), str(case.pairs or wording.ABSENT)]
-        reasons = [*([] if case.verdict == UNCHANGED else [case.reason]), *case.notes]
-        rows.append(
-            [
-                _code(f"{name.implementation} {distinction(name, names)}".rstrip()),
-                name.length,
-                wording.in_words(case.verdict),
-                *(figures if timed else []),
-                "; ".join(map(escape_markdown, reasons)),
-            ]
-        )
+        implementation, at, seq, verdict, *rest = row(name, names, verdicts, static=not timed)
+        label = _code(f"{implementation.text} {at.text}".rstrip())
+        shown, reasons = (rest, []) if timed else ([], rest)
+        reasons = [*filter(None, (cell.text for cell in reasons)), *verdict.notes]
+        texts = [cell.text for cell in (seq, verdict, *shown)]
+        rows.append([label, *texts, "; ".join(map(escape_markdown, reasons))])
     figures = ["change", "98 %", "pairs"] if timed else []
     return markdown_table(["case", "seq", "verdict", *figures, "reason"], rows)
 

@@ -62,16 +62,17 @@ def gate_tables(outcome: GateOutcome) -> list[TableData]:
         TableData(
             heading(names),
             columns,
-            tuple(_row(name, names, verdicts, static) for name in names),
+            tuple(row(name, names, verdicts, static=static) for name in names),
             caption=BOUNDS if has_bounds and not position else "",
         )
         for position, names in enumerate(families.values())
     ]
 
 
-def _row(
-    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], static: bool
+def row(
+    name: Name, family: Sequence[Name], verdicts: Mapping[str, CaseVerdict], *, static: bool
 ) -> tuple[Cell, ...]:
+    """The cells of a case: the reason of a static one stands last, that of a timed one below its verdict."""
     case = verdicts[name.case]
     name_cells = (Cell(name.implementation), Cell(distinction(name, family)), Cell(name.length))
     reason = None if case.verdict == UNCHANGED else case.reason
