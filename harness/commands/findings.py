@@ -127,10 +127,11 @@ def gate_sentence(results: Path, sources: Mapping[str, str]) -> str:
     """
     for gate in reversed(gates(results)):
         try:
-            judged, outcome = gate.header.get("sources") or {}, gate.outcome
+            header = gate.header
         except UsageError as error:
             print_note(f"left out: {error}")
             continue
+        judged, outcome = header.sources or {}, header.outcome
         shared = judged.keys() & sources.keys()
         same_code = bool(shared) and all(judged[name] == sources[name] for name in shared)
         if same_code and outcome:

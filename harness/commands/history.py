@@ -89,12 +89,12 @@ def _verdicts(results: Path, tell: Callable[[str], None]) -> dict[str, list[Gate
     found: dict[str, list[GateVerdict]] = {}
     for gate in gates(results):
         try:
-            started, outcome = gate.header.get("started") or "", gate.outcome
+            header = gate.header
         except UsageError as error:
             tell(f"its verdicts are left out: {error}")
             continue
-        for case in outcome.cases if outcome else ():
+        for case in header.outcome.cases if header.outcome else ():
             figures = "" if case.effect is None else f"{change(case)}, 98 % {interval(case)}"
-            verdict = GateVerdict(gate.path.name, started, in_words(case.verdict), figures)
+            verdict = GateVerdict(gate.path.name, header.started or "", in_words(case.verdict), figures)
             found.setdefault(case.case, []).append(verdict)
     return found

@@ -140,7 +140,7 @@ def test_the_last_gate_is_shown_again(work, gate, interrupted, resumed):
     said = gate(work, "--last", "--explain", "points/sums@seq=128*", *results)
     assert said.code == resumed.code
     assert "points/sums@seq=128:fwd:cpu: " in said.out
-    assert "effect over length" in said.out
+    assert "first pairs" in said.out
     for pattern, says in (("points/smus@*", 'nearest: "points/sums@*"'), ("points/sums@*", "means 2 cases")):
         unknown = gate(work, "--last", "--explain", pattern, *results)
         assert unknown.code == 2
