@@ -23,7 +23,7 @@ Function = Callable[[str, tuple[Value, ...], Mapping[str, Value]], Value]
 
 LONGEST, DEEPEST = 600, 30  # characters, and levels of nesting
 LARGEST = 1e300
-LARGEST_EXPONENT = 1000
+EXACT_EXPONENT = 1000
 TOO_LARGE = "a number grows too large to be a figure"
 CONSTANTS: Mapping[str, Value] = {"true": True, "false": False, "True": True, "False": False}
 
@@ -184,8 +184,8 @@ def _value(node: ast.expr, names: Mapping[str, Value], function: Function) -> Va
             return _calculate(_OPERATORS[type(op)], value_of(operand))
         case ast.BinOp(left=left, op=op, right=right):
             base, exponent = value_of(left), value_of(right)
-            if isinstance(op, ast.Pow) and abs(_number(exponent)) > LARGEST_EXPONENT:
-                raise ValueError("an exponent is too large to be meant")
+            if isinstance(op, ast.Pow) and _number(exponent) > EXACT_EXPONENT:
+                base = float(_number(base))  # whole numbers would grow for minutes before they are too large
             return _calculate(_OPERATORS[type(op)], base, exponent)
         case ast.BoolOp(op=op, values=values):
             truths = [_truth(value_of(value)) for value in values]

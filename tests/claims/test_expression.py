@@ -11,6 +11,7 @@ from harness.claims.expression import FunctionCall, parse
         ("1 + 2 * 3", 7),
         ("-(2 - 5)", 3),
         ("2 ** 10", 1024),
+        ("0.5 ** 1e6 + 1 ** 9 ** 9", 1),
         ("128Ki", 131072),
         ("1.5Mi", 1572864),
         ("1.3Mi", 1363148.8),  # an amount of memory need not be whole
@@ -103,7 +104,7 @@ def test_a_name_of_python_is_a_name_like_any_other():
     [
         ("1e999", "too large"), ("1" + "0" * 301, "too large"),
         ("9**9**9", "too large"), ("9" * 400 + "Ti", "too large"), ("(10**64)**64", "too large"),
-        ("1**9**9", "too large to be meant"), ("1e299 * 1e299", "too large"), ("exp(1000)", "exp"),
+        ("1e299 * 1e299", "too large"), ("exp(1000)", "exp"),
         ("1 / 0", "divides by zero"), ("0 ** -1", "divides by zero"), ("(-8) ** 0.5", "no real number"),
         ("log(0)", "log"), ("sqrt(-1)", "sqrt"), ("max()", "max"), ("log(1, 2, 3)", "log"),
         ("abs(x=1)", "abs"), ("1 + true", "not a number"), ("'a' * 9", "not a number"),
