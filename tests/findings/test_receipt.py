@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.claims.answers import Compiled
 from harness.core.errors import UsageError
 from harness.core.record import Correctness
 from harness.findings.receipt import CORRECT, FITS, SPEEDUP, receipt_of, require_picture_url
@@ -214,7 +215,7 @@ def here(receipt, *changed, machine=MACHINE["sha256:aa"], **more):
     """What a machine gives that makes the same of everything, but for the `changed` records."""
     made = {record.case: record for record in (*records(), *changed)}
     plans = {
-        (plan.case, line.target): planned(plan.bytes - 2 * K, fits=plan.fits)
+        (plan.case, line.target): Compiled(planned(plan.bytes - 2 * K, fits=plan.fits))
         for line in receipt.lines
         for plan in line.plans
     }
@@ -239,7 +240,7 @@ def test_a_ratio_elsewhere_differs_with_both_intervals(receipt):
 
 
 def test_a_plan_differs_where_versions_agree_and_is_unchecked_where_not(receipt):
-    plans = {key: planned(1) for key in here(receipt).plans}
+    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
     other = {**MACHINE["sha256:aa"], "versions": {"jax": "0.9"}}
     assert outcomes(receipt, here(receipt, plans=plans))[2:4] == [(FITS, DIFFERS)] * 2
     checks = check_lines(receipt, here(receipt, plans=plans, machine=other))
@@ -249,7 +250,7 @@ def test_a_plan_differs_where_versions_agree_and_is_unchecked_where_not(receipt)
 
 def test_another_processor_leaves_absent_targets_exact(receipt):
     other = {**MACHINE["sha256:aa"], "cpu": "another"}
-    plans = {key: planned(1) for key in here(receipt).plans}
+    plans = {key: Compiled(planned(1)) for key in here(receipt).plans}
     found = check_lines(receipt, here(receipt, plans=plans, machine=other))
     assert [(check.line.target, check.outcome) for check in found[2:4]] == [
         ("host", UNCHECKED),
