@@ -9,28 +9,17 @@ from typing import NoReturn
 
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
-from harness.claims import columns
+from harness.claims import columns, functions
 from harness.claims.answers import ClaimEvidence, Compiled
 from harness.claims.columns import NoValueError
 from harness.claims.expression import Expression, FunctionCall, Value, parse
-from harness.claims.functions import (
-    ANALYTIC,
-    COLUMNS,
-    DEVICE,
-    EXPONENT,
-    FACT,
-    IDENTITY,
-    JUDGED,
-    SPEEDUP,
-    TESTED,
-    TRACED,
-)
 from harness.claims.model import Claim, Need
 from harness.claims.needs import needs_of
 from harness.core.record import Cost
 from harness.report.agreement import agreement
 
 PEAK_DTYPE = "bf16"
+DEVICE_FIGURES = {"memory": "memory_bytes", "bandwidth": "bandwidth_bytes_s", "vector_ops": "vector_ops"}
 COUNTED = {"flops", "bytes_accessed"}  # per execution of a loop's body
 ANSWERS = {"ok", "incorrect"}  # a contract's statuses that judge the implementation; the others do not
 FOILED: Mapping[str, str] = {  # statuses that may be due to the machine, which may be slow or small
@@ -70,12 +59,12 @@ class Evaluator:
     @property
     def tested(self) -> bool:
         """Whether anything was compiled or run for it."""
-        return bool(self.calls & TESTED)
+        return bool(self.calls & functions.TESTED)
 
     @property
     def bounded_by_hardware(self) -> bool:
         """Whether it rests on a device, on a count of work, or on what was compiled."""
-        return bool(self.calls & {*TESTED, *DEVICE, *ANALYTIC})
+        return bool(self.calls & {*functions.TESTED, *functions.DEVICE, *functions.ANALYTIC})
 
     def value(self, expression: Expression, names: Mapping[str, Value]) -> Value:
         """The expression's value. Missing: something that it needs has no value; ValueError: no sense."""
@@ -84,23 +73,23 @@ class Evaluator:
     def _answer(self, name: str, arguments: tuple[Value, ...], keywords: Mapping[str, Value]) -> Value:
         call = FunctionCall(name, arguments, keywords)
         self.calls.add(name)
-        if name in COLUMNS:
+        if name in functions.COLUMNS:
             return self._of_columns(call)
-        if name in DEVICE:
+        if name in functions.DEVICE:
             self.by["the device's file"] = None
             return _of_device(name, str(arguments[0]))
         wanted = needs_of(call, self.claim, self.catalog)
-        if name == EXPONENT:
+        if name == functions.EXPONENT:
             return self._exponent(call)
-        if name in ANALYTIC:
+        if name in functions.ANALYTIC:
             self.by["the family's cost formula"] = None
             return self._cost(name, wanted[0])
-        if name in JUDGED:
+        if name in functions.JUDGED:
             self.by["its contract, run here" if name == "status" else "its check, run here"] = None
             self.targets[accelerators.HOST] = None
             return self._verified(call, wanted[0])
         self.targets[wanted[0].target or accelerators.HOST] = None
-        if name == SPEEDUP:
+        if name == functions.SPEEDUP:
             return self._speedup(wanted[0])
         self.by[_origin(name, wanted[0].target)] = None
         return self._compiled(call, wanted[0])
@@ -137,17 +126,11 @@ class Evaluator:
             raise Missing(compiled.reason, incomplete=True)
         if compiled.status in FOILED:
             _raise_foiled(wanted, compiled.status, compiled.reason)
-        if name == FACT:
+        if name == functions.FACT:
             return _fact(compiled, wanted, str(call.arguments[1]))
-        if name in IDENTITY:
+        if name in functions.IDENTITY:
             return _identity(call, compiled, wanted)
-        if name == "cycles":
-            if not static.operator_weights:
-                raise Missing(f"the module of {wanted.id} carries no estimates")
-            weights = static.operator_weights  # the heaviest, each with its share of all
-            cycles = sum(weight.estimated_cycles * (weight.turns or 1) for weight in weights)
-            return cycles / sum(weight.share for weight in weights)
-        figure = "temp_bytes" if name == TRACED else name
+        figure = "temp_bytes" if name == functions.TRACED else name
         if static.body_only and figure in COUNTED:
             raise Missing(f"{figure} of {wanted.id} count a loop's body once")
         value: float | None = getattr(static, figure)
@@ -211,9 +194,9 @@ class Evaluator:
 
 
 def _origin(name: str, target: str) -> str:
-    if name == TRACED:
+    if name == functions.TRACED:
         return "traced here over fake tensors"
-    if name == FACT:
+    if name == functions.FACT:
         return "a fact of the case, read here"
     return f"compiled for {target}"
 
@@ -244,17 +227,10 @@ def _of_device(name: str, target: str) -> float:
     device = accelerators.target(target).accelerator
     if device is None:
         raise Missing(f"{target} has no data file")
-    if name == "memory":
-        return device.memory_bytes
-    if name == "bandwidth":
-        return device.bandwidth_bytes_s
-    if name == "vector_ops":
-        if device.vector_ops is None:
-            raise Missing(f"the data file of {target} has no rate of its vector units")
-        return device.vector_ops
-    if PEAK_DTYPE not in device.peak_flops:
-        raise Missing(f"{target} has no peak for {PEAK_DTYPE}")
-    return device.peak_flops[PEAK_DTYPE]
+    value = device.peak_flops.get(PEAK_DTYPE) if name == "peak" else getattr(device, DEVICE_FIGURES[name])
+    if value is None:
+        raise Missing(f"the data file of {target} has no {name}")
+    return value
 
 
 def _raise_foiled(wanted: Need, status: str, reason: str) -> NoReturn:

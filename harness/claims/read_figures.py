@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.claims.expression import Expression
-from harness.claims.functions import COLUMNS, NO_EVIDENCE, functions_in
+from harness.claims.functions import COLUMNS, functions_in
 from harness.claims.model import Figure
 from harness.claims.yaml_fields import Reader, expression, fields, flag, share, text
 from harness.core.errors import UsageError
@@ -61,8 +61,3 @@ def _refuse_mixtures(figure: Figure) -> None:
             raise UsageError(
                 f"{what}: {min(functions)}(…) is found here, and is neither published nor follows from it"
             )
-    guesses = figure.functions() & set(NO_EVIDENCE)
-    if figure.decides and guesses:
-        raise UsageError(
-            f"{what}: {min(guesses)} is a compiler's guess and evidence of no time; show it alone"
-        )

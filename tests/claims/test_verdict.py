@@ -299,35 +299,10 @@ def test_what_differs_within_its_tolerance_is_no_contradiction(verdict, within):
     assert verdict(compiled(100, more=SHARE.format(within)), temp=106).word == CONTRADICTED
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        """optimal_s("mask/a", "host")""",
-        """cycles("mask/a", "host")""",
-        """1000 * optimal_s("mask/a", "host")""",
-        """exponent("optimal_s", "mask/a", "host", 1Ki, 2Ki)""",
-        """exponent(''optimal_s'', "mask/a", "host", 1Ki, 2Ki)""",
-        """growth(''optimal_s("mask/a", "host", seq=n)'', 2Ki)""",
-        """exponent("cycles", "mask/a", "host", 1Ki, 2Ki)""",
-    ],
-)
-def test_a_compilers_guess_at_time_decides_nothing(verdict, found):
-    name = "optimal_s" if "optimal_s" in found else "cycles"
-    why = f"figure a: {name} is a compiler's guess and evidence of no time; show it alone"
-    for figure in (
-        f"name: a, published: 1, found: '{found}'",
-        f"name: a, follows: 1, found: '{found}'",
-        f"name: a, found: '{found}', at_most: 1",
-        f"name: a, published: 1, at_least: '{found}'",
-    ):
-        with pytest.raises(UsageError, match=why):
-            verdict(figure, tables=ROWS, more="table: t")
-
-
-@pytest.mark.parametrize("name", ["optimal_s", "cycles"])
-def test_a_compilers_guess_at_time_is_shown(verdict, name):
-    told = verdict(f"""name: a, found: '{name}("mask/a", "host")'""", arithmetic(1, "1"))
-    assert (told.word, told.readings[0].figure.decides) == (ADDS_UP, False)
+@pytest.mark.parametrize("figure", ["optimal_s", "cycles"])
+def test_nobody_asks_for_a_compilers_guess_at_time(verdict, figure):
+    with pytest.raises(UsageError, match=f'unknown function "{figure}"'):
+        verdict(f"""name: a, found: '{figure}("mask/a", "host")'""", arithmetic(1, "1"))
 
 
 # implausible
