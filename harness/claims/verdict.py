@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
 from harness.claims.answers import ClaimEvidence
 from harness.claims.arithmetic import arithmetic_text
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
-from harness.claims.expression import Expression, Value
+from harness.claims.expression import Value
 from harness.claims.model import (
     ADDS_UP,
     AGAINST,
@@ -92,41 +92,39 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
     A row that disagrees outweighs rows without a value; these outweigh rows that agree.
     """
     evaluator = Evaluator(claim, catalog, evidence)
-    worst: tuple[bool, float, Reading] | None = None
-    blank: Reading | None = None
-    lacking, rows = "", 0
+    known: list[tuple[bool, float, Reading]] = []
+    blank: list[Reading] = []
+    lacking = ""
     for row, names in claim.points(figure):
         if not all(expression.names() <= names.keys() for expression in figure.expressions()):
             continue
-        point = _Point(figure, evaluator, names)
         try:
-            distance, reading, incomplete = point.read()
+            reading, missing = _reading_at(figure, names, evaluator)
+            reading = replace(reading, row=_row_name(row))
+            if missing is not None:
+                blank.append(reading)
+                lacking = lacking or (str(missing) if missing.incomplete else "")
+            else:
+                distance, agrees = _judged(reading)
+                known.append((agrees is False, distance, replace(reading, agrees=agrees)))
         except OutsideTableError:
             continue
         except (ValueError, UsageError) as error:
             raise UsageError(f"{figure.where}: figure {figure.name}: {error}") from None
-        lacking = lacking or incomplete
-        reading = replace(reading, row=_row_name(row))
-        if reading.missing:
-            blank = blank or reading
-            continue
-        rows += 1
-        wrong = reading.agrees is False
-        if worst is None or (wrong, distance) > worst[:2]:
-            worst = (wrong, distance, reading)
-    chosen = worst[2] if worst else Reading(figure, missing=NO_ROW if figure.decides else "")
+    chosen = Reading(figure, missing=NO_ROW if figure.decides else "")
+    if known:
+        chosen = max(known, key=lambda row: row[:2])[2]
     if blank and chosen.agrees is not False:
-        chosen = blank
-    against = _stands_for(figure, chosen, evaluator) if chosen.agrees is False else ""
-    chosen = replace(
+        chosen = blank[0]
+    found = replace(
         chosen,
-        rows=rows,
-        against=against,
+        rows=len(known),
+        against=_stands_for(figure, chosen, evaluator) if chosen.agrees is False else "",
         by=tuple(evaluator.by),
         targets=tuple(evaluator.targets),
         tested=evaluator.tested,
     )
-    return chosen, lacking
+    return found, lacking
 
 
 def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
@@ -144,47 +142,34 @@ def _follows_differs(figure: Figure, reading: Reading) -> bool:
     return _off(reading.published, reading.upto, reading.follows) > figure.within + ROUNDING
 
 
-@dataclass(frozen=True)
-class _Point:
-    """A figure at one point: once, or at one row of the table."""
-
-    figure: Figure
-    evaluator: Evaluator
-    names: Mapping[str, Value]
-
-    def read(self) -> tuple[float, Reading, str]:
-        """(its distance, as a share or a multiple of its bound; its reading; what this machine lacked)."""
-        figure = self.figure
-        sides: dict[str, FigureValue] = {}
-        missing: Missing | None = None
-        for name, expression in self._expressions():
-            try:
-                sides[name] = self._side(expression)
-            except OutsideTableError:
-                raise
-            except Missing as reason:  # the other columns are still shown
-                missing = missing or reason
-        reading = replace(Reading(figure), **sides)
-        if missing is not None:
-            return 0.0, replace(reading, missing=str(missing)), str(missing) if missing.incomplete else ""
-        if figure.bounded:
-            return *_bound(reading), ""
-        if not figure.compared:
-            return 0.0, reading, ""
-        distance = max(_offs(reading))
-        return distance, replace(reading, agrees=distance <= figure.within + ROUNDING), ""
-
-    def _expressions(self) -> Iterator[tuple[str, Expression]]:
-        figure = self.figure
-        yield from zip(("published", "upto"), figure.published, strict=False)
-        for name in ("follows", "found", "at_most", "at_least"):
-            expression = getattr(figure, name)
+def _reading_at(
+    figure: Figure, names: Mapping[str, Value], evaluator: Evaluator
+) -> tuple[Reading, Missing | None]:
+    """(a figure's values where the names have these, why one is missing: the others are still shown)."""
+    single = ((name, getattr(figure, name)) for name in ("follows", "found", "at_most", "at_least"))
+    expressions = dict(zip(("published", "upto"), figure.published, strict=False)) | dict(single)
+    sides: dict[str, FigureValue] = {}
+    missing: Missing | None = None
+    for name, expression in expressions.items():
+        try:
             if expression is not None:
-                yield name, expression
+                text = arithmetic_text(expression, names, evaluator.value)
+                sides[name] = FigureValue(evaluator.value(expression, names), text)
+        except OutsideTableError:
+            raise
+        except Missing as reason:
+            missing = missing or reason
+    return replace(Reading(figure, missing=str(missing or "")), **sides), missing
 
-    def _side(self, expression: Expression) -> FigureValue:
-        value = self.evaluator.value(expression, self.names)
-        return FigureValue(value, arithmetic_text(expression, self.names, self.evaluator.value))
+
+def _judged(reading: Reading) -> tuple[float, bool | None]:
+    """(the distance, as a share or a multiple of its bound; whether that agrees: None decides nothing)."""
+    if reading.figure.bounded:
+        return _bound(reading)
+    if not reading.figure.compared:
+        return 0.0, None
+    distance = max(_offs(reading))
+    return distance, distance <= reading.figure.within + ROUNDING
 
 
 def _offs(reading: Reading) -> Iterator[float]:
@@ -213,7 +198,7 @@ def _off(measure: FigureValue, upto: FigureValue | None, other: FigureValue) -> 
     return distance / abs(end) if distance and end else (math.inf if distance else 0.0)
 
 
-def _bound(reading: Reading) -> tuple[float, Reading]:
+def _bound(reading: Reading) -> tuple[float, bool]:
     side = reading.published or reading.follows or reading.found
     if side is None:
         raise ValueError("there is no number to hold to its bound")
@@ -224,7 +209,7 @@ def _bound(reading: Reading) -> tuple[float, Reading]:
     keeps = (most is None or number <= most + abs(most) * ROUNDING) and (
         least is None or number >= least - abs(least) * ROUNDING
     )
-    return max(over, under), replace(reading, agrees=keeps)
+    return max(over, under), keeps
 
 
 def _number(side: FigureValue) -> float:

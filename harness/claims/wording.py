@@ -80,22 +80,15 @@ def published_text(reading: Reading) -> str:
 
 
 def _published_number(side: FigureValue, unit: str, expression: Expression) -> str:
-    """A number written out keeps its digits (`26581.04`)."""
+    """A number written out, or in a cell, keeps its digits (`26581.04`); arithmetic has four."""
     value = side.value
     if isinstance(value, bool | str) or unit == BYTES:
         return value_text(value, unit)
-    if digits := _PLAIN.fullmatch(expression.text):
-        whole, fraction = digits.groups("")
-        return _with_unit(f"{_group_thousands(f'{int(whole):,}')}{fraction}", unit)
-    if not expression.text.isidentifier():  # arithmetic, and no number as it stands in a cell
+    digits = _PLAIN.fullmatch(f"{value:.10g}" if expression.text.isidentifier() else expression.text)
+    if not digits:
         return value_text(value, unit)
-    whole, dot, fraction = f"{value:.10g}".partition(".")
-    text = (
-        f"{_group_thousands(f'{int(whole):,}')}{dot}{fraction}"
-        if whole.lstrip("-").isdigit()
-        else f"{value:.10g}"
-    )
-    return _with_unit(_mantissa(text) if "e" in text else text, unit)
+    whole, fraction = digits.groups("")
+    return _with_unit(f"{_group_thousands(f'{int(whole):,}')}{fraction}", unit)
 
 
 def follows_text(reading: Reading) -> str:
