@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.findings.document import Document
     from harness.findings.kept_run import KeptRun
     from harness.findings.receipt import Receipt
-    from harness.findings.recheck import LineCheck
+    from harness.findings.recheck import StatementCheck
     from harness.sweep.project import Project
 
 LOCK = "constraints.txt"
@@ -155,7 +155,7 @@ def read_text(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, json: bool) -> int:
+def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
     """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
     from harness.commands.output import print_json
     from harness.commands.streams import print_line
@@ -164,13 +164,12 @@ def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, 
 
     outcomes = Counter(check.outcome for check in checks)
     if json:
-        lines = [{"line": text_of(c.line), "outcome": c.outcome, "why": c.why} for c in checks]
+        lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
         print_json({"run": receipt.run, "edited": edited or None, "lines": lines})
     else:
         for check in checks:
-            print_line(
-                f"{check.outcome}: {text_of(check.line)}" + (f"\n    ({check.why})" if check.why else "")
-            )
+            why = f"\n    ({check.why})" if check.why else ""
+            print_line(f"{check.outcome}: {text_of(check.about, check.statement)}{why}")
         counted = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
         print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
     if edited or outcomes[DIFFERS]:

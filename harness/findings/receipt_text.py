@@ -18,14 +18,12 @@ from harness.core.shown_text import clean_line, escape_html, escape_markdown
 from harness.core.units import format_bytes, format_count
 from harness.findings.background import describe_machine
 from harness.findings.receipt import (
-    CORRECT,
-    FITS,
     CasePlan,
     JudgedCase,
     Receipt,
-    ReceiptLine,
     ReceiptPanel,
     ReceiptRow,
+    Statement,
     TargetPlans,
     TimedRatio,
 )
@@ -155,7 +153,7 @@ def _correctness(panel: ReceiptPanel) -> str:
     return f"{_judged(panel.judged)}{more}"
 
 
-def _fits(fit: TargetPlans | ReceiptLine) -> str:
+def _fits(fit: TargetPlans) -> str:
     by_label = grouped(fit.plans, lambda plan: _name(plan.case).label)
     return ", ".join(f"{label} {_fit(plans)}" for label, plans in by_label.items())
 
@@ -171,16 +169,18 @@ def _judged(judged: Sequence[JudgedCase]) -> str:
     return f"{len(judged) - len(failed)} of {len(judged)} cases checked meet their contract{names}{recall}"
 
 
-def text_of(line: ReceiptLine) -> str:
+def text_of(about: str, statement: Statement) -> str:
     """`attention, fwd on cpu: nsa_mslk over dense at 16Ki 2.67× [2.46, 2.85]`."""
-    if line.kind == FITS:
-        return f"{line.about}: fits {line.target}: {_fits(line)}"
-    if line.kind == CORRECT:
-        return f"{line.about}: {_judged(line.judged)}"
-    return f"{line.about}: {', '.join(map(ratio_text, line.ratios))}"
+    match statement:
+        case TimedRatio():
+            return f"{about}: {_ratio(statement)}"
+        case TargetPlans():
+            return f"{about}: fits {statement.target}: {_fits(statement)}"
+        case _:
+            return f"{about}: {_judged(statement)}"
 
 
-def ratio_text(ratio: TimedRatio) -> str:
+def _ratio(ratio: TimedRatio) -> str:
     (label, seq), (base, _) = _name(ratio.case), _name(ratio.base)
     speedup = fmt.speedup(ratio.ratio, ratio.low, ratio.high)
     bounds = "" if ratio.low is not None else " (no interval)"

@@ -16,7 +16,7 @@ from harness.core.errors import UsageError
 from harness.core.fingerprint_identity import fingerprint_differences
 from harness.core.record import Record
 from harness.core.units import format_bytes
-from harness.findings.receipt import CasePlan, JudgedCase, Receipt, ReceiptLine, TimedRatio
+from harness.findings.receipt import CasePlan, JudgedCase, Receipt, Statement, TargetPlans, TimedRatio
 from harness.report import format as fmt
 from harness.sweep.case_schedule import schedule_of
 from harness.sweep.overrides import Overrides
@@ -45,35 +45,41 @@ class Here:
 
 
 @dataclass(frozen=True)
-class LineCheck:
+class StatementCheck:
     """`outcome` is HOLDS, DIFFERS or UNCHECKED; `why` has ours beside theirs, or what stands in the way."""
 
-    line: ReceiptLine
+    about: str
+    statement: Statement
     outcome: str
     why: str
 
 
-def check_lines(receipt: Receipt, here: Here) -> list[LineCheck]:
-    """Every line of a receipt, held beside what this machine gives. Edited ones are for others to find."""
-    return [_check(line, receipt, here) for line in receipt.lines]
+def check_statements(receipt: Receipt, here: Here) -> list[StatementCheck]:
+    """Every statement of a receipt, held beside what this machine gives. Edits are for others to find."""
+    return [
+        StatementCheck(panel.about, statement, *_check(statement, receipt, here))
+        for panel in receipt.panels
+        for statement in panel.statements
+    ]
 
 
-def _check(line: ReceiptLine, receipt: Receipt, here: Here) -> LineCheck:
-    """The weightiest outcome of what the line says: a difference, then what could not be checked."""
+def _check(statement: Statement, receipt: Receipt, here: Here) -> tuple[str, str]:
+    """The weightiest outcome of what it says: a difference, then what could not be checked."""
     unlike = [name for name, _, _ in fingerprint_differences(receipt.machine, here.machine)]
     versions = [name for name in unlike if name.partition(".")[0] in {"versions", "python"}]
     exact = [*versions, *(name for name in unlike if name.partition(".")[0] in PROCESSOR)]
-    found = [_check_ratio(pair, here) for pair in line.ratios]
-    found += [
-        _check_plan(p, line.target, here, exact if line.target == HOST else versions) for p in line.plans
-    ]
-    found += [_check_judged(judged, here, exact) for judged in line.judged]
+    match statement:
+        case TimedRatio():
+            found = [_check_ratio(statement, here)]
+        case TargetPlans(target=on):
+            found = [_check_plan(p, on, here, exact if on == HOST else versions) for p in statement.plans]
+        case _:
+            found = [_check_judged(judged, here, exact) for judged in statement]
     for outcome in (DIFFERS, UNCHECKED):
         whys = [why for word, why in found if word == outcome]
         if whys:
-            more = f"; and {len(whys) - 1} more" if len(whys) > 1 else ""
-            return LineCheck(line, outcome, whys[0] + more)
-    return LineCheck(line, HOLDS, "; ".join(dict.fromkeys(why for _, why in found if why)))
+            return outcome, whys[0] + (f"; and {len(whys) - 1} more" if len(whys) > 1 else "")
+    return HOLDS, "; ".join(dict.fromkeys(why for _, why in found if why))
 
 
 def _check_ratio(theirs: TimedRatio, here: Here) -> tuple[str, str]:
@@ -148,10 +154,11 @@ def run_again(
     project: Project, receipt: Receipt, progress: Callable[[Schedule], Progress], *, wait: bool = False
 ) -> Here:
     """Time, judge and compile what a receipt names."""
-    lines = receipt.lines
-    timed = dict.fromkeys(case for line in lines for r in line.ratios for case in (r.base, r.case))
-    judged = dict.fromkeys(j.case for line in lines for j in line.judged if j.case not in timed)
-    planned = dict.fromkeys((plan.case, line.target) for line in lines for plan in line.plans)
+    ratios = [row.ratio for panel in receipt.panels for row in panel.rows if row.ratio is not None]
+    timed = dict.fromkeys(case for ratio in ratios for case in (ratio.base, ratio.case))
+    judged = dict.fromkeys(j.case for panel in receipt.panels for j in panel.judged if j.case not in timed)
+    fits = [fit for panel in receipt.panels for fit in panel.fits]
+    planned = dict.fromkeys((plan.case, fit.target) for fit in fits for plan in fit.plans)
     budget = {"budget": f"{receipt.budget_s}s"} if receipt.budget_s > 0 else {}
     overrides = Overrides(settings={"seed": str(receipt.seed), **budget})
     place = Workplace(project.catalog, project.config, project.results, progress, say=lambda _: None)
