@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from harness.claims.expression import Expression
 from harness.claims.expression import Value as ExpressionValue
@@ -12,26 +13,36 @@ from harness.core.case import Case
 from harness.core.record import STATUSES
 from harness.core.workload import Value
 
-REPRODUCED = "reproduced"
-ELSEWHERE = "reproduced on another target"
-ADDS_UP = "adds up"
-VACUOUS = "vacuous"
-INCONSISTENT = "inconsistent"
-IMPLAUSIBLE = "implausible"
-CONTRADICTED = "contradicted"
-NOT_CHECKABLE = "not checkable here"
-CONTEXT = "context"
+
+class Word(StrEnum):
+    """What a verdict says in a word; CONTEXT is that of a claim which is not counted."""
+
+    REPRODUCED = "reproduced"
+    ELSEWHERE = "reproduced on another target"
+    ADDS_UP = "adds up"
+    VACUOUS = "vacuous"
+    INCONSISTENT = "inconsistent"
+    IMPLAUSIBLE = "implausible"
+    CONTRADICTED = "contradicted"
+    NOT_CHECKABLE = "not checkable here"
+    CONTEXT = "context"
+
+
 VERDICTS: Mapping[str, str] = {
-    CONTRADICTED: "what is found here differs by more than the tolerance, on every device that it may be of",
-    IMPLAUSIBLE: "a bound of the hardware, or of the work that has to be done, speaks against it",
-    INCONSISTENT: "the document disagrees with itself: its own numbers give another one",
-    VACUOUS: "it holds, and would hold without what it is meant to show",
-    REPRODUCED: "compiled or run here, every figure that decides agrees within the tolerance beside it",
-    ELSEWHERE: "every figure agrees, for another target than the hardware that was published for",
-    ADDS_UP: "the author's own figures agree with each other and keep every bound; nothing was run for it",
-    NOT_CHECKABLE: "it takes hardware, or a configuration, that is not to be had; bounds may be checked",
+    Word.CONTRADICTED: (
+        "what is found here differs by more than the tolerance, on every device that it may be of"
+    ),
+    Word.IMPLAUSIBLE: "a bound of the hardware, or of the work that has to be done, speaks against it",
+    Word.INCONSISTENT: "the document disagrees with itself: its own numbers give another one",
+    Word.VACUOUS: "it holds, and would hold without what it is meant to show",
+    Word.REPRODUCED: "compiled or run here, every figure that decides agrees within the tolerance beside it",
+    Word.ELSEWHERE: "every figure agrees, for another target than the hardware that was published for",
+    Word.ADDS_UP: (
+        "the author's own figures agree with each other and keep every bound; nothing was run for it"
+    ),
+    Word.NOT_CHECKABLE: "it takes hardware, or a configuration, that is not to be had; bounds may be checked",
 }
-AGAINST = (CONTRADICTED, IMPLAUSIBLE, INCONSISTENT)  # strongest first
+AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest first
 
 ANY = "any"  # the hardware of a claim that no hardware can change
 
@@ -263,7 +274,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        return CONTEXT if self.claim.context else self.judged
+        return Word.CONTEXT if self.claim.context else self.judged
 
     @property
     def unexpected(self) -> bool:

@@ -11,16 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.catalog.accelerators import HOST, target
-from harness.claims.model import (
-    AGAINST,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    VACUOUS,
-    VERDICTS,
-    Claim,
-    Reading,
-    Verdict,
-)
+from harness.claims.model import AGAINST, VERDICTS, Claim, Reading, Verdict, Word
 from harness.claims.page_diff import DRIFT
 from harness.claims.report import totals
 from harness.claims.wording import (
@@ -51,7 +42,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
     `versions` are those that the figures are exact for, by name: of compilers, and torch.
     """
     shown = [verdict for verdict in verdicts if verdict.claim.context == context]
-    doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, VACUOUS)]
+    doubted = [verdict for verdict in shown if verdict.word in (*AGAINST, Word.VACUOUS)]
     headlined = [verdict for verdict in doubted if verdict.claim.headline][:HEADLINES]
     others = [verdict for verdict in shown if verdict not in headlined]
     text = fill(
@@ -79,7 +70,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
 
 def _missing(verdict: Verdict) -> str:
     """What it would take to settle a claim; empty where it is settled."""
-    is_open = verdict.word == NOT_CHECKABLE
+    is_open = verdict.word == Word.NOT_CHECKABLE
     return verdict.claim.needs or (verdict.claim.not_checkable or verdict.sentence if is_open else "")
 
 
@@ -110,7 +101,7 @@ def _cells(reading: Reading) -> tuple[str, ...]:
         found = f"{found}; {bound_text(reading)}".removeprefix("; ")
     columns = [published_text(reading), follows_text(reading), found]
     if reading.agrees is False:
-        blamed = 1 if reading.against == INCONSISTENT and columns[1] else 2
+        blamed = 1 if reading.against == Word.INCONSISTENT and columns[1] else 2
         columns[blamed] += " ✗"
     by = method_text(reading) if reading.by or figure.decides else ABSENT
     return name, *columns, tolerance_text(reading), by

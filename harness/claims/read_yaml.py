@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.functions import COLUMNS, SPEEDUP
-from harness.claims.model import ANY, NOT_CHECKABLE, VERDICTS, Claim, Figure, Source, Table
+from harness.claims.model import ANY, VERDICTS, Claim, Figure, Source, Table, Word
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of
 from harness.claims.read_tables import CURVES, Sources, sources_in, table_of
@@ -169,8 +169,8 @@ def _refuse_contradictions(claim: Claim) -> None:
         )
     if deciding and all(figure.premise for figure in deciding):
         raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
-    if claim.expect != NOT_CHECKABLE and not deciding:
-        raise UsageError(f"{where}: without a figure that decides the verdict is {NOT_CHECKABLE}")
+    if claim.expect != Word.NOT_CHECKABLE and not deciding:
+        raise UsageError(f"{where}: without a figure that decides the verdict is {Word.NOT_CHECKABLE}")
     if claim.reproductions > 1 and not any(SPEEDUP in figure.functions() for figure in claim.figures):
         raise UsageError(f"{where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
     documents = list(dict.fromkeys(source.of or source.title for source in _sources(claim)))

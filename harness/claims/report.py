@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,32 +10,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.claims.model import (
-    ADDS_UP,
-    CONTEXT,
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    VACUOUS,
-    VERDICTS,
-    Reading,
-    Verdict,
-)
+from harness.claims.model import VERDICTS, Reading, Verdict, Word
 from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
 
-STYLES = {
-    REPRODUCED: "green",
-    ELSEWHERE: "green",
-    ADDS_UP: "green",
-    VACUOUS: "yellow",
-    CONTRADICTED: "yellow",
-    IMPLAUSIBLE: "yellow",
-    INCONSISTENT: "yellow",
-    NOT_CHECKABLE: "dim",
-    CONTEXT: "dim",
+STYLES: Mapping[str, str] = {
+    Word.REPRODUCED: "green",
+    Word.ELSEWHERE: "green",
+    Word.ADDS_UP: "green",
+    Word.VACUOUS: "yellow",
+    Word.CONTRADICTED: "yellow",
+    Word.IMPLAUSIBLE: "yellow",
+    Word.INCONSISTENT: "yellow",
+    Word.NOT_CHECKABLE: "dim",
+    Word.CONTEXT: "dim",
 }
 COLUMNS = ("figure", "published", "follows from it", "found here")
 

@@ -11,23 +11,7 @@ from harness.claims.answers import ClaimEvidence
 from harness.claims.arithmetic import arithmetic_text
 from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
 from harness.claims.expression import Value
-from harness.claims.model import (
-    ADDS_UP,
-    AGAINST,
-    ANY,
-    CONTRADICTED,
-    ELSEWHERE,
-    IMPLAUSIBLE,
-    INCONSISTENT,
-    NOT_CHECKABLE,
-    REPRODUCED,
-    VACUOUS,
-    Claim,
-    Figure,
-    FigureValue,
-    Reading,
-    Verdict,
-)
+from harness.claims.model import AGAINST, ANY, Claim, Figure, FigureValue, Reading, Verdict, Word
 from harness.claims.wording import sentence
 from harness.core.errors import UsageError
 from harness.core.units import format_count
@@ -54,12 +38,12 @@ def _word(claim: Claim, readings: Sequence[Reading]) -> str:
         return _word_against(claim, wrong, holds=holds)
     compared = [reading for reading in decided if reading.figure.compared]
     if claim.not_checkable or not compared or any(reading.agrees is None for reading in decided):
-        return NOT_CHECKABLE
+        return Word.NOT_CHECKABLE
     if claim.needs or not any(reading.tested for reading in decided):
-        return ADDS_UP
+        return Word.ADDS_UP
     targets = {target for reading in decided for target in reading.targets}
     published_hardware = claim.hardware == ANY or targets == set(claim.targets)
-    return REPRODUCED if published_hardware else ELSEWHERE
+    return Word.REPRODUCED if published_hardware else Word.ELSEWHERE
 
 
 def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str:
@@ -71,12 +55,12 @@ def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str
     """
     for word in AGAINST:
         disagreeing = [reading for reading in wrong if reading.against == word and not reading.figure.premise]
-        if disagreeing and (word == INCONSISTENT or _covers(claim, disagreeing)):
+        if disagreeing and (word == Word.INCONSISTENT or _covers(claim, disagreeing)):
             return word
     premises = [reading for reading in wrong if reading.figure.premise]
     if holds and len(premises) == len(wrong) and _covers(claim, premises):
-        return VACUOUS
-    return NOT_CHECKABLE
+        return Word.VACUOUS
+    return Word.NOT_CHECKABLE
 
 
 def _covers(claim: Claim, readings: Sequence[Reading]) -> bool:
@@ -130,9 +114,9 @@ def _read(figure: Figure, claim: Claim, catalog: Catalog, evidence: ClaimEvidenc
 def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
     """The verdict that a figure's disagreement stands for."""
     if figure.bounded:
-        verdict = CONTRADICTED if figure.found is not None else INCONSISTENT
-        return IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
-    return INCONSISTENT if _follows_differs(figure, reading) else CONTRADICTED
+        verdict = Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
+        return Word.IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
+    return Word.INCONSISTENT if _follows_differs(figure, reading) else Word.CONTRADICTED
 
 
 def _follows_differs(figure: Figure, reading: Reading) -> bool:

@@ -7,17 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.catalog.accelerators import HOST
 from harness.claims.expression import Expression, Value
-from harness.claims.model import (
-    AGAINST,
-    NOT_CHECKABLE,
-    VACUOUS,
-    VARIES,
-    Citation,
-    Claim,
-    FigureValue,
-    Reading,
-    Verdict,
-)
+from harness.claims.model import AGAINST, VARIES, Citation, Claim, FigureValue, Reading, Verdict, Word
 from harness.core.units import format_bytes
 
 BYTES = "B"
@@ -151,7 +141,7 @@ def source_text(sources: Sequence[Citation]) -> str:
 def sentence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     """The verdict's sentence: subject, both numbers, source; then `because` if the verdict is expected."""
     parts = [_evidence(claim, word, readings)]
-    if word == NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         missing = next((reading.missing for reading in readings if reading.missing), "")
         parts.append(claim.not_checkable or missing or claim.because)
     elif word == claim.expect:
@@ -171,9 +161,9 @@ def _choose(word: str, readings: Sequence[Reading]) -> list[Reading]:
     if word in AGAINST:
         return [reading for reading in deciding if reading.agrees is False and reading.against == word]
     against = [reading for reading in deciding if reading.agrees is False]
-    if word == VACUOUS:
+    if word == Word.VACUOUS:
         return against
-    if word == NOT_CHECKABLE:
+    if word == Word.NOT_CHECKABLE:
         return against or [reading for reading in readings if reading.published or reading.follows]
     return [reading for reading in deciding if reading.figure.compared]
 
@@ -185,7 +175,7 @@ def _evidence(claim: Claim, word: str, readings: Sequence[Reading]) -> str:
     first = chosen[0]
     text = _in_words(first, claim)
     rest = len(chosen) - 1
-    if word not in (*AGAINST, VACUOUS, NOT_CHECKABLE) and (rest or first.rows > 1):
+    if word not in (*AGAINST, Word.VACUOUS, Word.NOT_CHECKABLE) and (rest or first.rows > 1):
         text += _how_many(first, rest)
     return text
 

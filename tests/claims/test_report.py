@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.claims.model import CONTEXT, VERDICTS
+from harness.claims.model import VERDICTS, Word
 from harness.claims.report import STYLES, claims_data, print_claims, totals
 from tests.claims.judged import ALL, BESIDE, MEMORY
 
@@ -24,7 +24,7 @@ def test_totals_are_in_the_order_of_the_verdicts_and_context_is_not_counted():
 
 
 def test_every_word_has_a_style():
-    assert STYLES.keys() == {*VERDICTS, CONTEXT}
+    assert STYLES.keys() == {*VERDICTS, Word.CONTEXT}
 
 
 def render(verdicts, width=140):
