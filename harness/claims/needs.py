@@ -51,8 +51,10 @@ def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Nee
         accelerators.target(str(call.arguments[0]))
     elif call.name in functions.COLUMNS:
         yield from _of_columns(call, claim, catalog)
+    elif call.name == functions.EXPONENT:
+        yield from (need_of(end, claim, catalog) for end in ends_of(call))
     else:
-        yield from needs_of(call, claim, catalog)
+        yield need_of(call, claim, catalog)
 
 
 def _of_columns(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
@@ -79,52 +81,42 @@ def _refuse_unknown(expression: Expression, claim: Claim, *, per_row: bool) -> N
         raise ValueError(f'unknown name "{name}"{nearest(name, known)}')
 
 
-def needs_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    """The needs of one call: two cases for an exponent, else one.
-
-    UsageError or ValueError for anything that does not exist.
-    """
+def need_of(call: FunctionCall, claim: Claim, catalog: Catalog) -> Need:
+    """The need of one call. UsageError or ValueError for anything that does not exist."""
     name, arguments = call.name, call.arguments
-    if name == functions.EXPONENT:
-        return _of_exponent(call, claim, catalog)
     label = str(arguments[1] if name == "check" else arguments[0])
     case = _case(label, call.keywords, claim, catalog)
     if name == "check":
         check = str(arguments[0])
         if check not in catalog.checks():
             raise ValueError(f'unknown check "{check}"{nearest(check, catalog.checks())}')
-        return (Need(Need.JUDGE, case, check=check),)
+        return Need(Need.JUDGE, case, check=check)
     if name in functions.JUDGED:
-        return (Need(Need.JUDGE, case),)
+        return Need(Need.JUDGE, case)
     if name == functions.SPEEDUP:
-        return (Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog)),)
+        return Need(Need.TIME, case, against=_case(str(arguments[1]), call.keywords, claim, catalog))
     if name in functions.ANALYTIC:
-        return (Need(Need.COST, case),)
+        return Need(Need.COST, case)
     framework = catalog.implementation(case.implementation).framework
     if name == functions.TRACED and not traits_of(framework).traces_calls:
         raise ValueError(f"{label} is of {framework}, whose calls are not traced; ask temp_bytes")
     if name in {functions.TRACED, functions.FACT}:
-        return (Need(Need.COMPILE, case, accelerators.HOST),)
+        return Need(Need.COMPILE, case, accelerators.HOST)
     target = str(arguments[1])
     accelerators.target(target)
-    return (Need(Need.COMPILE, case, target),)
+    return Need(Need.COMPILE, case, target)
 
 
-def _of_exponent(call: FunctionCall, claim: Claim, catalog: Catalog) -> tuple[Need, ...]:
-    figure, label, *rest = call.arguments
-    *target, low, high = rest
+def ends_of(call: FunctionCall) -> tuple[FunctionCall, ...]:
+    """The calls at both lengths of an exponent."""
+    figure, *rest, low, high = call.arguments
     if figure not in {*functions.COMPILED, *functions.ANALYTIC}:
-        raise ValueError(
-            f'exponent(…) is of a figure, not of "{figure}"{nearest(str(figure), functions.COMPILED)}'
-        )
+        hint = nearest(str(figure), functions.COMPILED)
+        raise ValueError(f'exponent(…) is of a figure, not of "{figure}"{hint}')
     if not 0 < float(low) < float(high):
         raise ValueError(f"exponent(…) goes from a length to a longer one, not from {low} to {high}")
     return tuple(
-        need
-        for length in (low, high)
-        for need in needs_of(
-            FunctionCall(str(figure), (label, *target), {**call.keywords, "seq": length}), claim, catalog
-        )
+        FunctionCall(str(figure), tuple(rest), {**call.keywords, "seq": length}) for length in (low, high)
     )
 
 

@@ -138,7 +138,6 @@ def test_a_fact_is_what_the_case_says_of_itself():
     ("text", "own", "why"),
     [
         ('flops("mask/a", "host")', compiled(), "not counted"),
-        ('temp_bytes("mask/a", "host")', {}, "was not compiled"),
         ('program("mask/a", "host")', compiled(), "not given"),
         ('calls("mask/a", "host", "TopK")', compiled(), "not given"),
         ('flops("mask/a", "host")', known(told=static(flops=1.0, body_only=True)), "a loop's body once"),
@@ -191,7 +190,6 @@ def test_analytic_costs():
     assert value(text, costs=costs) == (3, ("the family's cost formula",), ())
     assert_missing("no formula of dense_flops", 'cost_dense_flops("mask/a")', costs=costs)
     assert_missing("refused", 'cost_flops("mask/a")', costs={Need(Need.COST, case()): "refused"})
-    assert_missing("has no analytic cost", 'cost_flops("mask/a")')
 
 
 JUDGE = Need(Need.JUDGE, case())
@@ -211,8 +209,8 @@ def test_a_contract_that_was_refused_is_no_answer_and_one_that_did_not_run_is_in
         judged={JUDGE: Judged("unsupported", "needs a GPU")},
         incomplete=False,
     )
-    for judged in ({JUDGE: Judged(None, "its contract did not run")}, {}):
-        assert_missing(r"did not run|was not judged", 'status("mask/a")', judged=judged, incomplete=True)
+    judged = {JUDGE: Judged(None, "its contract did not run")}
+    assert_missing("did not run", 'status("mask/a")', judged=judged, incomplete=True)
 
 
 @pytest.mark.parametrize("passed", [True, False])
