@@ -37,7 +37,7 @@ class _Substitution(ast.NodeTransformer):
         """`1e12` stays that, and is not written out."""
         value = node.value
         if isinstance(value, float) and abs(value) >= LARGE and float(f"{value:.6g}") == value:
-            return ast.Name(_short(value))
+            return ast.Name(short_exponent(f"{value:.6g}"))
         if isinstance(value, int) and value >= LONG:
             return _name_node(value)
         return node
@@ -61,13 +61,23 @@ def _name_node(value: Value, *, varies: bool = False) -> ast.Name:
     if isinstance(value, bool):
         return ast.Name("true" if value else "false")
     if isinstance(value, str):
-        return ast.Name(f"{value[:15]}…" if value.startswith("sha256:") else value)
+        return ast.Name(short_hash(value))
     whole = value == int(value) and abs(value) < 1e15
-    text = f"{int(value):,}".replace(",", "\u202f") if whole else _short(value)
+    text = grouped_digits(value) if whole else short_exponent(f"{value:.6g}")
     return ast.Name(f"{VARIES}{text}" if varies else text)
 
 
-def _short(value: float) -> str:
-    """Six significant digits, and an exponent without padding: `1e9`."""
-    mantissa, e, exponent = f"{value:.6g}".partition("e")
+def short_hash(text: str) -> str:
+    """The beginning of a program's hash; any other word as it is."""
+    return f"{text[:15]}…" if text.startswith("sha256:") else text
+
+
+def grouped_digits(whole: float) -> str:
+    """A whole number with narrow spaces between thousands."""
+    return f"{whole:,.0f}".replace(",", "\u202f")
+
+
+def short_exponent(text: str) -> str:
+    """A number's text whose exponent has no padding: `1e9`."""
+    mantissa, e, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if e else mantissa

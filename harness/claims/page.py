@@ -11,18 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.catalog.accelerators import HOST, target
+from harness.claims import wording
 from harness.claims.model import AGAINST, VERDICTS, Claim, Reading, Verdict, Word
 from harness.claims.page_diff import DRIFT
 from harness.claims.report import totals
-from harness.claims.wording import (
-    bound_text,
-    disagreement,
-    follows_text,
-    found_text,
-    method_text,
-    published_text,
-    tolerance_text,
-)
 from harness.core.grouped import collected, grouped
 from harness.core.shown_text import clean_text
 from harness.core.units import format_count
@@ -58,7 +50,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
         meanings=VERDICTS,
         drift=f"{100 * DRIFT:g} %",
         totals=totals,
-        disagreement=disagreement,
+        disagreement=wording.disagreement,
         anchor=_anchor,
         shape=_shape,
         extras=_extras,
@@ -96,15 +88,15 @@ def _extras(verdict: Verdict) -> str:
 def _cells(reading: Reading) -> tuple[str, ...]:
     figure = reading.figure
     name = f"{figure.name}, at {reading.row}" if reading.row else figure.name
-    found = f"none: {reading.missing}" if reading.missing else found_text(reading)
+    found = f"none: {reading.missing}" if reading.missing else wording.found_text(reading)
     if figure.bounded and not reading.missing:
-        found = f"{found}; {bound_text(reading)}".removeprefix("; ")
-    columns = [published_text(reading), follows_text(reading), found]
+        found = f"{found}; {wording.bound_text(reading)}".removeprefix("; ")
+    columns = [wording.published_text(reading), wording.follows_text(reading), found]
     if reading.agrees is False:
         blamed = 1 if reading.against == Word.INCONSISTENT and columns[1] else 2
         columns[blamed] += " ✗"
-    by = method_text(reading) if reading.by or figure.decides else ABSENT
-    return name, *columns, tolerance_text(reading), by
+    by = wording.method_text(reading) if reading.by or figure.decides else ABSENT
+    return name, *columns, wording.tolerance_text(reading), by
 
 
 def _cell(text: str) -> str:

@@ -65,10 +65,13 @@ def tables_of(family: FamilyInfo) -> tuple[tuple[Table, Node | None], ...]:
     if not path.is_file():
         return ()
     root = yaml_nodes.table(read(path), path.name)
-    sources, nodes = sources_in(_section(root, "sources")), _section(root, "tables")
-    tables = {name: table_of(name, node, sources) for name, node in nodes.items()}
+    nodes, tables = _section(root, "tables"), _tables_in(root, sources_in(_section(root, "sources")))
     curves = {name: yaml_nodes.table(node, name).entries.get(CURVES) for name, node in nodes.items()}
     return tuple((table, entry.node if (entry := curves[name]) else None) for name, table in tables.items())
+
+
+def _tables_in(root: YamlMapping, sources: Sources) -> dict[str, Table]:
+    return {name: table_of(name, node, sources) for name, node in _section(root, "tables").items()}
 
 
 def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
@@ -77,8 +80,7 @@ def load(path: Path, family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     if "claims" not in root.entries:
         raise UsageError(f"{root.where}: the file has no claims")
     sources = sources_in(_section(root, "sources"))
-    tables = {name: table_of(name, node, sources) for name, node in _section(root, "tables").items()}
-    file = _File(family, sources, tables)
+    file = _File(family, sources, _tables_in(root, sources))
     claims: dict[str, Claim] = {}
     for section in ("claims", "context"):
         if section not in root.entries:

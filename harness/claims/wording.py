@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.catalog.accelerators import HOST
+from harness.claims.arithmetic import grouped_digits, short_exponent, short_hash
 from harness.claims.expression import Expression, Value
 from harness.claims.model import AGAINST, VARIES, Citation, Claim, FigureValue, Reading, Verdict, Word
 from harness.core.units import format_bytes
@@ -19,17 +20,13 @@ _PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
 _HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
 
 
-def value_text(value: Value | None, unit: str = "") -> str:
-    """`285212672`, `B` → `272.0 MiB`; truths as yes and no; program hashes shortened; nothing as —."""
-    if value is None:
-        return "—"
+def value_text(value: Value, unit: str = "") -> str:
+    """`285212672`, `B` → `272.0 MiB`; truths as yes and no; program hashes shortened."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return f"{value[:15]}…" if value.startswith("sha256:") else value
-    if unit == BYTES:
-        return format_bytes(value, 4)
-    return _with_unit(_number(value), unit)
+        return short_hash(value)
+    return format_bytes(value, 4) if unit == BYTES else _with_unit(_number(value), unit)
 
 
 def _with_unit(text: str, unit: str) -> str:
@@ -39,21 +36,10 @@ def _with_unit(text: str, unit: str) -> str:
 def _number(value: float) -> str:
     """Four significant digits, or a whole number as it is; a narrow space between thousands."""
     if value == int(value) and abs(value) < GROUPED:
-        return _group_thousands(f"{int(value):,}")
+        return grouped_digits(int(value))
     if 1_000 <= abs(value) < EXPONENTS:
-        return _group_thousands(f"{round(value, 3 - len(str(int(abs(value)))) + 1):,.0f}")
-    return _mantissa(f"{value:.4g}")
-
-
-def _mantissa(text: str) -> str:
-    if "e" not in text:
-        return text
-    mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def _group_thousands(text: str) -> str:
-    return text.replace(",", "\u202f")
+        return grouped_digits(round(value, 3 - len(str(int(abs(value)))) + 1))
+    return short_exponent(f"{value:.4g}")
 
 
 def published_text(reading: Reading) -> str:
@@ -78,7 +64,7 @@ def _published_number(side: FigureValue, unit: str, expression: Expression) -> s
     if not digits:
         return value_text(value, unit)
     whole, fraction = digits.groups("")
-    return _with_unit(f"{_group_thousands(f'{int(whole):,}')}{fraction}", unit)
+    return _with_unit(f"{grouped_digits(int(whole))}{fraction}", unit)
 
 
 def follows_text(reading: Reading) -> str:

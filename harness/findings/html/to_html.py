@@ -12,7 +12,7 @@ from harness.core.metric import FLOPS, TEMP_BYTES
 from harness.core.shown_text import escape_html
 from harness.core.units import format_count
 from harness.findings.document import Document, FindingsTable
-from harness.findings.html.case_details import origin_lines, ratios_beside, replicate_lines
+from harness.findings.html import case_details
 from harness.findings.html.inline_svg import inline_svg
 from harness.findings.html.sample_strip import sample_strip
 from harness.findings.html.sortable import script_data
@@ -73,9 +73,7 @@ def to_html(document: Document, runs: Sequence[KeptRun], title: str, bundle: str
         sort_key=_sort_key,
         inline_svg=inline_svg,
         sample_strip=sample_strip,
-        replicate_lines=replicate_lines,
-        ratios_beside=ratios_beside,
-        origin_lines=origin_lines,
+        details=case_details,
         exact_figure=exact_figure,
         format_count=format_count,
         short_label=short_label,
