@@ -10,7 +10,7 @@ from harness.claims.read_yaml import tables_of
 from harness.claims.yaml_fields import fields
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES
-from harness.sweep.yaml.nodes import Node, items, scalar, scalars
+from harness.sweep.yaml.nodes import Node, at, items, scalar, scalars
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog, FamilyInfo
@@ -38,10 +38,8 @@ def _curve(node: Node, table: Table, family: str, catalog: Catalog) -> Published
     """
     given = fields(node, "a curve", {**dict.fromkeys(CURVE_KEYS, scalar), "times": scalars}, CURVE_KEYS)
     for key in ("impl", "over"):
-        if f"{family}/{given[key].text}" not in catalog.implementations:
-            known = [name.partition("/")[2] for name in catalog.implementations]
-            hint = nearest(given[key].text, known)
-            raise UsageError(f'{given[key].where}: unknown implementation "{given[key].text}"{hint}')
+        with at(given[key].where):
+            catalog.implementation(given[key].text, family)
     if given["mode"].text not in MODES:
         raise UsageError(f"{given['mode'].where}: mode is one of {', '.join(MODES)}")
     columns = given["times"]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from harness.catalog import accelerators
 from harness.catalog.catalog import Catalog
 from harness.claims import columns, functions
-from harness.claims.answers import ClaimEvidence, Compiled, Judged
-from harness.claims.columns import NoValueError
+from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing
 from harness.claims.expression import Expression, FunctionCall, Value, parse
 from harness.claims.model import Claim, Need
 from harness.claims.needs import ends_of, need_of
@@ -34,18 +33,6 @@ ORIGINS: Mapping[str, str] = {  # what was not compiled for its target
     functions.TRACED: "traced here over fake tensors",
     functions.FACT: "a fact of the case, read here",
 }
-
-
-class Missing(Exception):  # noqa: N818 - a figure without a value is an answer, not an error
-    """Why there is no value; `incomplete`: another machine, or this one later, may be able to give it."""
-
-    def __init__(self, reason: str, *, incomplete: bool = False) -> None:
-        super().__init__(reason)
-        self.incomplete = incomplete
-
-
-class OutsideTableError(Missing):
-    """A row without its counterpart in the table: growth has no value at the first row."""
 
 
 @dataclass
@@ -173,11 +160,7 @@ class Evaluator:
         column_values = [self._column(parse(text)) for text in texts]
         lengths = [float(value) for value in call.arguments if not isinstance(value, str)]
         options = {name: float(value) for name, value in call.keywords.items()}
-        try:
-            return getattr(columns, call.name)(*column_values, *lengths, **options)
-        except NoValueError as error:
-            kind = OutsideTableError if call.name == "growth" else Missing
-            raise kind(str(error)) from None
+        return getattr(columns, call.name)(*column_values, *lengths, **options)
 
     def _column(self, expression: Expression) -> dict[float, float]:
         """The expression's value by the table's first column, over the rows that have its numbers.

@@ -263,17 +263,13 @@ class Verdict:
     """
 
     claim: Claim
-    judged: str
+    judged: Word
     sentence: str
     readings: tuple[Reading, ...] = ()
     incomplete: str = ""
 
-    def __post_init__(self) -> None:
-        if self.judged not in VERDICTS:
-            raise ValueError(f'"{self.judged}" is no verdict: {", ".join(VERDICTS)}')
-
     @property
-    def word(self) -> str:
+    def word(self) -> Word:
         return Word.CONTEXT if self.claim.context else self.judged
 
     @property

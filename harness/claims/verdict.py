@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
-from harness.claims.answers import ClaimEvidence
+from harness.claims.answers import ClaimEvidence, Missing, OutsideTableError
 from harness.claims.arithmetic import arithmetic_text
-from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
+from harness.claims.evaluate import Evaluator
 from harness.claims.expression import Value
 from harness.claims.model import AGAINST, ANY, Claim, Figure, FigureValue, Reading, Verdict, Word
 from harness.claims.wording import sentence
@@ -29,7 +29,7 @@ def judge(claim: Claim, catalog: Catalog, evidence: ClaimEvidence) -> Verdict:
     return Verdict(claim, word, sentence(claim, word, readings), readings, incomplete)
 
 
-def _word(claim: Claim, readings: Sequence[Reading]) -> str:
+def _word(claim: Claim, readings: Sequence[Reading]) -> Word:
     """The verdict's word: a disagreement outweighs a missing figure, which outweighs agreement."""
     decided = [reading for reading in readings if reading.figure.decides]
     wrong = [reading for reading in decided if reading.agrees is False]
@@ -46,7 +46,7 @@ def _word(claim: Claim, readings: Sequence[Reading]) -> str:
     return Word.REPRODUCED if published_hardware else Word.ELSEWHERE
 
 
-def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> str:
+def _word_against(claim: Claim, wrong: Sequence[Reading], *, holds: bool) -> Word:
     """The strongest verdict that the disagreeing figures allow.
 
     A figure compiled for one device does not contradict a number published for another, so a disagreement

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.claims.answers import ClaimEvidence, Compiled, Judged
-from harness.claims.evaluate import Evaluator, Missing, OutsideTableError
+from harness.claims.answers import ClaimEvidence, Compiled, Judged, Missing, OutsideTableError
+from harness.claims.evaluate import Evaluator
 from harness.claims.expression import parse
 from harness.claims.functions import ARGUMENTS, functions_in
 from harness.claims.model import Claim, Need, Table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.claims.model import VERDICTS, Verdict, Word
+from harness.claims.model import VERDICTS, Word
 from harness.core.errors import UsageError
 from harness.core.record import Cost
 
@@ -537,9 +537,6 @@ def test_a_verdict_that_nobody_expected_is_told(verdict):
     told = verdict(arithmetic(1, "2"), expect=Word.ADDS_UP)
     assert told.unexpected
     assert not verdict(arithmetic(1, "2"), expect=Word.INCONSISTENT).unexpected
-    for word in ("maybe", Word.CONTEXT):
-        with pytest.raises(ValueError, match=f'"{word}" is no verdict'):
-            Verdict(told.claim, word, "")
     assert len(VERDICTS) == 8
 
 
