@@ -1,4 +1,4 @@
-"""The evidence gathered for claims: compiled cases, analytic costs, contracts, checks; or why there is none."""
+"""The evidence gathered for claims: compiled cases, costs, contracts and checks; or why it is missing."""
 
 from __future__ import annotations
 

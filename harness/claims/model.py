@@ -17,31 +17,18 @@ from harness.core.workload import Value
 class Word(StrEnum):
     """What a verdict says in a word; CONTEXT is that of a claim which is not counted."""
 
+    CONTRADICTED = "contradicted"
+    IMPLAUSIBLE = "implausible"
+    INCONSISTENT = "inconsistent"
+    VACUOUS = "vacuous"
     REPRODUCED = "reproduced"
     ELSEWHERE = "reproduced on another target"
     ADDS_UP = "adds up"
-    VACUOUS = "vacuous"
-    INCONSISTENT = "inconsistent"
-    IMPLAUSIBLE = "implausible"
-    CONTRADICTED = "contradicted"
     NOT_CHECKABLE = "not checkable here"
     CONTEXT = "context"
 
 
-VERDICTS: Mapping[str, str] = {
-    Word.CONTRADICTED: (
-        "what is found here differs by more than the tolerance, on every device that it may be of"
-    ),
-    Word.IMPLAUSIBLE: "a bound of the hardware, or of the work that has to be done, speaks against it",
-    Word.INCONSISTENT: "the document disagrees with itself: its own numbers give another one",
-    Word.VACUOUS: "it holds, and would hold without what it is meant to show",
-    Word.REPRODUCED: "compiled or run here, every figure that decides agrees within the tolerance beside it",
-    Word.ELSEWHERE: "every figure agrees, for another target than the hardware that was published for",
-    Word.ADDS_UP: (
-        "the author's own figures agree with each other and keep every bound; nothing was run for it"
-    ),
-    Word.NOT_CHECKABLE: "it takes hardware, or a configuration, that is not to be had; bounds may be checked",
-}
+VERDICTS = tuple(word for word in Word if word != Word.CONTEXT)
 AGAINST = (Word.CONTRADICTED, Word.IMPLAUSIBLE, Word.INCONSISTENT)  # strongest first
 
 ANY = "any"  # the hardware of a claim that no hardware can change
@@ -223,10 +210,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureValue:
-    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`)."""
+    """The value of one column of a figure, and its arithmetic with numbers filled in (`7.61 / 1.73`).
+
+    `varies`: the host's compiler decided it, so that another processor may give another number.
+    """
 
     value: ExpressionValue
     arithmetic: str = ""
+    varies: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.catalog.accelerators import HOST, target
 from harness.claims import wording
-from harness.claims.model import AGAINST, VERDICTS, Claim, Reading, Verdict, Word
+from harness.claims.model import AGAINST, Claim, Reading, Verdict, Word
 from harness.claims.page_diff import DRIFT
 from harness.claims.report import totals
 from harness.core.grouped import collected, grouped
@@ -47,7 +47,7 @@ def page(verdicts: Sequence[Verdict], versions: Mapping[str, str], *, context: b
         others_with=lambda *words: [verdict for verdict in others if verdict.word in words],
         missing=collected((why, verdict.claim) for verdict in shown if (why := _missing(verdict))),
         families=grouped(shown, lambda verdict: verdict.claim.family),
-        meanings=VERDICTS,
+        count=[verdict.word for verdict in shown].count,
         drift=f"{100 * DRIFT:g} %",
         totals=totals,
         disagreement=wording.disagreement,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,20 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.claims.model import VERDICTS, Reading, Verdict, Word
+from harness.claims.model import AGAINST, VERDICTS, Reading, Verdict, Word
 from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
 
-STYLES: Mapping[str, str] = {
-    Word.REPRODUCED: "green",
-    Word.ELSEWHERE: "green",
-    Word.ADDS_UP: "green",
-    Word.VACUOUS: "yellow",
-    Word.CONTRADICTED: "yellow",
-    Word.IMPLAUSIBLE: "yellow",
-    Word.INCONSISTENT: "yellow",
-    Word.NOT_CHECKABLE: "dim",
-    Word.CONTEXT: "dim",
-}
 COLUMNS = ("figure", "published", "follows from it", "found here")
 
 
@@ -75,11 +64,17 @@ def _grid(heading: Sequence[str] = ()) -> Table:
 
 
 def _verdict_text(verdict: Verdict) -> Text:
-    text = Text(verdict.word, style=STYLES[verdict.word])
+    text = Text(verdict.word, style=_style(verdict.word))
     if verdict.unexpected:
         text.append(f" (expected {verdict.claim.expect})", style="bold red")
     text.append(f": {verdict.sentence}", style="not bold default")
     return text
+
+
+def _style(word: Word) -> str:
+    if word in (*AGAINST, Word.VACUOUS):
+        return "yellow"
+    return "dim" if word in {Word.NOT_CHECKABLE, Word.CONTEXT} else "green"
 
 
 def _name(reading: Reading) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.catalog.catalog import Catalog
 from harness.claims.answers import ClaimEvidence, Missing, OutsideTableError
-from harness.claims.arithmetic import arithmetic_text
+from harness.claims.arithmetic import arithmetic_text, varies
 from harness.claims.evaluate import Evaluator
 from harness.claims.expression import Value
 from harness.claims.model import AGAINST, ANY, Claim, Figure, FigureValue, Reading, Verdict, Word
@@ -138,7 +138,8 @@ def _reading_at(
         try:
             if expression is not None:
                 text = arithmetic_text(expression, names, evaluator.value)
-                sides[name] = FigureValue(evaluator.value(expression, names), text)
+                value = evaluator.value(expression, names)
+                sides[name] = FigureValue(value, text, varies(expression.text))
         except OutsideTableError:
             raise
         except Missing as reason:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.catalog.accelerators import HOST
 from harness.claims.arithmetic import grouped_digits, short_exponent, short_hash
 from harness.claims.expression import Expression, Value
 from harness.claims.model import AGAINST, VARIES, Citation, Claim, FigureValue, Reading, Verdict, Word
@@ -17,7 +16,6 @@ GROUPED = 10**9  # whole numbers below it are written out
 COMPILED_FOR = "compiled for "
 LONGEST = 90  # characters of arithmetic that a cell or a sentence holds
 _PLAIN = re.compile(r"(\d[\d_]*)(\.\d+)?")
-_HOST = re.compile(rf"""["']{HOST}["']|\b(trace_bytes|fact|speedup)\(""")
 
 
 def value_text(value: Value, unit: str = "") -> str:
@@ -69,37 +67,30 @@ def _published_number(side: FigureValue, unit: str, expression: Expression) -> s
 
 def follows_text(reading: Reading) -> str:
     """What follows from the published numbers, with the arithmetic: `7.61 / 1.73 = 4.399`."""
-    return _with_arithmetic(reading.follows, reading.figure.unit, reading.figure.follows)
+    return _with_arithmetic(reading.follows, reading.figure.unit)
 
 
 def found_text(reading: Reading) -> str:
     """The value found here, with its arithmetic; marked ≈ where it depends on the host's compiler."""
-    return _with_arithmetic(reading.found, reading.figure.unit, reading.figure.found)
+    return _with_arithmetic(reading.found, reading.figure.unit)
 
 
 def bound_text(reading: Reading) -> str:
     """The bounds of a figure: `≥ 4 and ≤ 56.87`."""
-    figure = reading.figure
-    bounds = (("≥", reading.at_least, figure.at_least), ("≤", reading.at_most, figure.at_most))
-    return " and ".join(
-        f"{sign} {_short(side, figure.unit, expression)}"
-        for sign, side, expression in bounds
-        if side is not None
-    )
+    bounds = (("≥", reading.at_least), ("≤", reading.at_most))
+    return " and ".join(f"{sign} {_short(side, reading.figure.unit)}" for sign, side in bounds if side)
 
 
-def _with_arithmetic(side: FigureValue | None, unit: str, expression: Expression | None) -> str:
+def _with_arithmetic(side: FigureValue | None, unit: str) -> str:
     if side is None:
         return ""
-    text = _short(side, unit, expression)
     shown = 0 < len(side.arithmetic) <= LONGEST and not isinstance(side.value, bool | str)
-    return f"{side.arithmetic} = {text}" if shown else text
+    return f"{side.arithmetic} = {_short(side, unit)}" if shown else _short(side, unit)
 
 
-def _short(side: FigureValue, unit: str, expression: Expression | None) -> str:
-    varies = expression is not None and _HOST.search(expression.text)
-    numeric = not isinstance(side.value, bool | str)
-    return f"{VARIES if varies and numeric else ''}{value_text(side.value, unit)}"
+def _short(side: FigureValue, unit: str) -> str:
+    marked = side.varies and not isinstance(side.value, bool | str)
+    return f"{VARIES if marked else ''}{value_text(side.value, unit)}"
 
 
 def tolerance_text(reading: Reading) -> str:
