@@ -61,14 +61,6 @@ class Citation:
     source: Source
     lines: str = ""
 
-    def line_numbers(self) -> frozenset[int]:
-        """The numbers of all cited lines. ValueError where `lines` has another form."""
-        numbers: set[int] = set()
-        for part in filter(None, self.lines.split(",")):
-            first, _, last = part.partition("-")
-            numbers |= set(range(int(first), int(last or first) + 1))
-        return frozenset(numbers)
-
 
 @dataclass(frozen=True)
 class Need:

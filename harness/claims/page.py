@@ -88,10 +88,9 @@ def _extras(verdict: Verdict) -> str:
 def _cells(reading: Reading) -> tuple[str, ...]:
     figure = reading.figure
     name = f"{figure.name}, at {reading.row}" if reading.row else figure.name
-    found = f"none: {reading.missing}" if reading.missing else wording.found_text(reading)
-    if figure.bounded and not reading.missing:
-        found = f"{found}; {wording.bound_text(reading)}".removeprefix("; ")
-    columns = [wording.published_text(reading), wording.follows_text(reading), found]
+    columns = [*wording.column_texts(reading)]
+    if reading.missing:
+        columns[2] = f"none: {reading.missing}"
     if reading.agrees is False:
         blamed = 1 if reading.against == Word.INCONSISTENT and columns[1] else 2
         columns[blamed] += " ✗"

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.claims.model import AGAINST, VERDICTS, Reading, Verdict, Word
-from harness.claims.wording import bound_text, follows_text, found_text, published_text, tolerance_text
+from harness.claims.wording import column_texts, tolerance_text
 
 COLUMNS = ("figure", "published", "follows from it", "found here")
 
@@ -43,15 +43,9 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         readings = _grid()
         for reading in verdict.readings:
-            readings.add_row(_name(reading), *_cells(reading))
+            readings.add_row(_name(reading), *column_texts(reading))
         table.add_row(verdict.claim.name, readings, _verdict_text(verdict))
     return table
-
-
-def _cells(reading: Reading) -> tuple[str, str, str]:
-    bound = f"; {bound_text(reading)}" if reading.figure.bounded and not reading.missing else ""
-    published, follows, found = published_text(reading), follows_text(reading), found_text(reading)
-    return published, follows, f"{found}{bound}".removeprefix("; ")
 
 
 def _grid(heading: Sequence[str] = ()) -> Table:

@@ -81,6 +81,14 @@ def bound_text(reading: Reading) -> str:
     return " and ".join(f"{sign} {_short(side, reading.figure.unit)}" for sign, side in bounds if side)
 
 
+def column_texts(reading: Reading) -> tuple[str, str, str]:
+    """The three columns of a figure; bounds stand beside what is found."""
+    found = found_text(reading)
+    if reading.figure.bounded and not reading.missing:
+        found = f"{found}; {bound_text(reading)}".removeprefix("; ")
+    return published_text(reading), follows_text(reading), found
+
+
 def _with_arithmetic(side: FigureValue | None, unit: str) -> str:
     if side is None:
         return ""
