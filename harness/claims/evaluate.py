@@ -113,7 +113,10 @@ class Evaluator:
             raise Missing(compiled.reason, incomplete=True)
         _refuse_foiled(wanted, compiled)
         if name == functions.FACT:
-            return _fact(compiled, wanted, str(call.arguments[1]))
+            if (fact := compiled.facts.get(str(call.arguments[1]))) is None:
+                facts = ", ".join(compiled.facts) or "none"
+                raise Missing(f'{wanted.id} has no fact "{call.arguments[1]}"; it has {facts}')
+            return fact
         figure = "temp_bytes" if name == functions.TRACED else name
         if static.body_only and figure in COUNTED:
             raise Missing(f"{figure} of {wanted.id} count a loop's body once")
@@ -179,14 +182,6 @@ class Evaluator:
                     raise ValueError(f"two rows of the table begin with {row[0]}; a length has one row")
                 column[row[0]] = value
         return column
-
-
-def _fact(compiled: Compiled, wanted: Need, name: str) -> Value:
-    value = compiled.facts.get(name)
-    if value is None:
-        facts = ", ".join(compiled.facts) or "none"
-        raise Missing(f'{wanted.id} has no fact "{name}"; it has {facts}')
-    return value
 
 
 def _of_device(name: str, target: str) -> float:

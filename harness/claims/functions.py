@@ -43,8 +43,8 @@ COST_EXPONENT = ("figure", "implementation", NUMBER, NUMBER)  # of a formula, wh
 KEYWORDS: Mapping[str, tuple[str, ...]] = {"fit": ("start", "square")}  # of functions that compile nothing
 
 
-def arguments_of(name: str, arguments: tuple[object, ...]) -> tuple[str, ...]:
-    """The argument kinds of a function; ValueError where the call has others."""
+def require_arguments(name: str, arguments: tuple[object, ...]) -> None:
+    """ValueError where a call has other arguments than the function takes."""
     kinds = ARGUMENTS[name]
     if name == EXPONENT and arguments and str(arguments[0]) in ANALYTIC:
         kinds = COST_EXPONENT
@@ -52,7 +52,6 @@ def arguments_of(name: str, arguments: tuple[object, ...]) -> tuple[str, ...]:
     if given != [kind != NUMBER for kind in kinds]:
         listed = ", ".join(kind if kind == NUMBER else f'"{kind}"' for kind in kinds)
         raise ValueError(f"{name}({listed}) was given {len(arguments)} arguments, or not of that kind")
-    return kinds
 
 
 def functions_in(expression: Expression) -> frozenset[str]:

@@ -46,7 +46,7 @@ def _of_expression(expression: Expression, claim: Claim, figure: Figure, catalog
 
 
 def _of_call(call: FunctionCall, claim: Claim, catalog: Catalog) -> Iterator[Need]:
-    functions.arguments_of(call.name, call.arguments)
+    functions.require_arguments(call.name, call.arguments)
     if call.name in functions.DEVICE:
         accelerators.target(str(call.arguments[0]))
     elif call.name in functions.COLUMNS:

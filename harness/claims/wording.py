@@ -176,36 +176,25 @@ def _in_words(reading: Reading, claim: Claim) -> str:
 def _statement(reading: Reading) -> str:
     where = f" at {reading.row}" if reading.row else ""
     name = f"{_capital(reading.figure.name)}{where}"
-    phrases = ", ".join(_truths(reading) if _is_truth(reading) else _numbers(reading))
-    text = f"{name}: {phrases}"
+    text = f"{name}: {', '.join(_phrases(reading))}"
     if reading.figure.bounded:
         verb = "keeps to" if reading.agrees else "cannot be, for it has to be"
         text += f", which {verb} {bound_text(reading)}"
     return text
 
 
-def _numbers(reading: Reading) -> Iterator[str]:
-    follows = "follows from its own numbers" if reading.published else "follows from what is published"
-    phrases = (
-        ("is published", published_text(reading)),
-        (follows, follows_text(reading)),
-        ("is found here", found_text(reading)),
+def _phrases(reading: Reading) -> Iterator[str]:
+    """`7 is published`, `8 is found here`; of truths `so by what is published`, `not so here`."""
+    own = "its own numbers" if reading.published else "what is published"
+    columns = (
+        (reading.published, published_text, "is published", "by what is published"),
+        (reading.follows, follows_text, f"follows from {own}", "by its own numbers"),
+        (reading.found, found_text, "is found here", "here"),
     )
-    return (f"{text} {phrase}" for phrase, text in phrases if text)
-
-
-def _is_truth(reading: Reading) -> bool:
-    sides = (reading.published, reading.follows, reading.found)
-    return any(side is not None and isinstance(side.value, bool) for side in sides)
-
-
-def _truths(reading: Reading) -> Iterator[str]:
-    phrases = (
-        ("by what is published", reading.published),
-        ("by its own numbers", reading.follows),
-        ("here", reading.found),
-    )
-    return (f"{'so' if side.value else 'not so'} {phrase}" for phrase, side in phrases if side is not None)
+    truths = any(side is not None and isinstance(side.value, bool) for side, *_ in columns)
+    for side, text_of, phrase, by in columns:
+        if side is not None:
+            yield f"{'so' if side.value else 'not so'} {by}" if truths else f"{text_of(reading)} {phrase}"
 
 
 def _how_many(first: Reading, rest: int) -> str:

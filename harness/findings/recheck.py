@@ -113,8 +113,8 @@ def _check_plan(theirs: CasePlan, on: str, here: Here, unlike: Sequence[str]) ->
     static = compiled.static
     if static.planned_bytes == theirs.bytes and (on == HOST or static.fits == theirs.fits):
         return HOLDS, ""
-    here_bytes, there = (_bytes(static.planned_bytes), _bytes(theirs.bytes))
-    return _unequal(f"{theirs.case} plans {here_bytes} here, {there} there", unlike)
+    plans = f"plans {_bytes(static.planned_bytes)} here, {_bytes(theirs.bytes)} there"
+    return _unequal(f"{theirs.case} {plans}", unlike)
 
 
 def _check_judged(theirs: JudgedCase, here: Here, unlike: Sequence[str]) -> tuple[str, str]:
