@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.analysis.published_curve import PublishedCurve
-from harness.claims.read_tables import CURVES
 from harness.claims.read_yaml import tables_of
 from harness.claims.yaml_fields import fields
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import MODES
-from harness.sweep.yaml.nodes import Node, at, items, scalar, scalars
+from harness.sweep.yaml.nodes import Node, at, scalar, scalars
 
 if TYPE_CHECKING:
     from harness.catalog.catalog import Catalog, FamilyInfo
@@ -25,9 +24,7 @@ def published_curves(family: FamilyInfo, catalog: Catalog) -> tuple[PublishedCur
     UsageError: `claims.yaml:LINE: …` for a curve of an implementation or a column that is not there.
     """
     return tuple(
-        _curve(item, table, family.name, catalog)
-        for table, node in tables_of(family)
-        for item in (items(node, CURVES) if node else ())
+        _curve(item, table, family.name, catalog) for table in tables_of(family) for item in table.curves
     )
 
 

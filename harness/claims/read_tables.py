@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from harness.claims import expression
 from harness.claims.model import Citation, Source, Table
-from harness.claims.yaml_fields import fields, one_or_more, text
+from harness.claims.yaml_fields import fields, text
 from harness.core.errors import UsageError, nearest
 from harness.sweep.yaml import nodes as yaml_nodes
 from harness.sweep.yaml.nodes import Listing, Node, Scalar, items
 
-CURVES = "curves"  # of a table: which of its columns make a curve of a speedup chart
 SOURCE_KEYS: tuple[str, ...] = ("title", "of", "version", "url", "kept")
 _LINES = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
@@ -22,7 +21,7 @@ class Sources(dict[str, Source]):
 
     def cited(self, node: Node, name: str) -> tuple[Citation, ...]:
         """`id` or `id:lines`, once or in a list."""
-        return tuple(self._citation(raw) for raw in one_or_more(node, name))
+        return tuple(self._citation(raw) for raw in yaml_nodes.scalars(node, name))
 
     def _citation(self, raw: Scalar) -> Citation:
         name, _, lines = raw.text.replace(" ", "").partition(":")
@@ -44,7 +43,7 @@ def table_of(name: str, node: Node, sources: Sources) -> Table:
     given = fields(
         node,
         "a table",
-        {"source": sources.cited, "columns": _columns, "rows": items, "units": _units, CURVES: _unread},
+        {"source": sources.cited, "columns": _columns, "rows": items, "units": _units, "curves": items},
         required=("source", "columns", "rows"),
     )
     rows = [_row(row, given["columns"]) for row in given["rows"]]
@@ -55,11 +54,8 @@ def table_of(name: str, node: Node, sources: Sources) -> Table:
         rows=tuple(tuple(_cell(raw) for raw in row) for row in rows),
         written=tuple(tuple(raw.text for raw in row) for row in rows),
         units=given.get("units", "ms"),
+        curves=given.get("curves", ()),
     )
-
-
-def _unread(_: Node, __: str) -> None:
-    """Curves are read where charts are drawn, which knows the catalog."""
 
 
 def _columns(node: Node, name: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from harness.claims.functions import COLUMNS, SPEEDUP
 from harness.claims.model import ANY, VERDICTS, Claim, Figure, Source, Table, Word
 from harness.claims.needs import needs
 from harness.claims.read_figures import figures_of
-from harness.claims.read_tables import CURVES, Sources, sources_in, table_of
-from harness.claims.yaml_fields import fields, one_or_more, text
+from harness.claims.read_tables import Sources, sources_in, table_of
+from harness.claims.yaml_fields import fields, text
 from harness.core.errors import UsageError, nearest
 from harness.core.workload import Value
 from harness.sweep.axes import parse
@@ -59,15 +59,11 @@ def claims_of(family: FamilyInfo, catalog: Catalog) -> tuple[Claim, ...]:
     return load(path, family, catalog) if path.is_file() else ()
 
 
-def tables_of(family: FamilyInfo) -> tuple[tuple[Table, Node | None], ...]:
-    """The published tables of a family's claims.yaml, each with what it says under `curves`."""
+def tables_of(family: FamilyInfo) -> tuple[Table, ...]:
+    """The published tables of a family's claims.yaml."""
     path = Path(family.file).with_name(FILE)
-    if not path.is_file():
-        return ()
-    root = yaml_nodes.table(read(path), path.name)
-    nodes, tables = _section(root, "tables"), _tables_in(root, sources_in(_section(root, "sources")))
-    curves = {name: yaml_nodes.table(node, name).entries.get(CURVES) for name, node in nodes.items()}
-    return tuple((table, entry.node if (entry := curves[name]) else None) for name, table in tables.items())
+    root = yaml_nodes.table(read(path), path.name) if path.is_file() else YamlMapping(path.name, {})
+    return tuple(_tables_in(root, sources_in(_section(root, "sources"))).values())
 
 
 def _tables_in(root: YamlMapping, sources: Sources) -> dict[str, Table]:
@@ -145,7 +141,7 @@ def _machines(node: Node, name: str) -> int:
 
 def _targets(node: Node, name: str) -> tuple[str, ...]:
     """The targets that the published hardware may have been."""
-    targets = one_or_more(node, name)
+    targets = yaml_nodes.scalars(node, name)
     for raw in targets:
         with at(raw.where):
             accelerators.target(raw.text)

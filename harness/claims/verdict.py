@@ -116,14 +116,9 @@ def _stands_for(figure: Figure, reading: Reading, evaluator: Evaluator) -> str:
     if figure.bounded:
         verdict = Word.CONTRADICTED if figure.found is not None else Word.INCONSISTENT
         return Word.IMPLAUSIBLE if evaluator.bounded_by_hardware else verdict
-    return Word.INCONSISTENT if _follows_differs(figure, reading) else Word.CONTRADICTED
-
-
-def _follows_differs(figure: Figure, reading: Reading) -> bool:
-    """Whether the document's own numbers differ from each other, rather than ours from the document's."""
-    if reading.published is None or reading.follows is None:
-        return False
-    return _off(reading.published, reading.upto, reading.follows) > figure.within + ROUNDING
+    published, follows = reading.published, reading.follows
+    own = published and follows and _off(published, reading.upto, follows) > figure.within + ROUNDING
+    return Word.INCONSISTENT if own else Word.CONTRADICTED  # the document's own numbers differ, or ours do
 
 
 def _reading_at(

@@ -13,7 +13,7 @@ from harness.claims.expression import Expression
 from harness.core.errors import UsageError
 from harness.core.units import parse_share
 from harness.sweep.yaml import nodes as yaml_nodes
-from harness.sweep.yaml.nodes import Listing, Node, Scalar, at, scalar
+from harness.sweep.yaml.nodes import Node, at, scalar
 
 Reader = Callable[[Node, str], Any]
 
@@ -32,11 +32,6 @@ def fields(
 
 def text(node: Node, name: str) -> str:
     return scalar(node, name).text.strip()
-
-
-def one_or_more(node: Node, name: str) -> tuple[Scalar, ...]:
-    """A single value, or a list of values."""
-    return tuple(scalar(item, name) for item in (node.items if isinstance(node, Listing) else (node,)))
 
 
 def expression(node: Node, _: str) -> Expression:
