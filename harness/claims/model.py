@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from harness.claims.expression import Expression
 from harness.claims.expression import Value as ExpressionValue
-from harness.claims.functions import functions_in
 from harness.core.case import Case
 from harness.core.record import STATUSES
 from harness.core.workload import Value
@@ -151,10 +150,6 @@ class Figure:
     def expressions(self) -> tuple[Expression, ...]:
         single = (self.follows, self.found, self.at_most, self.at_least)
         return (*self.published, *(expression for expression in single if expression is not None))
-
-    def functions(self) -> frozenset[str]:
-        """Every function that any of its expressions depends on."""
-        return frozenset().union(*map(functions_in, self.expressions()))
 
 
 @dataclass(frozen=True)

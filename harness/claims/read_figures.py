@@ -24,6 +24,11 @@ def figures_of(node: Node, name: str) -> tuple[Figure, ...]:
     return tuple(figures.values())
 
 
+def functions_of(figure: Figure) -> frozenset[str]:
+    """Every function that any of its expressions depends on."""
+    return frozenset().union(*map(functions_in, figure.expressions()))
+
+
 def _ends(node: Node, name: str) -> tuple[Expression, ...]:
     """The published value of a figure: a number, or both ends of a range."""
     if not isinstance(node, Listing):

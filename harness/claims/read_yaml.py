@@ -11,7 +11,7 @@ from harness.catalog.catalog import Catalog, FamilyInfo
 from harness.claims.functions import COLUMNS, SPEEDUP
 from harness.claims.model import ANY, VERDICTS, Claim, Figure, Source, Table, Word
 from harness.claims.needs import needs
-from harness.claims.read_figures import figures_of
+from harness.claims.read_figures import figures_of, functions_of
 from harness.claims.read_tables import Sources, sources_in, table_of
 from harness.claims.yaml_fields import fields, text
 from harness.core.errors import UsageError, nearest
@@ -169,7 +169,7 @@ def _refuse_contradictions(claim: Claim) -> None:
         raise UsageError(f"{deciding[0].where}: a premise stands beside what it is the premise of")
     if claim.expect != Word.NOT_CHECKABLE and not deciding:
         raise UsageError(f"{where}: without a figure that decides the verdict is {Word.NOT_CHECKABLE}")
-    if claim.reproductions > 1 and not any(SPEEDUP in figure.functions() for figure in claim.figures):
+    if claim.reproductions > 1 and not any(SPEEDUP in functions_of(figure) for figure in claim.figures):
         raise UsageError(f"{where}: reproductions are of a {SPEEDUP}(…), which no figure asks for")
     documents = list(dict.fromkeys(source.of or source.title for source in _sources(claim)))
     for figure in claim.figures:
@@ -192,7 +192,7 @@ def _compares_document_numbers(figure: Figure) -> bool:
     """Whether a figure compares a document's numbers with each other, which must be of one document."""
     if figure.found is not None:
         return bool(figure.published and figure.follows)
-    return figure.compared or (figure.bounded and figure.functions() <= set(COLUMNS))
+    return figure.compared or (figure.bounded and functions_of(figure) <= set(COLUMNS))
 
 
 def _contradicts_by_hand(figure: Figure) -> bool:
