@@ -27,7 +27,7 @@ from harness.findings.document import Document
 from harness.findings.kept_run import KeptRun, read_kept
 from harness.findings.receipt import Receipt, receipt_of, require_picture_url
 from harness.findings.receipt_text import text_of, to_text
-from harness.findings.recheck import DIFFERS, HOLDS, LineCheck
+from harness.findings.recheck import DIFFERS, HOLDS, StatementCheck
 from harness.gate.store import gates
 from harness.store.atomic import write_files
 from harness.store.find import KEPT, all_runs, find, runs_in
@@ -147,17 +147,16 @@ def read_text(path: Path) -> str:
     return data.decode(errors="replace")
 
 
-def print_checks(receipt: Receipt, checks: Sequence[LineCheck], edited: str, *, json: bool) -> int:
+def print_checks(receipt: Receipt, checks: Sequence[StatementCheck], edited: str, *, json: bool) -> int:
     """Print what became of each line; the exit code: 1 where the receipt was edited, or a line differs."""
     outcomes = Counter(check.outcome for check in checks)
     if json:
-        lines = [{"line": text_of(c.line), "outcome": c.outcome, "why": c.why} for c in checks]
+        lines = [{"line": text_of(c.about, c.statement), "outcome": c.outcome, "why": c.why} for c in checks]
         print_json({"run": receipt.run, "edited": edited or None, "lines": lines})
     else:
         for check in checks:
-            print_line(
-                f"{check.outcome}: {text_of(check.line)}" + (f"\n    ({check.why})" if check.why else "")
-            )
+            why = f"\n    ({check.why})" if check.why else ""
+            print_line(f"{check.outcome}: {text_of(check.about, check.statement)}{why}")
         counted = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
         print_line(edited or f"{len(checks)} lines of run {receipt.run}: {counted or 'nothing to check'}")
     if edited or outcomes[DIFFERS]:

@@ -182,12 +182,12 @@ def verify(
     """Run a receipt again here. What holds, what differs, what cannot be checked."""
     from harness.commands.findings import print_checks, read_text
     from harness.findings.receipt_text import read_receipt
-    from harness.findings.recheck import check_lines, run_again
+    from harness.findings.recheck import check_statements, run_again
 
     read, edited = read_receipt(read_text(receipt), str(receipt))
     checks = []
     if not edited:
-        checks = check_lines(read, run_again(place.project(), read, output.progress_of, wait=wait))
+        checks = check_statements(read, run_again(place.project(), read, output.progress_of, wait=wait))
     raise typer.Exit(print_checks(read, checks, edited, json=json))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from harness.analysis.compare_runs import SideBySide
 from harness.catalog.catalog import Catalog, FamilyInfo
-from harness.claims.model import REPRODUCED, Verdict
+from harness.claims.model import Verdict, Word
 from harness.claims.page import page
 from harness.commands import output
 from harness.commands.app import app
@@ -170,7 +170,7 @@ def test_a_gate(capsys, monkeypatch, broken):
 
 
 def test_claims_page():
-    verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), REPRODUCED, LONE, ())
+    verdict = Verdict(claim("a", says=LONE, hardware=LONE, needs=LONE), Word.REPRODUCED, LONE, ())
     text = page([verdict], {"jax": LONE})
     assert_fit(text)
     assert "alert(1)" in text
